@@ -27,8 +27,8 @@ describe('Ctrl-C', () => {
   });
 
   it('is no longer handled afterwards', () => {
-    const before = process.listenerCount('SIGINT');
+    const countBefore = process.listenerCount('SIGINT');
     onInterrupt(() => undefined)();
-    expect(process.listenerCount('SIGINT')).toBe(before);
+    expect(process.listenerCount('SIGINT')).toBe(countBefore);
   });
 });

@@ -263,13 +263,13 @@ describe('heddle plan', () => {
 
 describe('output that cannot be written', () => {
   it('is reported, and the command exits with a failure', async () => {
-    const before = process.exitCode;
+    const exitCodeBefore = process.exitCode;
     const io = { ...keptIo(), stdout: new FullDisk() };
     const exit = await main(['plan', fileOf(BRANCHES)], io);
     await expect
       .poll(() => io.stderr.text)
       .toBe('heddle: Cannot write the output: ENOSPC: no space left on device, write\n');
     expect([exit, process.exitCode]).toContain(1);
-    process.exitCode = before;
+    process.exitCode = exitCodeBefore;
   });
 });

@@ -14,7 +14,7 @@ export async function connect({
   tls,
 }: ServerOptions): Promise<NativeConnection> {
   installRuntime();
-  const connection = await open(address, { ...(apiKey !== undefined && { apiKey }), ...tlsOf(tls) });
+  const connection = await connectTo(address, { ...(apiKey !== undefined && { apiKey }), ...tlsOf(tls) });
   try {
     await connection.workflowService.describeNamespace({ namespace });
     return connection;
@@ -27,7 +27,7 @@ export async function connect({
   }
 }
 
-async function open(
+async function connectTo(
   address: string,
   options: Omit<Parameters<typeof NativeConnection.connect>[0] & object, 'address'>,
 ): Promise<NativeConnection> {
@@ -38,10 +38,10 @@ async function open(
   }
 }
 
-function unreachable(what: string, error: unknown): EngineError {
+function unreachable(problem: string, error: unknown): EngineError {
   return new EngineError(
     'RUNTIME_UNREACHABLE',
-    `${what}: ${reasonOf(error)}. Check that it is running, and check the address, namespace and credentials.`,
+    `${problem}: ${reasonOf(error)}. Check that it is running, and check the address, namespace and credentials.`,
     { cause: error },
   );
 }

@@ -41,11 +41,11 @@ it('the same value encrypts to different bytes each time', async () => {
 });
 
 it('after a key rotation, payloads of an older key and unencrypted payloads are still readable', async () => {
-  const old = await encrypt({ keyId: 'k1', keys: { k1 } });
-  const both = { keyId: 'k2', keys: { k1, k2 } };
-  expect(await decrypt(both, old)).toEqual(secret);
-  expect(text(await encrypt(both))).toContain('k2');
-  expect(await decrypt(both, defaultPayloadConverter.toPayload(secret) as Payload)).toEqual(secret);
+  const oldPayload = await encrypt({ keyId: 'k1', keys: { k1 } });
+  const bothKeys = { keyId: 'k2', keys: { k1, k2 } };
+  expect(await decrypt(bothKeys, oldPayload)).toEqual(secret);
+  expect(text(await encrypt(bothKeys))).toContain('k2');
+  expect(await decrypt(bothKeys, defaultPayloadConverter.toPayload(secret) as Payload)).toEqual(secret);
 });
 
 it.each([

@@ -82,9 +82,9 @@ async function pointOf(
 ): Promise<string | undefined> {
   const run = await reader.getRun(runId);
   if (run.endedAt !== null) throw new UsageError(`Run ${shortId(runId)} has ended: it is ${run.status}.`);
-  const open = run.pauses.filter(({ kind }) => kind === 'human');
-  if (point !== undefined) return open.find(({ token }) => token.startsWith(point))?.token ?? point;
-  const [only, second] = open;
+  const pauses = run.pauses.filter(({ kind }) => kind === 'human');
+  if (point !== undefined) return pauses.find(({ token }) => token.startsWith(point))?.token ?? point;
+  const [only, second] = pauses;
   if (!only) {
     if (!isAnswer) return undefined;
     throw new UsageError(
@@ -93,9 +93,9 @@ async function pointOf(
     );
   }
   if (!second) return only.token;
-  const list = open.map(({ token, blockName }) => `--point ${shellQuote(token)}  ${safeLine(blockName)}`);
+  const list = pauses.map(({ token, blockName }) => `--point ${shellQuote(token)}  ${safeLine(blockName)}`);
   throw new UsageError(
-    `Run ${shortId(runId)} waits at ${open.length} pause points.`,
+    `Run ${shortId(runId)} waits at ${pauses.length} pause points.`,
     ['Choose the one to answer:', ...list].join('\n  '),
   );
 }

@@ -145,11 +145,11 @@ function credentialOf({ tools }: ToolFile, service: string): string {
   return distinct.length === 0 ? '' : `credential: ${distinct.join(' or ')}`;
 }
 
-function notes(what: string, all: ImportedTools['leftOut']): string[] {
+function notes(label: string, all: ImportedTools['leftOut']): string[] {
   if (all.length === 0) return [];
   const rows = all.slice(0, MAX_SHOWN).map(({ operation, reason }) => [safe(`  ${operation}`), safe(reason)]);
   const more = all.length > MAX_SHOWN ? [`  and ${all.length - MAX_SHOWN} more: --json shows all`] : [];
-  return [`${count(all.length, 'operation')} ${what}:`, ...table(rows), ...more];
+  return [`${count(all.length, 'operation')} ${label}:`, ...table(rows), ...more];
 }
 
 function count(number: number, noun: string): string {

@@ -12,7 +12,7 @@ export function blockNames(text: string): (blockId: string) => string | undefine
 }
 
 function findBlocks(text: string): { [id: string]: Json } {
-  const blocks = inside(stateOf(text), 'blocks');
+  const blocks = valueAt(stateOf(text), 'blocks');
   return isJsonObject(blocks) ? blocks : {};
 }
 
@@ -31,10 +31,10 @@ export function stateOf(text: string): Json {
 /** Returns the graph in a parsed file, without its envelopes. */
 export function stateIn(workflow: Json): Json {
   let state = workflow;
-  for (const key of ['data', 'state']) state = inside(state, key) ?? state;
+  for (const key of ['data', 'state']) state = valueAt(state, key) ?? state;
   return state;
 }
 
-function inside(value: Json, key: string): Json | undefined {
+function valueAt(value: Json, key: string): Json | undefined {
   return isJsonObject(value) ? own(value, key) : undefined;
 }

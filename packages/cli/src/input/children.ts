@@ -41,9 +41,9 @@ async function jsonFiles(folder: string): Promise<string[]> {
       .sort();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const what =
+    const problem =
       code === 'ENOENT' ? 'There is no folder' : code === 'ENOTDIR' ? 'Not a folder:' : `${message}:`;
-    throw new UsageError(`${what} ${folder}.`, '--workflows needs the folder with the child workflows.');
+    throw new UsageError(`${problem} ${folder}.`, '--workflows needs the folder with the child workflows.');
   }
 }
 

@@ -47,11 +47,11 @@ function unreadable(file: string, error: unknown): string {
   }
 }
 
-function parse(source: string, what: string, hint: string): Json {
-  if (source.trim() === '') throw new UsageError(`${what} is empty, not JSON.`, hint);
+function parse(source: string, subject: string, hint: string): Json {
+  if (source.trim() === '') throw new UsageError(`${subject} is empty, not JSON.`, hint);
   try {
     return JSON.parse(source.replace(/^\uFEFF/, '')) as Json;
   } catch (error) {
-    throw new UsageError(`${what} is not JSON: ${(error as SyntaxError).message}`, hint);
+    throw new UsageError(`${subject} is not JSON: ${(error as SyntaxError).message}`, hint);
   }
 }

@@ -67,8 +67,8 @@ export class Activity {
     if (groups.size === 0) return [...this.#iterations.values()].map(iterationText).join(' › ');
     const [first = [], ...others] = groups.values();
     const text = this.#path(first[0]?.containers ?? [], namesOf(first));
-    const more = others.reduce((sum, group) => sum + group.length, 0);
-    return more === 0 ? text : `${text}  +${more}`;
+    const otherCount = others.reduce((sum, group) => sum + group.length, 0);
+    return otherCount === 0 ? text : `${text}  +${otherCount}`;
   }
 
   #path(containers: readonly string[], last: string): string {

@@ -34,10 +34,10 @@ describe('a painter for a terminal', () => {
     const stream = new Kept(true);
     const painter = createPainter(stream, true);
     painter.status('same');
-    const before = stream.text;
+    const textBefore = stream.text;
     painter.status('same');
     painter.print([]);
-    expect(stream.text).toBe(before);
+    expect(stream.text).toBe(textBefore);
   });
 
   it('disables wrapping for the status line only, so that it stays one line', () => {

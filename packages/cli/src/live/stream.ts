@@ -24,13 +24,13 @@ export async function streamEvents(
 type Accept = (event: RunEvent | undefined) => void;
 
 function lineWriter(io: Io): Accept {
-  const seen = new Set<string>();
+  const seenKeys = new Set<string>();
   return (event) => {
     if (!event) return;
     // Logs fill in what a listener missed, so events of blocks may arrive twice.
     const key = 'log' in event ? `${event.type} ${event.log.executionOrder}` : undefined;
-    if (key !== undefined && seen.has(key)) return;
-    if (key !== undefined) seen.add(key);
+    if (key !== undefined && seenKeys.has(key)) return;
+    if (key !== undefined) seenKeys.add(key);
     io.stdout.write(`${JSON.stringify(event)}\n`);
   };
 }

@@ -30,9 +30,9 @@ export function shellQuote(text: string): string {
 /** Returns a time in the local time zone: `2026-03-09 14:05:11`. */
 export function localTime(ms: number): string {
   const date = new Date(ms);
-  const two = (value: number): string => String(value).padStart(2, '0');
-  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  const pad2 = (value: number): string => String(value).padStart(2, '0');
+  const day = `${date.getFullYear()}-${pad2(date.getMonth() + 1)}-${pad2(date.getDate())}`;
+  return `${day} ${pad2(date.getHours())}:${pad2(date.getMinutes())}:${pad2(date.getSeconds())}`;
 }
 
 /** Returns a local time, without the date if it is today. */

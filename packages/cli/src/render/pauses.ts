@@ -11,8 +11,8 @@ type Pause = RunDetail['pauses'][number];
 
 /** Returns, for each open pause point, its data, its fields, and the command that answers it. */
 export function pauseLines(pauses: readonly Pause[], context: CommandContext & { style: Style }): string[] {
-  const open = pauses.filter(({ kind }) => kind === 'human');
-  return open.flatMap((pause) => linesOf(pause, open.length > 1, context));
+  const openPauses = pauses.filter(({ kind }) => kind === 'human');
+  return openPauses.flatMap((pause) => linesOf(pause, openPauses.length > 1, context));
 }
 
 function linesOf(pause: Pause, needsPoint: boolean, context: CommandContext & { style: Style }): string[] {

@@ -86,11 +86,11 @@ export function listLines(records: readonly ImageRecord[], style: Style): string
   ]);
   const titles = ['id', 'name', 'state', 'language', 'built (UTC)', 'contents'];
   const [head = '', ...lines] = table([titles.map((title) => style.bold(title)), ...rows]);
-  const all = records.map((record, index) => {
+  const groups = records.map((record, index) => {
     const { errorCode, errorMessage } = record;
     const line = lines[index] ?? '';
     if (errorCode === null) return [line];
     return [line, `${' '.repeat(ID_CHARS + 2)}${style.red(errorCode)}: ${safeLine(errorMessage ?? '')}`];
   });
-  return [head, ...all.flat()];
+  return [head, ...groups.flat()];
 }

@@ -51,10 +51,10 @@ export class UnstartedRunSweeper {
   async sweep(): Promise<void> {
     const { runtime } = this.#parts;
     try {
-      const open = await runtime.stores.runs.open();
-      const stillOpen = new Set(open);
+      const openRunIds = await runtime.stores.runs.open();
+      const stillOpen = new Set(openRunIds);
       this.#ignored = new Set([...this.#ignored].filter((runId) => stillOpen.has(runId)));
-      for (const runId of open) {
+      for (const runId of openRunIds) {
         if (this.#stopped) return;
         if (!this.#ignored.has(runId)) await this.#startIfDue(runId);
       }

@@ -111,8 +111,8 @@ describe('the order of the sources', () => {
 
   it('tries only the sources of the options', async () => {
     scriptGo();
-    const found = await find({ sources: ['PATH', 'cache'] });
-    expect(found).toEqual({ kind: 'none', reason: expect.not.stringMatching(/go:|download:/) });
+    const result = await find({ sources: ['PATH', 'cache'] });
+    expect(result).toEqual({ kind: 'none', reason: expect.not.stringMatching(/go:|download:/) });
     expect(builds()).toEqual([]);
   });
 });
@@ -172,8 +172,8 @@ describe('a source that does not work', () => {
   it('the reason names an unusable cache folder', async () => {
     scriptGo();
     writeFileSync(join(folder, 'cache'), '');
-    const found = await find();
-    expect(found).toMatchObject({
+    const result = await find();
+    expect(result).toMatchObject({
       reason: expect.stringMatching(/cannot use the cache folder .*ENOTDIR/),
     });
   });
@@ -198,8 +198,8 @@ describe('a build', () => {
     const say = (line: string): void => {
       if (line.startsWith('Waiting for another process')) writeFileSync(join(folder, 'waiting'), '');
     };
-    const found = await Promise.all([find({ say }), find({ say })]);
-    expect(found).toEqual([
+    const results = await Promise.all([find({ say }), find({ say })]);
+    expect(results).toEqual([
       expect.objectContaining({ kind: 'binary', source: 'go' }),
       expect.objectContaining({ kind: 'binary', source: 'go' }),
     ]);
@@ -251,8 +251,8 @@ describe('a download', () => {
     const reply = { archiveUrl: '', fileToExtract: 'temporal' };
     const { url } = await service(reply, Buffer.from('no archive'));
     reply.archiveUrl = `${url}/archive`;
-    const found = await find({ sources: ['download'], downloads: url });
-    expect(found).toMatchObject({ kind: 'none', reason: expect.stringMatching(/tar -xzf failed with/) });
+    const result = await find({ sources: ['download'], downloads: url });
+    expect(result).toMatchObject({ kind: 'none', reason: expect.stringMatching(/tar -xzf failed with/) });
     expect(existsSync(join(folder, CACHED))).toBe(false);
   });
 });

@@ -117,12 +117,12 @@ function endOf({ profile }: RunInput, { end, skeleton }: RunHistory): RunEnd {
   if (end?.status === 'cancelled') throw new CancelledFailure('The run was cancelled.');
   if (end?.status !== 'failed') return { status: 'completed' };
   const at = end.at?.[0];
-  const where = at === undefined || profile.sealed ? '' : ` at block ${skeleton.nodes[at]?.id}`;
+  const location = at === undefined || profile.sealed ? '' : ` at block ${skeleton.nodes[at]?.id}`;
   // Block messages may contain user data. They are in the run's record, which has its own access control.
   throw ApplicationFailure.nonRetryable(
     end.reason === 'deadline'
       ? 'The run took longer than its time limit.'
-      : `The run failed${where}: see its record.`,
+      : `The run failed${location}: see its record.`,
     'RUN_FAILED',
   );
 }
