@@ -17,7 +17,7 @@ export const imagesFolder = (data: string): string => join(data, 'images');
 /** True if a folder contains images. */
 export const hasImages = (folder: string): boolean => existsSync(join(folder, 'images.db'));
 
-/** Returns the images of a data folder. They are opened for the first block that names one, since most runs need none. */
+/** Returns the images of a data folder. Most runs need none, so the first block that names one opens them. */
 export function blockImages(data: string, isolation: IsolationLevel | undefined): BlockImages {
   const folder = imagesFolder(data);
   const images = lazy(async () => {

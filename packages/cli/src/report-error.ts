@@ -6,8 +6,8 @@ import { UsageError } from './usage-error.ts';
 /**
  * Prints an error to stderr, as text or JSON, and returns the exit code.
  *
- * An error that the caller can act on is printed as its message, with exit code 2: nothing ran. Anything else is a bug in
- * Heddle; it is printed with its stack, with exit code 1.
+ * An error that the caller can act on is printed as its message, with exit code 2: nothing ran. Anything else is a bug
+ * in Heddle; it is printed with its stack, with exit code 1.
  */
 export function reportError(io: Io, error: unknown, { json }: { json: boolean }): number {
   const known = knownError(error);

@@ -18,7 +18,7 @@ export async function unlessOwned<T>(use: () => Promise<T>): Promise<T | typeof 
   }
 }
 
-/** Processes that share a folder do not read requests of clients there: their runs are controlled through the server. */
+/** Processes that share a folder do not read requests there: the Temporal server controls their runs. */
 function temporalError(): UsageError {
   return new UsageError(
     'This run is on Temporal, or other processes share the data folder.',

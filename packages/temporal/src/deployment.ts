@@ -23,8 +23,8 @@ export interface Deployment {
 }
 
 /**
- * Connects to a deployment. `onDecryptError`: called for payloads that workers cannot decrypt. Throws RUNTIME_UNREACHABLE,
- * OPTIONS_INVALID.
+ * Connects to a deployment. `onDecryptError`: called for payloads that workers cannot decrypt. Throws
+ * RUNTIME_UNREACHABLE, OPTIONS_INVALID.
  */
 export async function openDeployment(
   options: ServerOptions & DeploymentOptions,

@@ -2,7 +2,7 @@ import type { Address, Command, Event, Region, StartedEvent, State } from '@hedd
 import type { Stored } from '@heddle/core/run';
 import type { PendingCommand, Position } from '@heddle/engine/runtime';
 
-/** Newest version of workflow inputs. A worker rejects newer versions than its own. 2: the run starts inside a container. */
+/** Newest version of workflow inputs. A worker rejects newer versions. 2: the run starts inside a container. */
 export const INPUT_FORMAT = 2;
 
 /** Workflow type of every run. */
@@ -62,8 +62,8 @@ export interface CarriedState {
   /** Hashes of the tokens of open pause points, by address. */
   tokens: { [address: string]: string };
   /**
-   * Indexes into the pending commands of `state`: commands that were issued but not started yet, in the order in which they
-   * were issued (R6). Absent: in the order of the state.
+   * Indexes into the pending commands of `state`: commands that were issued but not started yet, in the order in which
+   * they were issued (R6). Absent: in the order of the state.
    */
   order?: number[];
 }

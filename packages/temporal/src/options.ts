@@ -30,7 +30,7 @@ export interface DeploymentOptions {
   queue?: string;
   /** `segment` (default): compute blocks share activities; `block`: every block has its own. */
   checkpoint?: Profile['checkpoint'];
-  /** Short segments run within the workflow task; default true. False: segments run on workers of the role `segments`. */
+  /** Short segments run within the workflow task. False: workers of the role `segments` run them. Default true. */
   local?: boolean;
   /** Maximum number of concurrent activities of one run; default 200. */
   window?: number;

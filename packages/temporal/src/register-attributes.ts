@@ -35,7 +35,7 @@ export async function registerSearchAttributes(options: ServerOptions = {}): Pro
   }
 }
 
-/** True if the search attributes are registered on the namespace. Also false if the server does not allow the request. */
+/** True if the search attributes are registered on the namespace; false if the server does not allow the request. */
 export async function hasSearchAttributes(connection: NativeConnection, namespace: string): Promise<boolean> {
   try {
     return (await missingOn(connection, namespace)).length === 0;

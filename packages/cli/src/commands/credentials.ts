@@ -27,7 +27,7 @@ export type AddOptions = WorkspaceOptions & {
   timeout: number;
 };
 
-/** Stores a credential of a workspace. The key comes from standard input, since arguments are visible to other processes. */
+/** Stores a credential of a workspace. Reads the key from standard input, because other processes see arguments. */
 export async function addCredential(io: Io, name: string, options: AddOptions): Promise<number> {
   expectData(options);
   if (options.oauth) return connectAccount(io, name, options);

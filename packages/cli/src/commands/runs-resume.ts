@@ -100,7 +100,7 @@ async function pointOf(
   );
 }
 
-/** Continues the run. A rejected answer rejects `result`. Throws a usage error if the run lacks an environment value. */
+/** Continues the run. A rejected answer rejects `result`. Throws a usage error if the run cannot continue. */
 async function resumeIn(
   engine: Engine,
   { runId, token, input }: Request,

@@ -15,7 +15,7 @@ import { printDone, withUsageErrors, valueFrom, withSealedStore } from './sealed
 type SecretsOptions = StoreOptions & { json: boolean };
 type WorkspaceOptions = SecretsOptions & { workspace?: string };
 
-/** Sets a secret of a workspace. The value comes from standard input, since arguments are visible to other processes. */
+/** Sets a secret of a workspace. Reads the value from standard input, because other processes see arguments. */
 export async function setSecret(
   io: Io,
   name: string,

@@ -70,7 +70,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const env = await envValues(options, readEnv());
   const { promise: ready, resolve: open, reject: fail } = Promise.withResolvers<Api['fetch']>();
   ready.catch(() => undefined);
-  // Listening comes first: if it fails, the first key, which is shown only once, is not created. Requests wait for the API.
+  // Listens first: if that fails, the first key, which is shown only once, is not created. Requests wait for the API.
   const peers = new WeakMap<Request, string | undefined>();
   const server = await listen(async (request, peer) => {
     peers.set(request, peer);

@@ -29,7 +29,7 @@ export async function listTools(
   return EXIT.completed;
 }
 
-/** Shows a tool of an integration or of a file, or the JSON Schema of its arguments. Throws a usage error for an unknown tool. */
+/** Shows a tool, or the JSON Schema of its arguments. Throws a usage error for an unknown tool. */
 export async function showTool(
   io: Io,
   [id, ...files]: readonly [string, ...string[]],

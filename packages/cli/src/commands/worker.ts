@@ -44,7 +44,7 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   const version = build && { version: build };
   const report = reporter(io);
   const onError = (error: unknown): void => report(error, undefined);
-  // Workflows of different workspaces must not call each other or share processes. This worker runs their blocks, so it checks.
+  // Workflows of different workspaces must not call each other or share processes. Workers check this.
   const workflowOwnership = lazyWorkflowOwnership(options, onError);
   let triggers: OpenTriggerWork | undefined;
   try {

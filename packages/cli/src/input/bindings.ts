@@ -24,7 +24,7 @@ export interface Binding {
 const EXAMPLE = `Example: --set 'Slack.channel="C0123456789"'`;
 const MAX_LISTED = 20;
 
-/** Returns the values for fields from files and single options, which take precedence over files. Throws usage errors. */
+/** Returns the values of fields from files and options. Options take precedence. Throws usage errors. */
 export async function readBindings({ set = [], bindings = [] }: BindingOptions): Promise<Binding[]> {
   const files = await Promise.all(
     bindings.map(async (file) => bindingsInFile(file, await jsonFile('--bindings', file))),

@@ -16,8 +16,8 @@ export interface ChildrenOptions {
 }
 
 /**
- * Deploys the workflows of a folder, so that workflow blocks find them by id or name. Ignores files that are not workflows.
- * Warns about invalid workflows: the blocks that call them fail.
+ * Deploys the workflows of a folder, so that workflow blocks find them by id or name. Ignores files that are not
+ * workflows. Warns about invalid workflows: the blocks that call them fail.
  */
 export async function deployChildren(io: Io, engine: Engine, options: ChildrenOptions): Promise<void> {
   const { workflows, file } = options;

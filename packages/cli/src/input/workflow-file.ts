@@ -25,8 +25,8 @@ export interface WorkflowFile {
 const STDIN = 'stdin';
 
 /**
- * Reads, parses and compiles a workflow; `-` is standard input. Throws a usage error if the file cannot be read, or if a
- * value of --set or --bindings cannot be applied to it.
+ * Reads, parses and compiles a workflow; `-` is standard input. Throws a usage error if the file cannot be read, or if
+ * a value of --set or --bindings cannot be applied to it.
  */
 export async function readWorkflow(
   io: Io,

@@ -65,8 +65,8 @@ export function pausedLine(log: BlockLog, until: string | undefined, format: Lin
 }
 
 /**
- * Returns the time at which a paused block continues without a person, in milliseconds since the epoch; undefined if it waits for
- * a person.
+ * Returns the time at which a paused block continues without a person, in milliseconds since the epoch; undefined if it
+ * waits for a person.
  */
 export function resumesAtMs(output: Json): number | undefined {
   const resumesAt = isJsonObject(output) ? own(output, 'resumeAt') : undefined;

@@ -67,7 +67,7 @@ function hints(
   ];
 }
 
-/** Returns the command that restarts at the block, or at the container around it. A run cannot restart at its trigger. */
+/** Returns the command that reruns from the block, or from its outermost container; none for a trigger. */
 function rerunHint({ id, containers }: BlockConfig, context: FailureContext): string[] {
   const { plan, file, style, blockArgs = [] } = context;
   const restart = plan.blocks[containers[0] ?? id];

@@ -12,7 +12,7 @@ const VALUE_WIDTH = 72;
 /** A block log, with a mark if its block is mocked. */
 export type MarkedLog = LogDetail & { mocked: boolean };
 
-/** Returns the table rows of block logs: order, status, block with its iterations, duration, and the start of the output. */
+/** Returns the table rows of block logs: order, status, block with its iterations, duration, and output. */
 export function logRows(logs: readonly MarkedLog[], plan: Plan, style: Style): string[][] {
   return logs.map((log) => [
     style.dim(String(log.executionOrder)),

@@ -13,7 +13,7 @@ export interface Style {
 
 type Format = Parameters<typeof styleText>[0];
 
-/** Returns the styles for a stream. Node decides whether it has colours: NO_COLOR, FORCE_COLOR, dumb terminals, redirection. */
+/** Returns the styles for a stream. Node decides whether it has colours, by the terminal, NO_COLOR and FORCE_COLOR. */
 export function styleFor(stream: OutStream): Style {
   const hasColours = styleText('red', '.', { stream }) !== '.';
   const paint =

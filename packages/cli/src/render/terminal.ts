@@ -7,7 +7,8 @@ const FOREIGN_CONTROL = new RegExp(`${OWN_SEQUENCE}|[${CONTROLS}]`, 'g');
 const ANY_CONTROL = new RegExp(`[${CONTROLS}]`);
 
 /**
- * Escapes foreign control characters as in JSON: `\u202e`. The result is harmless on a terminal, and JSON keeps its value.
+ * Escapes foreign control characters as in JSON: `\u202e`. A terminal does not interpret the result, and JSON keeps its
+ * value.
  */
 export function terminalText(text: string): string {
   if (!ANY_CONTROL.test(text)) return text;

@@ -22,7 +22,7 @@ export interface OpenServer {
 const UI_OFFSET = 1000;
 const UI_MS = 2000;
 
-/** Uses the server at TEMPORAL_ADDRESS, or starts one with its files in `folder`. Throws a usage error with the reason. */
+/** Uses the server at TEMPORAL_ADDRESS, or starts one with its files in `folder`. Throws usage errors. */
 export async function openServer(
   io: Io,
   { port, namespace, folder }: { port: number; namespace: string; folder: string },

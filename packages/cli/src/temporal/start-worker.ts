@@ -33,8 +33,8 @@ export interface StartOptions extends StoreOptions, BlockOptions {
 }
 
 /**
- * Starts the worker of this process. Throws RUNTIME_UNREACHABLE, DATA_LOCKED, OPTIONS_INVALID, ISOLATION_TOO_LOW and errors
- * of the stores.
+ * Starts the worker of this process. Throws RUNTIME_UNREACHABLE, DATA_LOCKED, OPTIONS_INVALID, ISOLATION_TOO_LOW and
+ * errors of the stores.
  */
 export async function startWorker(
   io: Io,

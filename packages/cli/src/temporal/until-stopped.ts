@@ -6,7 +6,7 @@ import { safe, styleFor } from '../render/style.ts';
 
 /** Options for stopping a process. */
 export interface StopParts {
-  /** Reports that the process is ready. Called after the signal handlers are set, because a signal may follow it. */
+  /** Reports that the process is ready. Called after the signal handlers are set, because a signal may follow. */
   ready: () => void;
   /** Grace period of running blocks, in milliseconds. */
   drainMs: number;

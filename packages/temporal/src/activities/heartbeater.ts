@@ -7,8 +7,8 @@ import { chunkOf } from '../chunk.ts';
 const INTERVAL_MS = 400;
 
 /**
- * Sends the heartbeats of an activity. Each carries the entries so far, for the worker that takes over if this worker is lost;
- * a long list is sent by reference, like all values. The server's responses carry cancel requests.
+ * Sends the heartbeats of an activity. Each carries the entries so far, for the worker that takes over if this worker
+ * is lost; a long list is sent by reference, like all values. The server's responses carry cancel requests.
  */
 export class Heartbeater {
   readonly #context: Context;

@@ -22,8 +22,8 @@ export class Launcher {
   }
 
   /**
-   * Starts the workflow of a run, unless it has been started before. With `cancel`, the run is cancelled before any block
-   * runs. Throws RUNTIME_UNREACHABLE.
+   * Starts the workflow of a run, unless it has been started before. With `cancel`, the run is cancelled before any
+   * block runs. Throws RUNTIME_UNREACHABLE.
    */
   async start(input: RunInput, cancel?: CancelMessage): Promise<void> {
     const { client, taskQueue, eager } = this.#parts;

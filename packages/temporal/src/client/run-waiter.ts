@@ -5,7 +5,7 @@ import { isAtRest, isEnded } from '@heddle/engine/runtime';
 const FIRST_DELAY_MS = 10;
 const MAX_DELAY_MS = 1000;
 
-/** Waits for runs that other processes execute, by polling their records. Workers write a run's logs with its record. */
+/** Waits for runs of other processes by polling their records. Workers write a run's logs with its record. */
 export class RunWaiter {
   readonly #find: (runId: string) => Promise<RunRecord | undefined>;
   /** Functions that end the current delay, by run. */

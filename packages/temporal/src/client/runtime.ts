@@ -48,7 +48,7 @@ export class TemporalRuntime implements RuntimePort {
     return this.#liveRun(runId, 1, () => this.#runs.events(runId));
   }
 
-  /** Starts a recorded run. If the start fails, the record gets the reason, and another process starts the run later. */
+  /** Starts a recorded run. If that fails, the record gets the reason, and another process starts the run later. */
   async #launch({ plan, header, first }: RecordedRun, cancel?: CancelMessage): Promise<void> {
     try {
       await this.#parts.launcher.start(runInputOf(plan, header, first, this.#parts.profile), cancel);
@@ -184,8 +184,8 @@ export class TemporalRuntime implements RuntimePort {
   }
 
   /**
-   * Requests the workflow's cancellation, so that the server shows it as cancelled. The signal that precedes the request ends
-   * the run.
+   * Requests the workflow's cancellation, so that the server shows it as cancelled. The signal that precedes the
+   * request ends the run.
    */
   async #showCancelled(runId: string): Promise<void> {
     try {
@@ -197,8 +197,8 @@ export class TemporalRuntime implements RuntimePort {
   }
 
   /**
-   * Starts an unstarted run with its cancel request, so that it ends like any other run. Returns true for a child run: its
-   * parent starts it.
+   * Starts an unstarted run with its cancel request, so that it ends like any other run. Returns true for a child run:
+   * its parent starts it.
    */
   async #cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<boolean> {
     const recorded = seq <= 1 ? await this.#runs.recorded(runId) : undefined;

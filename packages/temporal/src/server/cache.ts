@@ -55,8 +55,8 @@ export async function installOnce(
 /**
  * Runs `work` while no other process holds the lock `file`. `onWait` is called once if another process holds it.
  *
- * The lock is SQLite's lock on an empty database. The operating system releases it when its holder dies, so that a killed
- * build leaves no stale lock.
+ * The lock is SQLite's lock on an empty database. The operating system releases it when its holder dies, so that a
+ * killed build leaves no stale lock.
  */
 async function withFileLock<T>(file: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite');

@@ -49,7 +49,7 @@ export type StartResult<Server> =
   | { readonly kind: 'failed'; readonly reason: string };
 
 const READY_TIMEOUT_MS = 60_000;
-/** Maximum number of starts with different ports, because another process may take a free port before the server does. */
+/** Maximum number of starts with different ports: another process may take a free port before the server does. */
 const MAX_STARTS = 3;
 /** The server's error for a port in use. */
 const PORT_IN_USE = 'address already in use';
@@ -57,8 +57,8 @@ const PORT_IN_USE = 'address already in use';
 /**
  * Settings of the history service for every started server.
  *
- * By default it polls the queues of a shard at most 20 times a second. A run lives on one shard, so each task of a chain of
- * blocks would wait up to 50 ms.
+ * By default it polls the queues of a shard at most 20 times a second. A run lives on one shard, so each task of a
+ * chain of blocks would wait up to 50 ms.
  */
 export const POLL_LIMITS: Readonly<Record<string, number>> = {
   'history.transferProcessorMaxPollRPS': 10_000,
@@ -66,8 +66,8 @@ export const POLL_LIMITS: Readonly<Record<string, number>> = {
 };
 
 /**
- * Write mode of the database file. With SQLite's default, a rollback journal, a write on a busy machine can take longer than
- * the server waits, and the server then repeats the task up to minutes later.
+ * Write mode of the database file. With SQLite's default, a rollback journal, a write on a busy machine can take longer
+ * than the server waits, and the server then repeats the task up to minutes later.
  */
 const JOURNAL_MODE = 'journal_mode=WAL';
 

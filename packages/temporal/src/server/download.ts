@@ -20,8 +20,8 @@ interface Archive {
 }
 
 /**
- * Downloads Temporal's command like the SDK's test environment: asks `service` for the archive of this platform, downloads
- * it and unpacks the one file. The SDK's own function cannot be used here, because it also starts the server.
+ * Downloads Temporal's command like the SDK's test environment: asks `service` for the archive of this platform,
+ * downloads it and unpacks the one file. The SDK's own function cannot be used here, because it also starts the server.
  */
 export function downloadInstaller(version: string, options: { service: string; env: Env }): Installer {
   return async (scratch) => {

@@ -52,8 +52,8 @@ type Attempt =
 type Finder = (options: FindOptions) => Promise<Attempt>;
 
 /**
- * Finds a server, or a command to start one, from the first source that has either. The last two sources build or download the
- * command into the user's cache folder. An address is not checked by connecting to it.
+ * Finds a server, or a command to start one, from the first source that has either. The last two sources build or
+ * download the command into the user's cache folder. An address is not checked by connecting to it.
  *
  * An invalid TEMPORAL_ADDRESS or TEMPORAL_CLI ends the search with the reason.
  */
@@ -115,7 +115,7 @@ async function probe(path: string, source: ServerSource, env: Env): Promise<Atte
   return { kind: 'binary', binary: { path, serverVersion: version.serverVersion }, source };
 }
 
-/** Asks a command for its version. Returns the version of the server in it, or the reason why the command cannot be used. */
+/** Returns the version of the server in a command, or the reason why the command cannot be used. */
 async function serverVersionOf(
   path: string,
   env: Env,

@@ -27,10 +27,10 @@ const GRACE_MS = 5000;
 const SLACK_MS = 2000;
 
 /**
- * A shell that starts a watcher and then becomes the server. The watcher reads from a pipe of the starting process. When
- * the pipe closes, by `stop` or because the starting process died, the watcher sends SIGTERM to the server, and SIGKILL to
- * its process group after $1 tenths of a second. Until then the system cannot reuse the id $$, because the watcher belongs
- * to the group with that id.
+ * A shell that starts a watcher and then becomes the server. The watcher reads from a pipe of the starting process.
+ * When the pipe closes, by `stop` or because the starting process died, the watcher sends SIGTERM to the server, and
+ * SIGKILL to its process group after $1 tenths of a second. Until then the system cannot reuse the id $$, because the
+ * watcher belongs to the group with that id.
  */
 const SCRIPT = `
 exec 3<&0

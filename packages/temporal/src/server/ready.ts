@@ -13,7 +13,7 @@ export interface ExpectedServer {
 const POLL_MS = 50;
 const CALL_TIMEOUT_MS = 5000;
 
-/** Waits until the server is ready. Returns undefined, or the last problem after the timeout or an abort of `signal`. */
+/** Waits until the server is ready. Returns the last problem after the timeout or an abort, else undefined. */
 export async function untilReady(
   expected: ExpectedServer,
   limits: { timeoutMs: number; signal: AbortSignal },

@@ -39,8 +39,8 @@ export interface HeddleWorker {
   readonly url: string | undefined;
   /**
    * Stops the worker. It starts no more work and lets running blocks finish for `drainMs` (default 10,000). Then it
-   * cancels them and reports the finished work. Resolves when all finished work is reported, at most `killMs` (default 5,000)
-   * later.
+   * cancels them and reports the finished work. Resolves when all finished work is reported, at most `killMs` (default
+   * 5,000) later.
    */
   stop(options?: Partial<StopOptions>): Promise<void>;
   status(): WorkerStatus;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 
-/** A worker before its first workflow, and a cached workflow of about 200 blocks, in MiB. Measured: see docs/temporal.md. */
+/** Memory of an idle worker, and of a cached workflow of about 200 blocks, in MiB. Measured: docs/temporal.md. */
 const BASE_MIB = 400;
 const WORKFLOW_MIB = 0.5;
 /** Share of the V8 heap limit. The process dies if the heap reaches the limit. */
@@ -21,7 +21,7 @@ export interface Memory {
   heapMiB: number;
 }
 
-/** Returns the number of workflows that a worker caches: `configured`, or as many as memory allows. Throws OPTIONS_INVALID. */
+/** Returns the size of a worker's cache: `configured`, or as much as memory allows. Throws OPTIONS_INVALID. */
 export function workflowCacheSize(configured: number | undefined): number {
   if (configured === undefined) return defaultCacheSize();
   if (Number.isInteger(configured) && configured >= MIN_CONFIGURED) return configured;

@@ -13,7 +13,7 @@ export interface TaskCounter {
   /** True: within a workflow task. */
   local: boolean;
   done: number;
-  /** Tasks that ended with an error of the engine or the stores, which the server retries. A failed block counts as done. */
+  /** Tasks that ended with an error of the engine or the stores, and are retried. A failed block counts as done. */
   failed: number;
   seconds: number;
 }

@@ -17,8 +17,8 @@ export function versioningOptions({ deployment: deploymentName, build: buildId }
 }
 
 /**
- * Resolves when the server knows the version of a polling worker. Throws OPTIONS_INVALID if the server does not learn it: a
- * server without worker deployments, or with the feature disabled, would give the worker neither work nor an error.
+ * Resolves when the server knows the version of a polling worker. Throws OPTIONS_INVALID after the last poll: a server
+ * that has no worker deployments, or has them disabled, would give the worker neither work nor an error.
  */
 export async function expectVersion(
   { connection, namespace }: Pick<Deployment, 'connection' | 'namespace'>,

@@ -41,7 +41,7 @@ const remote = proxyActivities<{ [SETTLE_ACTIVITY](input: SettleActivityInput): 
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 
-/** Returns the activity `type` on a task queue, which executes commands. `summary`: its label in the Temporal UI. */
+/** Returns the activity `type` on a task queue, which executes commands. `summary`: label in the Temporal UI. */
 export function remoteActivity(type: string, taskQueue: string, summary: string): SegmentActivity {
   const activity = proxyActivities<{ [type: string]: SegmentActivity }>({
     taskQueue,
@@ -70,8 +70,8 @@ export function runLocally(
 }
 
 /**
- * Writes the journal, the record and the logs up to the run's current position. `isDurable`: the history contains all events
- * up to this position, so a local activity may write them.
+ * Writes the journal, the record and the logs up to the run's current position. `isDurable`: the history contains all
+ * events up to this position, so a local activity may write them.
  */
 export function settle(input: SettleActivityInput, isDurable = true): Promise<void> {
   if (!isDurable) return remote[SETTLE_ACTIVITY](input);

@@ -59,7 +59,7 @@ export class CommandExecutor {
     this.#children = new ChildRuns({ ...parts, timers: this.#timers, onError });
   }
 
-  /** True if no activity and no child run is pending. The next history can start all other work again from the state. */
+  /** True if no activity and no child run is pending. The next history starts all other work from the state. */
   get isIdle(): boolean {
     return this.#running.size === 0 && this.#waiting.length === 0 && this.#children.size === 0;
   }

@@ -8,8 +8,8 @@ import { isForActivity } from './run-history.ts';
 import type { RunHistory } from './run-history.ts';
 
 /**
- * Maximum number of characters of unwritten entries that one batch of activities carries. Above it, the entries are written
- * first.
+ * Maximum number of characters of unwritten entries that one batch of activities carries. Above it, the entries are
+ * written first.
  */
 const MAX_CARRIED_CHARACTERS = 65_536;
 
@@ -32,9 +32,9 @@ export interface DriverParts {
 }
 
 /**
- * The event loop of a run: feeds events to the machine and executes the commands that follow. The rules are in the machine.
+ * The event loop of a run: feeds events to the machine, which has the rules, and executes the commands that follow.
  *
- * Returns the state with which the run continues as new once the history is long enough, or undefined when the run has ended.
+ * Returns the state with which the run continues as new when its history is too long; undefined when the run has ended.
  */
 export async function drive(parts: DriverParts): Promise<CarriedState | undefined> {
   const { history, inbox, executor } = parts;

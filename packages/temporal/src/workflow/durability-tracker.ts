@@ -2,8 +2,8 @@ import { workflowInfo } from '@temporalio/workflow';
 
 /**
  * Tracks whether all updates that the run has accepted are in its history. An update is in the history only after the
- * workflow task that accepted it has completed; if that task is lost, the update is also lost. Until the task has completed,
- * the stores must not contain the update's effects, because readers would rely on them.
+ * workflow task that accepted it has completed; if that task is lost, the update is also lost. Until the task has
+ * completed, the stores must not contain the update's effects, because readers would rely on them.
  */
 export class DurabilityTracker {
   #volatileAt = -1;

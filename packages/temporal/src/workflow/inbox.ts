@@ -33,7 +33,7 @@ export class Inbox {
     this.#wake();
   }
 
-  /** Resolves when an input is available. The SDK's `condition` would poll, with a call into the workflow per activation. */
+  /** Resolves when an input is available. The SDK's `condition` would evaluate a predicate in each activation. */
   whenFilled(): Promise<void> {
     return new Promise((resolve) => {
       if (this.isEmpty) this.#wake = resolve;

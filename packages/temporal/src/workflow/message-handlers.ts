@@ -21,8 +21,8 @@ const child = defineSignal<[ChildMessage]>(CHILD_SIGNAL);
 
 /**
  * Tracks the cancel request of a workflow. Heddle cancels a run with a signal, which carries the reason and the journal
- * entry. The server shows a workflow as cancelled only if its cancellation was also requested, so the sender of the signal
- * announces the request and sends it next.
+ * entry. The server shows a workflow as cancelled only if its cancellation was also requested, so the sender of the
+ * signal announces the request and sends it next.
  */
 export class CancelTracker {
   #announced = false;
@@ -77,7 +77,7 @@ export function registerMessageHandlers({
     {
       // An update that the validator rejects leaves no trace in the history.
       validator: ({ at, tokenHash, seq = 0 }) => {
-        // After a lost workflow task, the caller may have read a longer journal than the run has. The handler then waits.
+        // After a lost workflow task, the caller may have read a longer journal than the run has: the handler waits.
         if (history.has(seq) && !history.isOpen(at, tokenHash))
           throw ApplicationFailure.nonRetryable('The pause point is not open.', 'RESUME_POINT_CLOSED');
       },

@@ -1,6 +1,6 @@
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 
-/** Sleeps until a time in milliseconds since the epoch (not at all if it has passed). Rejects if its scope is cancelled. */
+/** Sleeps until a time in milliseconds since the epoch. Rejects if its scope is cancelled. */
 export type SleepUntil = (dueMs: number) => Promise<void>;
 
 /** A run's timers by name. Setting a timer replaces an earlier one of the same name. */
