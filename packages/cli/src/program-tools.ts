@@ -7,7 +7,7 @@ import { repeatable, runOptions, withOptions } from './run-options.ts';
 /** `heddle tools`: tools of services, from their OpenAPI documents. */
 export function declareTools(program: Command, io: Io, done: (exit: number) => void): void {
   const tools = program.command('tools').description('List tools, and create tools from OpenAPI documents.');
-  const importing = tools
+  const command = tools
     .command('import')
     .description('Creates a tool from each operation, and prints the operations that it leaves out.')
     .argument('<file>', 'OpenAPI document (JSON or YAML): a file, a URL, or - for standard input')
@@ -20,7 +20,7 @@ export function declareTools(program: Command, io: Io, done: (exit: number) => v
     .addOption(new Option('--key-header <name>', 'header for idempotency keys'))
     .addOption(repeatable('--variable <name=value>', 'value of a variable in the server URL (repeatable)'))
     .option('--json', 'print only JSON', false);
-  withOptions(importing, runOptions('egress')).action(async (file: string, options: ImportToolsOptions) => {
+  withOptions(command, runOptions('egress')).action(async (file: string, options: ImportToolsOptions) => {
     const { importTools } = await import('./commands/tools.ts');
     done(await importTools(io, file, options));
   });
