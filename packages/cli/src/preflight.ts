@@ -22,12 +22,12 @@ const MAX_WARNINGS = 5;
 /** Prints likely problems of a run to stderr before it starts. */
 export function preflight(io: Io, parts: PreflightParts): void {
   const style = styleFor(io.stderr);
-  const lines = [...warnings(parts), ...missingEnv(parts), ...mockWarnings(parts)];
+  const lines = [...diagnosticWarnings(parts), ...missingEnv(parts), ...mockWarnings(parts)];
   if (lines.length === 0) return;
   io.stderr.write(`${lines.map((line) => `${style.yellow('!')} ${line}`).join('\n')}\n`);
 }
 
-function warnings({ file, mocks }: PreflightParts): string[] {
+function diagnosticWarnings({ file, mocks }: PreflightParts): string[] {
   const diagnostics = file.diagnostics.filter((diagnostic) => !isSolvedByMock(diagnostic, file, mocks));
   const lines = diagnostics.slice(0, MAX_WARNINGS).map(({ message }) => safeLine(message));
   const omittedCount = diagnostics.length - lines.length;
@@ -42,7 +42,7 @@ const SOLVED_BY_MOCKS: ReadonlySet<string> = new Set([
   'FIELD_EMPTY',
 ]);
 
-/** True for a diagnostic of a mocked block that does not matter, because the block does not run. */
+/** True if the diagnostic does not matter, because a mock replaces its block. */
 function isSolvedByMock(
   { code, blockId }: PlacedDiagnostic,
   { plan }: WorkflowFile,

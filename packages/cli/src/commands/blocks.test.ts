@@ -30,9 +30,9 @@ describe('heddle blocks', () => {
     const { exit, stdout } = await heddle('show', 'router_v2');
     expect(exit).toBe(0);
     expect(stdout).toMatch(/^router_v2 {2}Lets a model choose/);
-    expect(stdout).toMatch(/^ {2}routes +list, required +The routes\.$/m);
+    expect(stdout).toMatch(/^ {2}routes +array, required +The routes\.$/m);
     expect(stdout).toMatch(/^ {2}temperature +number +/m);
-    expect(stdout).toMatch(/^ {2}selectedRoute +text +Id of the chosen route\.$/m);
+    expect(stdout).toMatch(/^ {2}selectedRoute +string +Id of the chosen route\.$/m);
   });
 
   it.each(descriptions.map(({ type }) => type))('prints the schemas of %s', async (type) => {

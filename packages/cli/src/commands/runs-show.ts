@@ -60,14 +60,15 @@ function report(
   const style = styleFor(io.stdout);
   const context = { ...options, runId: run.runId, plan, file: undefined, style };
   const listedLogs = logs.slice(0, MAX_LOGS);
-  const moreCount = logs.length - listedLogs.length;
-  const omission = `… ${plural(moreCount, 'more block log')}: heddle runs show ${shortId(run.runId)} --json`;
+  const omittedCount = logs.length - listedLogs.length;
+  const command = `heddle runs show ${shortId(run.runId)} --json`;
+  const omission = `… ${plural(omittedCount, 'more block log')}: ${command}`;
   const lines = [
     `${style.bold(safeLine(run.workflowName))}${style.dim(`  ${safeLine(run.workflowId)}`)}`,
     ...table(propertyRows(run, style)),
     '',
     ...table(logRows(listedLogs, plan, style)),
-    ...(moreCount > 0 ? [style.dim(omission)] : []),
+    ...(omittedCount > 0 ? [style.dim(omission)] : []),
     ...(run.error ? failureLines(run.error, context) : []),
     ...(run.status === 'paused' ? pauseLines(run.pauses, context) : []),
     ...(run.interrupted ? ['', `${style.cyan('→')} ${runsCommand('resume', context)}`] : []),

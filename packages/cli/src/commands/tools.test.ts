@@ -203,7 +203,7 @@ describe('heddle tools show', () => {
     const { exit, stdout } = await heddle(['tools', 'show', 'slack_message']);
     expect(exit).toBe(0);
     expect(stdout).toMatch(/call +POST \/chat\.postMessage/);
-    expect(stdout).toMatch(/channel +text/);
+    expect(stdout).toMatch(/channel +string/);
     const schema = await heddle(['tools', 'show', 'postgresql_query', '--json-schema']);
     expect(JSON.parse(schema.stdout)).toMatchObject({
       $schema: 'http://json-schema.org/draft-07/schema#',

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { UsageError } from '../usage-error.ts';
 
-/** Options that answer a pause about calls of an agent. */
+/** Options that answer a pause for the approval of an agent's calls. */
 export interface DecisionOptions {
   /** `all`, or the ids of calls. */
   approve?: string;
@@ -30,8 +30,8 @@ export function decisionsOf(options: DecisionOptions): JsonObject | undefined {
     ...idsOf(approve).map((id): [string, Json] => [id, { decision: 'approve' }]),
     ...idsOf(deny).map((id): [string, Json] => [id, denial]),
     ...edit.map((pair): [string, Json] => {
-      const [id, edited] = editOf(pair);
-      return [id, { decision: 'edit', arguments: edited }];
+      const [id, args] = editOf(pair);
+      return [id, { decision: 'edit', arguments: args }];
     }),
   ];
   return { decisions: byCall(entries) };
@@ -55,12 +55,12 @@ function idsOf(list: string | undefined): string[] {
     .filter((id) => id !== '');
 }
 
-function editOf(pair: string): [id: string, edited: Json] {
+function editOf(pair: string): [id: string, args: Json] {
   const example = `Example: --edit '1.1={"to": "ada"}'`;
-  const at = pair.indexOf('=');
-  if (at <= 0) throw new UsageError('--edit takes CALL=JSON.', example);
+  const separator = pair.indexOf('=');
+  if (separator <= 0) throw new UsageError('--edit takes CALL=JSON.', example);
   try {
-    return [pair.slice(0, at).trim(), JSON.parse(pair.slice(at + 1)) as Json];
+    return [pair.slice(0, separator).trim(), JSON.parse(pair.slice(separator + 1)) as Json];
   } catch (error) {
     throw new UsageError(`The arguments of --edit are not JSON: ${(error as SyntaxError).message}`, example);
   }

@@ -47,7 +47,7 @@ export function openView(
   });
 }
 
-/** The run to follow. */
+/** Which events of a run to yield. */
 interface FollowOptions {
   /**
    * Also yields, from the run's logs, the starts of blocks that are already running and the ends of blocks since this
@@ -99,7 +99,7 @@ async function* liveEvents(handle: RunHandle, result: Promise<RunResource>): Asy
   for (;;) {
     const isUnread = startReading();
     for await (const event of takeUntil(quiet, handle.events())) if (isUnread(event)) yield event;
-    // The events end at a pause. If an answer is on its way, the run continues, and its events are read again.
+    // The events end at a pause. After an answer the run continues, and its events are read again.
     if (await Promise.race([settled.then(() => true), delay(QUIET_MS, false)])) return;
   }
 }

@@ -9,17 +9,16 @@ export function schemaRows({ properties = {}, required = [] }: JsonObject): stri
   return Object.entries(properties as JsonObject).map(([name, schema]) => {
     const { description = '' } = isJsonObject(schema) ? schema : {};
     const isRequired = (required as Json[]).includes(name);
-    return [name, `${kindOf(schema)}${isRequired ? ', required' : ''}`, description as string];
+    return [name, `${typeOf(schema)}${isRequired ? ', required' : ''}`, description as string];
   });
 }
 
-function kindOf(schema: Json): string {
+/** Returns the type of a schema in the terms of JSON Schema. */
+function typeOf(schema: Json): string {
   if (!isJsonObject(schema)) return 'any';
   const { type, enum: values, anyOf } = schema;
   if (Array.isArray(values))
-    return values.every((value) => value === 'true' || value === 'false') ? 'text' : 'choice';
-  if (Array.isArray(anyOf)) return [...new Set(anyOf.map((each) => kindOf(each)))].join(' or ');
-  return typeof type === 'string' ? (NAMES[type] ?? type) : 'any';
+    return values.every((value) => value === 'true' || value === 'false') ? 'string' : 'enum';
+  if (Array.isArray(anyOf)) return [...new Set(anyOf.map((each) => typeOf(each)))].join(' or ');
+  return typeof type === 'string' ? type : 'any';
 }
-
-const NAMES: { readonly [type: string]: string } = { string: 'text', array: 'list', boolean: 'switch' };

@@ -9,8 +9,8 @@ const LAST_RESPONSES_MS = 1000;
 /** Wildcard addresses with their loopback addresses. */
 const LOOPBACK_OF: { [address: string]: string | undefined } = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 /**
- * Limits in milliseconds for receiving the headers and the whole request. A slower connection gets status 408 and is
- * closed. They do not limit the response.
+ * Limits, in milliseconds, for receiving the headers and the whole request. A slower connection gets status 408 and is
+ * closed. The limits do not apply to the response.
  */
 const TIMEOUTS = { headersTimeout: 15_000, requestTimeout: 60_000, connectionsCheckingInterval: 5000 };
 
@@ -31,17 +31,17 @@ export interface Listening {
 /** Answers a request. `peer` is the address of the other end of the connection. */
 export type RequestHandler = (request: Request, peer: string | undefined) => Promise<Response>;
 
-/** Serves requests with `fetch`. Throws a usage error if it cannot listen on the port or address. */
+/** Starts a server that passes requests to `fetch`. Throws a usage error if it cannot listen on the port or address. */
 export async function listen(
   fetch: RequestHandler,
   { host, port }: { host: string; port: number },
   timeouts = TIMEOUTS,
 ): Promise<Listening> {
-  const answer = getRequestListener(
+  const listener = getRequestListener(
     (request, { incoming }) => fetch(request, incoming.socket.remoteAddress),
     { overrideGlobalObjects: false },
   );
-  const server = createServer(timeouts, (request, response) => void answer(request, response));
+  const server = createServer(timeouts, (request, response) => void listener(request, response));
   const { promise: listening, resolve, reject } = Promise.withResolvers<undefined>();
   server.once('error', reject);
   server.listen(port, host, () => resolve(undefined));

@@ -95,7 +95,7 @@ function processInbox({ history, inbox, executor }: DriverParts): Command[] {
 }
 
 /**
- * Returns whether the history's budget is used up. `spent`: the run continues as new as soon as no work is pending.
+ * Returns how far the history's budget is used. `spent`: the run continues as new as soon as no work is pending.
  * `exhausted`: the run starts no more activities until then. Commands are counted here, because the SDK's figures do
  * not change within a workflow task.
  */
