@@ -5,16 +5,16 @@ import { draftOf } from '../support/draft.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
 import { newsFeed } from './feeds/setup.ts';
 import { FROM_MS, startProcess } from './killed.ts';
-import type { FiringProcess, Place, ReportedFire } from './killed.ts';
+import type { Backend, FiringProcess, ReportedFire } from './killed.ts';
 import { webhookWorkflow } from './webhook-setup.ts';
 
 const MINUTE_MS = 60_000;
 const INTERVAL_MINUTES = 10;
-/** Longer than the lease of the poll of a process that has died. */
+/** Longer than the lease that a killed process may still have on a poll. */
 const ROUND_MS = 6 * MINUTE_MS;
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
-/** Workflows that start at a schedule, a feed, an event, and a webhook with flow control. */
+/** The ids of workflows that start at a schedule, a feed, an event of `watched`, and a webhook with flow control. */
 interface Deployed {
   key: string;
   schedule: string;
@@ -47,25 +47,28 @@ async function deployAll(from: FiringProcess, feedUrl: string): Promise<Deployed
   };
 }
 
-/** Kills a server and a worker in turn, at steps of their work, while the other works. Expects one run for each event. */
-export async function expectOnceBeside(place: Place, rounds: number): Promise<void> {
+/**
+ * Kills a server and a worker in turn, at various steps, while the other keeps working. Expects exactly one run for each
+ * event.
+ */
+export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: number): Promise<void> {
   const news = await newsFeed();
   let nowMs = FROM_MS;
   const start = (name: 'server' | 'worker', round: number): Promise<FiringProcess> =>
     startProcess({
-      ...{ ...place, nowMs },
+      ...{ ...backend, nowMs },
       ...(name === 'worker' && { isWorker: true }),
       ...(round % 4 > 1 && { countsEvents: true }),
     });
-  const all = { server: await start('server', 0), worker: await start('worker', 0) };
-  const { key, schedule, feed, watched, watcher, hook } = await deployAll(all.server, news.url);
+  const processes = { server: await start('server', 0), worker: await start('worker', 0) };
+  const { key, schedule, feed, watched, watcher, hook } = await deployAll(processes.server, news.url);
   const counts = async (from: FiringProcess): Promise<number[]> => {
     nowMs += 6000;
-    for (const each of [all.server, all.worker])
+    for (const each of [processes.server, processes.worker])
       await each.call('now', { nowMs, stillDies: true }).catch(() => undefined);
     const completed = async (call: 'fires' | 'items' | 'deliveries'): Promise<number> => {
-      const found = await from.call<Pick<ReportedFire, 'status'>[]>(call);
-      return found.every(({ status }) => status === 'completed') ? found.length : -1;
+      const runs = await from.call<Pick<ReportedFire, 'status'>[]>(call);
+      return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
     };
     const done = [await completed('fires'), await completed('items'), await completed('deliveries')];
     const runs = [schedule, feed, hook.id, watcher].map((workflowId) =>
@@ -74,23 +77,25 @@ export async function expectOnceBeside(place: Place, rounds: number): Promise<vo
     return [...done, ...(await Promise.all(runs))];
   };
   /**
-   * Returns the expected counts after a round: one per due time that has passed, two deliveries per round, one of each
-   * other event.
+   * Returns the expected numbers of fires, items and deliveries, and of the runs of the four workflows, after a round:
+   * one for each due time that has passed, two deliveries, and one of each other event per round.
    */
   const expected = (round: number): number[] => {
     const dues = Math.floor((nowMs - FROM_MS) / MINUTE_MS / INTERVAL_MINUTES);
     return [dues, round, 2 * round, dues, round, 2 * round, round];
   };
   const expectAll = async (from: FiringProcess, round: number): Promise<void> => {
-    const compared = async (): Promise<string> => {
-      const found = (await counts(from)).join();
-      const wanted = expected(round).join();
-      return found === wanted ? 'equal' : `the runs are ${found}, not ${wanted}`;
+    const compare = async (): Promise<string> => {
+      const actualCounts = (await counts(from)).join();
+      const expectedCounts = expected(round).join();
+      return actualCounts === expectedCounts
+        ? 'equal'
+        : `the counts are ${actualCounts}, not ${expectedCounts}`;
     };
-    await expect.poll(compared, TIMEOUT).toBe('equal');
+    await expect.poll(compare, TIMEOUT).toBe('equal');
   };
   const isPolled = async (): Promise<boolean> => {
-    await counts(all.server);
+    await counts(processes.server);
     return news.requests.length > 0;
   };
   await expect.poll(isPolled, TIMEOUT).toBe(true);
@@ -99,21 +104,21 @@ export async function expectOnceBeside(place: Place, rounds: number): Promise<vo
   for (let round = 1; round <= rounds; round += 1) {
     const dying = round % 2 === 0 ? 'server' : 'worker';
     news.items.unshift({ id: `item ${round}` });
-    await all.server.call('request', { key, request: ['POST', `/workflows/${watched}/execute`, {}] });
+    await processes.server.call('request', { key, request: ['POST', `/workflows/${watched}/execute`, {}] });
     for (const each of ['a', 'b']) {
-      const answer = all.server.call('deliver', { path: hook.path, deliveryId: `${round}${each}` });
+      const answer = processes.server.call('deliver', { path: hook.path, deliveryId: `${round}${each}` });
       expect(await answer).toMatchObject({ status: 200 });
     }
     nowMs += ROUND_MS;
-    await all[dying].call('now', { nowMs, dieAt: ((7 * round) % 19) + 1 }).catch(() => undefined);
-    const other = all[dying === 'server' ? 'worker' : 'server'];
+    await processes[dying].call('now', { nowMs, dieAt: ((7 * round) % 19) + 1 }).catch(() => undefined);
+    const other = processes[dying === 'server' ? 'worker' : 'server'];
     await expectAll(other, round);
-    if (!all[dying].isDead()) continue;
+    if (!processes[dying].isDead()) continue;
     deaths[dying] += 1;
-    all[dying] = await start(dying, round);
+    processes[dying] = await start(dying, round);
   }
-  // No process starts a run later.
-  for (let look = 0; look < 3; look += 1) await counts(all.worker);
-  await expectAll(all.server, rounds);
+  // Further polls start no run.
+  for (let poll = 0; poll < 3; poll += 1) await counts(processes.worker);
+  await expectAll(processes.server, rounds);
   expect(Math.min(deaths.server, deaths.worker)).toBeGreaterThan(0);
 }

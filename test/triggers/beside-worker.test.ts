@@ -11,8 +11,8 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
 import { FAILS } from './event-setup.ts';
 import { newsFeed } from './feeds/setup.ts';
-import { HOOKED, hookedApi } from './hooks/setup.ts';
-import type { Hooked } from './hooks/setup.ts';
+import { HOOKED, hookApi } from './hooks/setup.ts';
+import type { HookApi } from './hooks/setup.ts';
 import { manualBeats } from './store.ts';
 import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
 
@@ -23,7 +23,7 @@ const FEEDS = { egress: { allowPrivate: true, ports: 'any' as const } };
 describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one PostgreSQL database,', () => {
   const work = manualBeats();
   let providers: HookProviders;
-  let server: Hooked;
+  let server: HookApi;
   const closing: (() => Promise<unknown>)[] = [];
 
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     const secret = 'x'.repeat(32);
     const engineOptions = { postgres: { url }, triggers: triggerTypes };
     providers = await hookProviders();
-    server = await hookedApi('postgres', providers, {
+    server = await hookApi('postgres', providers, {
       store: await openServiceStore({ postgres: { url }, secret }),
       ...{ engineOptions, feeds: FEEDS },
     });
@@ -54,10 +54,10 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     for (const close of closing) await close();
   });
 
-  /** Advances the clock. `only`: the other process has died. */
-  function pass(ms: number, only?: 'server' | 'worker'): void {
+  /** Advances the clock and runs the background work of both processes, or of `only` one, as if the other had died. */
+  function advance(ms: number, only?: 'server' | 'worker'): void {
     server.now.ms += ms;
-    if (only !== 'worker') server.pass(0);
+    if (only !== 'worker') server.advance(0);
     if (only !== 'server') work.beat();
   }
 
@@ -68,26 +68,29 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     { only, stepMs = 0 }: { only?: 'server' | 'worker' | undefined; stepMs?: number },
   ): Promise<void> {
     const completed = async (): Promise<number> => {
-      pass(stepMs, only);
+      advance(stepMs, only);
       const { runs } = await server.engine.listRuns({ workflowId: id, limit: 100 });
       return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
     };
     await expect.poll(completed, { timeout: 10_000, interval: 30 }).toBe(count);
   }
 
-  /** Calls `happens` each minute, while both processes work and while only one does. Expects as many runs as it returns. */
+  /**
+   * Calls `addEvents` in each of four minutes: while both processes work, only the server, both, and only the worker.
+   * Expects as many runs as `addEvents` returns; `addEvents(0)` adds none and returns the total.
+   */
   async function expectEachMinute(
     id: string,
-    happens: (minute: number) => Promise<number>,
+    addEvents: (minute: number) => Promise<number>,
     stepMs = 0,
   ): Promise<void> {
     for (const [index, only] of ([undefined, 'server', undefined, 'worker'] as const).entries()) {
-      const count = await happens(index + 1);
-      pass(MINUTE_MS, only);
+      const count = await addEvents(index + 1);
+      advance(MINUTE_MS, only);
       await expectRuns(id, count, { only, stepMs });
     }
-    pass(0);
-    await expectRuns(id, await happens(0), { stepMs });
+    advance(0);
+    await expectRuns(id, await addEvents(0), { stepMs });
   }
 
   it('start one run for each due time of a schedule', async () => {
@@ -96,13 +99,13 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     await server.call('DELETE', `/api/v2/workflows/${id}/deploy`);
   });
 
-  it('poll a source once, and start one run for each of its items', async () => {
+  it('poll a source once per interval, and start one run for each of its items', async () => {
     const news = await newsFeed();
     const id = await server.deployed(
       scheduledWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' }),
     );
     const polledAt = async (): Promise<unknown> => {
-      pass(0);
+      advance(0);
       return (await server.triggerOf(id)).health.lastCheckAt;
     };
     await expect.poll(polledAt).toEqual(expect.any(String));
@@ -127,15 +130,15 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     await expectEachMinute(id, runOf, 1000);
   });
 
-  it('start the run of each event that flow control has delayed', async () => {
+  it('start one run for each event that flow control has delayed', async () => {
     const { id, path } = await server.webhook({ flowControl: { concurrency: 1 } });
-    let sent = 0;
+    let count = 0;
     await expectEachMinute(id, async (minute) => {
       for (let each = 0; each < 3 && minute > 0; each += 1) {
-        const body = JSON.stringify({ number: (sent += 1) });
+        const body = JSON.stringify({ number: (count += 1) });
         expect((await server.send(path, { headers: JSON_TYPE, body })).status).toBe(200);
       }
-      return sent;
+      return count;
     });
   });
 
@@ -160,7 +163,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     await server.call('PUT', `/api/v2/workflows/${id}/state`, { body: draft });
     expect((await server.call('POST', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
     await server.settled(id, 'active');
-    pass(0);
+    advance(0);
     const places = () => providers.hooks.map(({ place }) => place).toSorted();
     expect(places()).toEqual(['ada/loom', 'ada/shuttle']);
     expect(providers.requests.filter((request) => request.startsWith('POST github'))).toHaveLength(2);
@@ -174,9 +177,9 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       .execute();
     const loom = providers.hooks.find(({ place }) => place === 'ada/loom');
     expect(await server.deliver(loom!, 'fails')).toMatchObject({ status: 200 });
-    // The server has died, so the worker counts the failure.
+    // Only the background work of the worker runs, so the worker counts the failure.
     const states = async () => {
-      pass(1000, 'worker');
+      advance(1000, 'worker');
       const rows = await server.db
         .selectFrom('triggers')
         .select('state')
@@ -186,10 +189,10 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       return rows.map(({ state }) => state);
     };
     await expect.poll(states).toEqual(['suspended', 'active']);
-    pass(6000);
+    advance(6000);
     await expect
       .poll(() => {
-        pass(0);
+        advance(0);
         return places();
       })
       .toEqual(['ada/shuttle']);

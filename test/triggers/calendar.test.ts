@@ -4,15 +4,16 @@ import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
 import { isFull, leftOut } from '../support/scale.ts';
 
-// Compares the due instants of three years with a calculation by the Temporal API, which shares no code with the scheduler.
+// Compares the due instants of three years with instants that the Temporal API calculates, which shares no code with the
+// scheduler.
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const FROM = Temporal.PlainDate.from('2025-01-01');
 const DAYS = 3 * 365;
 
-/** Time zones with all kinds of transitions: at midnight, of half an hour, in both hemispheres, and none. */
-const TRICKY = [
+/** Time zones with all kinds of UTC offset transitions: at midnight, by half an hour, in both hemispheres, and none. */
+const SAMPLE_ZONES = [
   ...[
     'UTC',
     'America/New_York',
@@ -39,11 +40,11 @@ const TRICKY = [
   ],
   ...['Pacific/Chatham', 'Pacific/Apia'],
 ];
-const ZONES = isFull ? Intl.supportedValuesOf('timeZone') : TRICKY;
+const ZONES = isFull ? Intl.supportedValuesOf('timeZone') : SAMPLE_ZONES;
 if (!isFull) leftOut('the due instants of three years in all time zones');
 
 /** Returns the first instant of a local time. If a gap skips that time, returns the first instant after the gap. */
-function expected(local: Temporal.PlainDateTime, zone: string): number {
+function instantOf(local: Temporal.PlainDateTime, zone: string): number {
   const earlier = local.toZonedDateTime(zone, { disambiguation: 'earlier' });
   if (earlier.toPlainDateTime().equals(local)) return earlier.epochMilliseconds;
   const transition = earlier.getTimeZoneTransition('next');
@@ -51,74 +52,74 @@ function expected(local: Temporal.PlainDateTime, zone: string): number {
   return transition.epochMilliseconds;
 }
 
-/** Returns the instants of the local times on the days that `fits` accepts. */
+/** Returns the instants of the local times on the days that `isDue` accepts. */
 function instants(
   zone: string,
   times: readonly Temporal.PlainTime[],
-  fits: (date: Temporal.PlainDate) => boolean,
+  isDue: (date: Temporal.PlainDate) => boolean,
 ): number[] {
-  const found = new Set<number>();
+  const instantSet = new Set<number>();
   for (let day = 0; day < DAYS; day += 1) {
     const date = FROM.add({ days: day });
-    if (fits(date)) for (const time of times) found.add(expected(date.toPlainDateTime(time), zone));
+    if (isDue(date)) for (const time of times) instantSet.add(instantOf(date.toPlainDateTime(time), zone));
   }
-  return [...found].toSorted((a, b) => a - b);
+  return [...instantSet].toSorted((a, b) => a - b);
 }
 
-/** Returns the due instants, beginning with the first expected one. */
-function dueLike(schedule: Schedule, wanted: readonly number[]): number[] {
-  let from = (wanted[0] ?? 0) - 1;
-  return wanted.map(() => (from = nextDue(schedule, from) ?? NaN));
+/** Returns as many due instants as expected, beginning with the first expected one. */
+function dueInstants(schedule: Schedule, expected: readonly number[]): number[] {
+  let from = (expected[0] ?? 0) - 1;
+  return expected.map(() => (from = nextDue(schedule, from) ?? NaN));
 }
 
 function transitions(zone: string): Temporal.ZonedDateTime[] {
-  const found: Temporal.ZonedDateTime[] = [];
+  const results: Temporal.ZonedDateTime[] = [];
   const end = FROM.add({ days: DAYS }).toZonedDateTime(zone).epochMilliseconds;
   let next = FROM.toZonedDateTime(zone).getTimeZoneTransition('next');
   while (next && next.epochMilliseconds < end) {
-    found.push(next);
+    results.push(next);
     next = next.getTimeZoneTransition('next');
   }
-  return found;
+  return results;
 }
 
 const time = (text: string): Temporal.PlainTime => Temporal.PlainTime.from(text);
 
-describe('the due instants of three years', () => {
-  it.each(ZONES)('of daily, weekly and monthly schedules in %s', (timeZone) => {
-    const rows: [cron: string, times: string[], fits: (date: Temporal.PlainDate) => boolean][] = [
+describe('the due instants of three years are those that the Temporal API calculates', () => {
+  it.each(ZONES)('for daily, weekly and monthly schedules in %s', (timeZone) => {
+    const rows: [cron: string, times: string[], isDue: (date: Temporal.PlainDate) => boolean][] = [
       ['30 2 * * *', ['02:30'], () => true],
       ['0 0 * * FRI,SUN', ['00:00'], (date) => date.dayOfWeek === 5 || date.dayOfWeek === 7],
       ['45 23 30 * *', ['23:45'], (date) => date.day === 30],
     ];
-    for (const [cron, times, fits] of rows) {
-      const wanted = instants(timeZone, times.map(time), fits);
-      expect(dueLike({ times: { cron }, timeZone }, wanted), cron).toEqual(wanted);
+    for (const [cron, times, isDue] of rows) {
+      const expected = instants(timeZone, times.map(time), isDue);
+      expect(dueInstants({ times: { cron }, timeZone }, expected), cron).toEqual(expected);
     }
   });
 
-  it.each(ZONES)('of schedules with several times a day, around the transitions of %s', (timeZone) => {
+  it.each(ZONES)('for schedules with several times a day, around UTC offset changes in %s', (timeZone) => {
     const cron = '*/20 0-3,22-23 * * *';
     const hours = [0, 1, 2, 3, 22, 23];
     const times = hours.flatMap((hour) => [0, 20, 40].map((minute) => new Temporal.PlainTime(hour, minute)));
     for (const transition of transitions(timeZone)) {
       const day = transition.toPlainDate();
-      const near = (date: Temporal.PlainDate): boolean => Math.abs(date.until(day).total('days')) <= 2;
-      const wanted = instants(timeZone, times, near);
-      expect(dueLike({ times: { cron }, timeZone }, wanted), transition.toString()).toEqual(wanted);
+      const isNear = (date: Temporal.PlainDate): boolean => Math.abs(date.until(day).total('days')) <= 2;
+      const expected = instants(timeZone, times, isNear);
+      expect(dueInstants({ times: { cron }, timeZone }, expected), transition.toString()).toEqual(expected);
     }
   });
 
-  it.each(ZONES)('of hourly schedules, around the transitions of %s', (timeZone) => {
+  it.each(ZONES)('for hourly schedules, around UTC offset changes in %s', (timeZone) => {
     for (const transition of transitions(timeZone)) {
       const middle = transition.epochMilliseconds;
-      const wanted: number[] = [];
+      const expected: number[] = [];
       for (let atMs = middle - DAY_MS; atMs < middle + DAY_MS; atMs += 5 * 60_000) {
         const local = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone);
-        if (local.minute === 40) wanted.push(atMs);
+        if (local.minute === 40) expected.push(atMs);
       }
       const schedule: Schedule = { times: { cron: '40 * * * *' }, timeZone };
-      expect(dueLike(schedule, wanted), transition.toString()).toEqual(wanted);
+      expect(dueInstants(schedule, expected), transition.toString()).toEqual(expected);
     }
   });
 });

@@ -18,9 +18,9 @@ export interface EventApi extends TestApi {
   now: { ms: number };
   /** Does background work until no event and no run is due. */
   settled(): Promise<void>;
-  /** Deploys a workflow with an event trigger with these fields. */
+  /** Deploys a workflow whose event trigger has these fields. Returns its id. */
   watcher(fields: { [name: string]: Json }, options?: { last?: JsonObject }): Promise<string>;
-  /** Deploys a workflow whose runs fail if their input has `fails`. */
+  /** Deploys a workflow whose runs fail if `fails` is true in their input. Returns its id. */
   watched(): Promise<string>;
   /** Runs a workflow to its end, and waits until its events are handled. Returns the id of the run. */
   run(workflowId: string, input?: JsonObject): Promise<string>;
@@ -43,7 +43,7 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
   const db = store.database as Kysely<Tables>;
 
   async function settled(): Promise<void> {
-    let quiet = 0;
+    let quietPolls = 0;
     const isDue = async (): Promise<boolean> => {
       // Events of the current instant are found only by a later poll.
       now.ms += 5000;
@@ -62,8 +62,8 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
       ]);
       const { runs } = await api.engine.listRuns({ limit: 100 });
       const isRunning = runs.some(({ status }) => status === 'running' || status === 'queued');
-      quiet = changes.length > 0 || event || check || run || claim || isRunning ? 0 : quiet + 1;
-      return quiet < 3;
+      quietPolls = changes.length > 0 || event || check || run || claim || isRunning ? 0 : quietPolls + 1;
+      return quietPolls < 3;
     };
     await expect.poll(isDue, { timeout: 20_000, interval: 10 }).toBe(false);
   }
@@ -73,7 +73,7 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
     ...{ db, now, settled },
     watcher: (fields, { last } = {}) =>
       api.deployed(scheduledWorkflow(fields, { type: 'sim_workspace_event', ...(last && { last }) })),
-    watched: () => api.deployed(failing()),
+    watched: () => api.deployed(failingWorkflow()),
     async run(workflowId, input = {}) {
       const body = { input };
       const answer = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
@@ -97,8 +97,8 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
   };
 }
 
-/** Returns a workflow that fails if its input has `fails`. */
-function failing(): Json {
+/** Returns a workflow that fails if `fails` is true in its input. */
+function failingWorkflow(): Json {
   const shared = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
   const code =
     "if (<start.fails> === true) throw new Error('It was asked to fail.'); return { said: 'done' };";

@@ -4,20 +4,20 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { drawnSteps, scale } from '../support/scale.ts';
 import { expectEventsOnceWhenKilled } from './killed-steps.ts';
 
-describe('event triggers whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
+describe('event triggers', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = drawnSteps(6, 'steps from the end of a run to the run that its event starts');
 
-  it('start exactly one run, at each step from the end of a run to the run of its event, on SQLite', async () => {
+  it('start exactly one run if their process is killed at any step from the end of a run to the run of its event, on SQLite', async () => {
     const data = dataFolder();
     await expectEventsOnceWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
-    'start exactly one run while another process polls for events, on PostgreSQL',
+    'start exactly one run if one of two processes that poll for events is killed, on PostgreSQL',
     async () => {
       const postgres = await postgresDatabase();
-      const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
-      await expectEventsOnceWhenKilled(place, { ...steps, stride: 2 * steps.stride }, 1);
+      const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
+      await expectEventsOnceWhenKilled(backend, { ...steps, stride: 2 * steps.stride }, 1);
     },
   );
 });

@@ -19,7 +19,7 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
     if (fault !== undefined) throw new Error('The API has reported a fault.', { cause: fault });
   });
 
-  it('start a run with the failed run as input, and none for runs that complete', async () => {
+  it('start a run with data about a failed run, and none for completed runs or other workflows', async () => {
     const watched = await api.watched();
     const other = await api.watched();
     const id = await api.watcher({ eventType: 'execution_error', workflowIds: [watched] });
@@ -41,7 +41,7 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
     });
   });
 
-  it('start no runs for runs that events have started, or for runs of their own workflow', async () => {
+  it('start no runs for runs that events have started', async () => {
     const watched = await api.watched();
     const failing = await api.watcher(
       { eventType: 'execution_error', workflowIds: [watched] },
@@ -55,7 +55,7 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
     expect(await api.inputs(chained)).toEqual([]);
   });
 
-  it('start a run for each deployment, with the version that became live', async () => {
+  it('start a run for each deployment, with the version that became live, and for an undeployment', async () => {
     const watched = await api.watched();
     const workflowIds = [watched];
     const deployed = await api.watcher({ eventType: 'workflow_deployed', workflowIds });
@@ -75,7 +75,7 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
     ]);
   });
 
-  it('start a run when the last runs have failed, and then none during the cooldown', async () => {
+  it('start a run after a number of failed runs in a row, and then none during the cooldown', async () => {
     const watched = await api.watched();
     const id = await api.watcher({
       ...{ eventType: 'consecutive_failures', workflowIds: [watched], consecutiveFailures: '2' },
@@ -97,7 +97,7 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
     expect(await api.inputs(id)).toHaveLength(2);
   });
 
-  it('start a run for a workflow without runs, once for each period without runs', async () => {
+  it('start one run for each period in which a workflow has no runs', async () => {
     const watched = await api.watched();
     const id = await api.watcher({ eventType: 'no_activity', workflowIds: watched, inactivityHours: 12 });
     await api.run(watched);
@@ -115,7 +115,7 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
 });
 
 describe('conditions on the runs of a workflow', () => {
-  it('are met by a rate of failures, a number of failures, and slow runs, if there are at least five runs', async () => {
+  it('are met by a number of failures and by slow runs, and after five runs by a failure rate and a latency spike', async () => {
     const api = await eventApi('sqlite');
     const watched = await api.watched();
     const workflowIds = `["${watched}"]`;
@@ -196,8 +196,8 @@ describe('events of credentials', () => {
   });
 });
 
-describe('without an event trigger in the workspace', () => {
-  it('no events are recorded, and events of one workspace start no runs in another workspace', async () => {
+describe('a workspace', () => {
+  it('without an event trigger records no events, and events of another workspace start no runs in it', async () => {
     const api = await eventApi('sqlite');
     const watched = await api.watched();
     const others = await api.store.workspaces.createWorkspace('Others', api.userId);
@@ -229,7 +229,7 @@ describe('without an event trigger in the workspace', () => {
   });
 });
 
-describe('several processes', () => {
+describe('several processes with event triggers', () => {
   it('start one run for each event', async () => {
     const kind = hasPostgres ? 'postgres' : 'sqlite';
     const first = await eventApi(kind);

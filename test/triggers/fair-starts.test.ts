@@ -6,10 +6,10 @@ import type { TriggerTables } from '../../packages/service/src/triggers/tables.t
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample, scale } from '../support/scale.ts';
-import { deployedHook } from './killed-webhook.ts';
+import { deployHook } from './killed-webhook.ts';
 import type { Hook } from './killed-webhook.ts';
 import { atMinute, startProcess } from './killed.ts';
-import type { FiringProcess, Place } from './killed.ts';
+import type { Backend, FiringProcess } from './killed.ts';
 
 /** The number of runs that a process starts at the same time. */
 const STARTS = 16;
@@ -49,25 +49,25 @@ async function starts(from: FiringProcess, { key, workspaceId }: Hook, count: nu
   return (await read()).map(({ startedAt }) => Date.parse(startedAt));
 }
 
-describe('many queued runs of one workspace', { timeout: scale(180_000, 1_800_000) }, () => {
+describe('a queued run', { timeout: scale(180_000, 1_800_000) }, () => {
   const cases = [
-    { name: 'in one process', places: 1 },
-    ...(hasPostgres ? [{ name: 'in two processes on PostgreSQL', places: 2 }] : []),
+    { name: 'in one process', processCount: 1 },
+    ...(hasPostgres ? [{ name: 'in two processes on PostgreSQL', processCount: 2 }] : []),
   ];
 
   it.each(sample(cases, 1, 'processes that start queued runs'))(
-    'do not delay the run of another workspace until all have started, $name',
-    async ({ places }) => {
-      const place: Place = await (async () => {
+    'does not wait for all of the many queued runs of another workspace, $name',
+    async ({ processCount }) => {
+      const backend: Backend = await (async () => {
         const data = dataFolder();
-        if (places === 1) return { store: { data }, engine: { data } };
+        if (processCount === 1) return { store: { data }, engine: { data } };
         const postgres = await postgresDatabase();
         return { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 5000 } } };
       })();
-      const first = await startProcess({ ...place, nowMs: atMinute(0) });
-      const [busy, other] = [await deployedHook(first), await deployedHook(first)];
+      const first = await startProcess({ ...backend, nowMs: atMinute(0) });
+      const [busy, other] = [await deployHook(first), await deployHook(first)];
       await first.call('stop').catch(() => undefined);
-      const { data, postgres } = place.store;
+      const { data, postgres } = backend.store;
       const store = await openServiceStore(
         postgres === undefined
           ? { data: data as string }
@@ -80,14 +80,14 @@ describe('many queued runs of one workspace', { timeout: scale(180_000, 1_800_00
       await store.close();
 
       const processes = await Promise.all(
-        Array.from({ length: places }, () => startProcess({ ...place, nowMs: atMinute(1) })),
+        Array.from({ length: processCount }, () => startProcess({ ...backend, nowMs: atMinute(1) })),
       );
-      const [asked] = processes as [FiringProcess];
-      const [at = 0] = await starts(asked, other, 1);
-      const others = await starts(asked, busy, BURST);
+      const [reader] = processes as [FiringProcess];
+      const [startMs = 0] = await starts(reader, other, 1);
+      const burstStarts = await starts(reader, busy, BURST);
       // Each process begins 16 starts before it alternates between workspaces.
-      expect(others.filter((ms) => ms < at).length).toBeLessThan(STARTS * 2 * places);
-      const count = () => asked.call<number>('runs', { workflowId: other.id });
+      expect(burstStarts.filter((ms) => ms < startMs).length).toBeLessThan(STARTS * 2 * processCount);
+      const count = () => reader.call<number>('runs', { workflowId: other.id });
       expect(await count()).toBe(1);
     },
   );

@@ -14,10 +14,10 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
   });
 
   /** Deploys a webhook with flow control, whose runs wait for a resume if `pauses`. */
-  const deployed = (flowControl: Json, pauses = false) => api.flow(flowControl, { pauses });
+  const deploy = (flowControl: Json, pauses = false) => api.flow(flowControl, { pauses });
 
   it('starts runs of one key one after another, in order, and does not delay runs of other keys', async () => {
-    const hook = await deployed({ concurrency: 1, key: 'customer.id' }, true);
+    const hook = await deploy({ concurrency: 1, key: 'customer.id' }, true);
     const [first, second, third] = [
       await hook.send({ customer: { id: 'a' }, n: 1 }),
       await hook.send({ customer: { id: 'a' }, n: 2 }),
@@ -44,8 +44,8 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     await api.expectStatus(third.runId, 'paused');
   });
 
-  it('drops an event that a caller has cancelled while it waited, and starts the next one', async () => {
-    const hook = await deployed({ concurrency: 1 }, true);
+  it('drops a waiting event whose run a caller has cancelled, and starts the run of the next event', async () => {
+    const hook = await deploy({ concurrency: 1 }, true);
     const [first, second, third] = [await hook.send({}), await hook.send({}), await hook.send({})];
     await api.expectStatus(first.runId, 'paused');
     await api.cancel(second.runId);
@@ -60,14 +60,14 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     ]);
   });
 
-  it('starts at most the configured number of runs in any period, and delays the rest', async () => {
-    const hook = await deployed({ throttle: { limit: 2, seconds: 60 } });
-    const sent = [await hook.send({ n: 1 }), await hook.send({ n: 2 })];
+  it('starts at most the configured number of runs in any period, and delays further runs', async () => {
+    const hook = await deploy({ throttle: { limit: 2, seconds: 60 } });
+    const receipts = [await hook.send({ n: 1 }), await hook.send({ n: 2 })];
     await api.settled();
     await api.advance(10 * SECOND);
-    sent.push(await hook.send({ n: 3 }), await hook.send({ n: 4 }));
+    receipts.push(await hook.send({ n: 3 }), await hook.send({ n: 4 }));
     await api.settled();
-    const statuses = () => Promise.all(sent.map(({ runId }) => api.statusOf(runId)));
+    const statuses = () => Promise.all(receipts.map(({ runId }) => api.statusOf(runId)));
     await expect.poll(statuses).toEqual(['completed', 'completed', 'queued', 'queued']);
     expect(await hook.events()).toMatchObject([{ reason: 'queue' }, { reason: 'throttle' }, {}, {}]);
     await api.advance(49 * SECOND);
@@ -76,8 +76,8 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     await expect.poll(statuses).toEqual(['completed', 'completed', 'completed', 'completed']);
   });
 
-  it('drops the events that exceed a throttle with the excess "drop", and lists them', async () => {
-    const hook = await deployed({ throttle: { limit: 1, seconds: 60, excess: 'drop' } });
+  it('drops the events above the limit of a throttle whose excess is "drop", and lists them', async () => {
+    const hook = await deploy({ throttle: { limit: 1, seconds: 60, excess: 'drop' } });
     const first = await hook.send({ n: 1 });
     const second = await hook.send({ n: 2 });
     expect(second).toEqual({
@@ -94,8 +94,8 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     expect(await hook.send({ n: 3 })).toMatchObject({ flow: { state: 'waiting' } });
   });
 
-  it('starts one run for the last of several events when no more events arrive for a period', async () => {
-    const hook = await deployed({ debounce: { seconds: 30, maxSeconds: 70 } });
+  it('debounces events: starts one run for the last event after a pause, or after the maximum delay', async () => {
+    const hook = await deploy({ debounce: { seconds: 30, maxSeconds: 70 } });
     const first = await hook.send({ n: 1 });
     await api.advance(20 * SECOND);
     const second = await hook.send({ n: 2 });
@@ -121,8 +121,8 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     expect(await api.inputOf(next.runId)).toMatchObject({ n: 6 });
   });
 
-  it('starts one run for a batch when it is full, or after a time, and replays each of its events', async () => {
-    const hook = await deployed({ batch: { size: 3, seconds: 60 }, key: 'k' });
+  it('starts one run for a batch that is full or whose time is over, and can replay each of its events', async () => {
+    const hook = await deploy({ batch: { size: 3, seconds: 60 }, key: 'k' });
     const first = await hook.send({ k: 'a', n: 1 });
     for (const n of [2, 3]) expect((await hook.send({ k: 'a', n })).runId).toBe(first.runId);
     const fourth = await hook.send({ k: 'a', n: 4 });
@@ -134,7 +134,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     await api.advance(61 * SECOND);
     await api.expectStatus(fourth.runId, 'completed');
     expect(await api.inputOf(fourth.runId)).toMatchObject({ events: [{ n: 4 }] });
-    // Newest first: the second event.
+    // The deliveries are listed newest first, so index 2 is the second event.
     const replayed = await hook.replay(2);
     expect(replayed).toMatchObject({ status: 202 });
     await api.advance(61 * SECOND);
@@ -142,8 +142,8 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     expect(await api.inputOf(replayed.data.runId)).toMatchObject({ events: [{ n: 2 }] });
   });
 
-  it('drops events while a run of a singleton has not ended', async () => {
-    const hook = await deployed({ singleton: 'skip', key: 'k' }, true);
+  it('drops events of a singleton while its run has not ended', async () => {
+    const hook = await deploy({ singleton: 'skip', key: 'k' }, true);
     const first = await hook.send({ k: 1 });
     expect(await hook.send({ k: 1 })).toMatchObject({
       runId: first.runId,
@@ -157,8 +157,8 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     await api.expectStatus(next.runId, 'paused');
   });
 
-  it('cancels the run of a singleton when another event comes, and starts the last one', async () => {
-    const hook = await deployed({ singleton: 'cancel' }, true);
+  it('cancels the run of a singleton when another event arrives, and starts a run for the last event', async () => {
+    const hook = await deploy({ singleton: 'cancel' }, true);
     const first = await hook.send({ n: 1 });
     await api.expectStatus(first.runId, 'paused');
     const [second, third] = [await hook.send({ n: 2 }), await hook.send({ n: 3 })];
@@ -169,7 +169,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     expect(await hook.events()).toMatchObject([{ state: 'started' }, {}, { state: 'started' }]);
   });
 
-  it('counts the events of all triggers of a workflow together', async () => {
+  it('applies one limit to all triggers of a workflow if its scope is "workflow"', async () => {
     const [one, two] = await api.twoHooks({ concurrency: 1, scope: 'workflow' });
     const first = await one.send({});
     await api.expectStatus(first.runId, 'paused');
@@ -181,8 +181,8 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     await api.expectStatus(second.runId, 'paused');
   });
 
-  it('starts waiting events with the new version after a deployment, and drops them after an undeployment', async () => {
-    const hook = await deployed({ throttle: { limit: 1, seconds: 60 } });
+  it('starts runs of waiting events with the newly deployed version, and drops the events after an undeployment', async () => {
+    const hook = await deploy({ throttle: { limit: 1, seconds: 60 } });
     const [first, second, third] = [await hook.send({}), await hook.send({ n: 2 }), await hook.send({})];
     await api.expectStatus(first.runId, 'completed');
     await hook.redeploy();
@@ -201,7 +201,7 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
   });
 
   it('does not start waiting events while the trigger is paused', async () => {
-    const hook = await deployed({ debounce: { seconds: 10 } });
+    const hook = await deploy({ debounce: { seconds: 10 } });
     const { runId } = await hook.send({});
     await hook.call('pause');
     await api.advance(60 * SECOND);
@@ -212,8 +212,8 @@ describe.each(drawnStores('flow control'))('flow control on %s', (store) => {
     await api.expectStatus(runId, 'completed');
   });
 
-  it('refuses events with 429 when too many are waiting, so that the sender repeats them', async () => {
-    const hook = await deployed({ debounce: { seconds: 10 } });
+  it('refuses events with 429 and Retry-After while too many bytes are waiting', async () => {
+    const hook = await deploy({ debounce: { seconds: 10 } });
     await hook.send({});
     await api.db
       .updateTable('flow_events')

@@ -1,41 +1,41 @@
 import type { JsonObject } from '@heddle/core';
 import { expect } from 'vitest';
 import type { Steps } from '../support/scale.ts';
-import { delivered, deployedHook } from './killed-webhook.ts';
+import { deliver, deployHook } from './killed-webhook.ts';
 import type { Hook } from './killed-webhook.ts';
 import { atMinute, startProcess } from './killed.ts';
-import type { FiringProcess, Place } from './killed.ts';
+import type { Backend, FiringProcess } from './killed.ts';
 
 const TIMEOUT = { timeout: 60_000, interval: 100 };
-/** The test must kill a process at more steps than this. */
-const LEAST_STEPS = 15;
+/** The work under test must have more steps than this. */
+const MIN_STEPS = 15;
 /** The same lower bound without flow control. */
-const LEAST_UNHELD_STEPS = 8;
+const MIN_STEPS_WITHOUT_POLICY = 8;
 
-interface Delivered {
+interface Delivery {
   deliveryId: string;
   runId: string;
   status: string;
 }
 
-/** Starts processes. Their clock advances by a minute with each call of `deliveries`. */
+/** Processes with a common clock, which advances by a minute with each call of `deliveries`. */
 export class Processes {
-  readonly #place: Place;
+  readonly #backend: Backend;
   #minute = 0;
 
-  constructor(place: Place) {
-    this.#place = place;
+  constructor(backend: Backend) {
+    this.#backend = backend;
   }
 
   start(): Promise<FiringProcess> {
-    return startProcess({ ...this.#place, nowMs: atMinute(this.#minute), countsResults: true });
+    return startProcess({ ...this.#backend, nowMs: atMinute(this.#minute), countsResults: true });
   }
 
   /** Advances the clock of the process by a minute. Returns the deliveries that the process has accepted so far. */
-  async deliveries(from: FiringProcess): Promise<Delivered[]> {
+  async deliveries(from: FiringProcess): Promise<Delivery[]> {
     this.#minute += 1;
     await from.call('now', { nowMs: atMinute(this.#minute) });
-    return from.call<Delivered[]>('deliveries');
+    return from.call<Delivery[]>('deliveries');
   }
 }
 
@@ -47,9 +47,9 @@ export async function expectOnce(
 ): Promise<void> {
   const isDone = async () => (await processes.deliveries(from)).every(({ status }) => status === 'completed');
   await expect.poll(isDone, TIMEOUT).toBe(true);
-  const found = await processes.deliveries(from);
-  expect(found.map(({ deliveryId }) => deliveryId)).toEqual(deliveryIds.toSorted());
-  const runs = new Set(found.map(({ runId }) => runId)).size;
+  const deliveries = await processes.deliveries(from);
+  expect(deliveries.map(({ deliveryId }) => deliveryId)).toEqual(deliveryIds.toSorted());
+  const runs = new Set(deliveries.map(({ runId }) => runId)).size;
   expect(await from.call<number>('runs', { workflowId: id })).toBe(runs);
 }
 
@@ -57,25 +57,25 @@ export async function expectOnce(
  * Kills a process at steps from a delivery to its run, with flow control if `policy` is given. Expects that each
  * delivery is in one run.
  */
-export async function expectHeldOnceWhenKilled(
-  place: Place,
+export async function expectDeliveredOnceWhenKilled(
+  backend: Backend,
   policy: JsonObject | undefined,
   { first, stride }: Steps,
 ): Promise<void> {
-  const processes = new Processes(place);
+  const processes = new Processes(backend);
   let process = await processes.start();
-  const hook = await deployedHook(process, policy);
+  const hook = await deployHook(process, policy);
   const ids: string[] = [];
   let step = first;
   for (let isDead = true; isDead; step += stride) {
     const deliveryId = `d${String(step).padStart(3, '0')}`;
     ids.push(deliveryId);
-    const first = await delivered(process, hook, { deliveryId, dieAt: step });
-    if (first) {
+    const answer = await deliver(process, hook, { deliveryId, dieAt: step });
+    if (answer) {
       // The process may die while it starts the run.
       const isOver = async (): Promise<boolean> => {
-        const found = await processes.deliveries(process).catch((): Delivered[] => []);
-        return process.isDead() || found.every(({ status }) => status === 'completed');
+        const deliveries = await processes.deliveries(process).catch((): Delivery[] => []);
+        return process.isDead() || deliveries.every(({ status }) => status === 'completed');
       };
       await expect.poll(isOver, TIMEOUT).toBe(true);
       isDead = process.isDead();
@@ -83,8 +83,8 @@ export async function expectHeldOnceWhenKilled(
       continue;
     }
     process = await processes.start();
-    expect(await delivered(process, hook, { deliveryId })).toMatchObject({ status: 200 });
+    expect(await deliver(process, hook, { deliveryId })).toMatchObject({ status: 200 });
   }
   await expectOnce(processes, { from: process, hook }, ids);
-  expect(step).toBeGreaterThan(policy ? LEAST_STEPS : LEAST_UNHELD_STEPS);
+  expect(step).toBeGreaterThan(policy ? MIN_STEPS : MIN_STEPS_WITHOUT_POLICY);
 }

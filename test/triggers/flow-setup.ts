@@ -40,6 +40,7 @@ export interface FlowApi extends Omit<Received, 'db'> {
   advance(ms: number): Promise<void>;
   /** Waits until all due work is done. */
   settled(): Promise<void>;
+  /** Deploys a workflow with a webhook with this flow control. */
   flow(flowControl: Json, options?: { pauses?: boolean }): Promise<FlowHook>;
   /** Deploys a workflow with two webhooks with this flow control. Its runs pause. */
   twoHooks(flowControl: Json): Promise<[FlowHook, FlowHook]>;
@@ -85,8 +86,8 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
   async function triggerId(workflowId: string, blockId?: string): Promise<string> {
     const query = `workspaceId=${received.workspaceId}&workflowId=${workflowId}`;
     const { data } = await call<{ id: string; blockId: string }[]>('GET', `/api/v2/triggers?${query}`);
-    const found = data.find((each) => blockId === undefined || each.blockId === blockId);
-    return found?.id ?? '';
+    const trigger = data.find((each) => blockId === undefined || each.blockId === blockId);
+    return trigger?.id ?? '';
   }
 
   function hookOf({ id, path, trigger }: { id: string; path: string; trigger: string }): FlowHook {
@@ -95,7 +96,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
     return {
       ...{ id, path, deliveries },
       async send(body) {
-        // Lists are ordered by time, so each delivery gets another time.
+        // Lists are ordered by time, so each delivery needs a different time.
         now.ms += 1;
         const answer = await received.send(path, { headers: JSON_TYPE, body: JSON.stringify(body) });
         expect(answer.status).toBe(200);

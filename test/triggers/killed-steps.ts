@@ -3,17 +3,17 @@ import { expect } from 'vitest';
 import { draftOf } from '../support/draft.ts';
 import type { Steps } from '../support/scale.ts';
 import { atMinute, deployMinutely, dies, expectOnceEach, startProcess } from './killed.ts';
-import type { FiringProcess, Place } from './killed.ts';
+import type { Backend, FiringProcess } from './killed.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
 
-/** The test must kill a process at more steps than this. */
-const LEAST_STEPS = 6;
+/** The work under test must have more steps than this. */
+const MIN_STEPS = 6;
 
 /**
  * Kills a process at steps from a due time to its run, one after another. Expects that each due time has one run.
  */
-export async function expectOnceWhenKilled(place: Place, { first, stride }: Steps): Promise<void> {
-  let process = await startProcess({ ...place, nowMs: atMinute(0) });
+export async function expectOnceWhenKilled(backend: Backend, { first, stride }: Steps): Promise<void> {
+  let process = await startProcess({ ...backend, nowMs: atMinute(0) });
   const { workflowIds } = await deployMinutely(process, 1);
   let minute = 0;
   let step = first;
@@ -22,29 +22,29 @@ export async function expectOnceWhenKilled(place: Place, { first, stride }: Step
     minute += 1;
     const nowMs = atMinute(minute);
     isDead = await dies(process, { nowMs, dieAt: step });
-    if (isDead) process = await startProcess({ ...place, nowMs });
+    if (isDead) process = await startProcess({ ...backend, nowMs });
   }
   await expectOnceEach(process, { workflowIds, minutes: minute });
-  expect(step - stride).toBeGreaterThan(LEAST_STEPS);
+  expect(step - stride).toBeGreaterThan(MIN_STEPS);
 }
 
-/** The test of events must kill a process at more steps than this. */
-const LEAST_EVENT_STEPS = 5;
+/** The same lower bound for events. */
+const MIN_EVENT_STEPS = 5;
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
 /**
- * Kills a process at steps from the end of a run to the run that its event starts, one after another, while `others` more
- * processes also look for events. Expects that each event has one run.
+ * Kills a process at steps from the end of a run to the run that its event starts, one after another, while `otherCount`
+ * further processes also poll for events. Expects that each event has one run.
  */
 export async function expectEventsOnceWhenKilled(
-  place: Place,
+  backend: Backend,
   { first, stride }: Steps,
-  others = 0,
+  otherCount = 0,
 ): Promise<void> {
   let nowMs = atMinute(0);
-  const start = () => startProcess({ ...place, nowMs, countsEvents: true });
+  const start = () => startProcess({ ...backend, nowMs, countsEvents: true });
   let process = await start();
-  const rest = await Promise.all(Array.from({ length: others }, start));
+  const others = await Promise.all(Array.from({ length: otherCount }, start));
   const { key, watched, watcher } = await deployWatched(process);
   /**
    * Advances the clock, so that the processes poll for events. Returns the number of runs of the watcher, -1 if the
@@ -52,7 +52,7 @@ export async function expectEventsOnceWhenKilled(
    */
   const count = async (): Promise<number> => {
     nowMs += 6000;
-    for (const each of [process, ...rest])
+    for (const each of [process, ...others])
       await each.call('now', { nowMs, stillDies: true }).catch(() => undefined);
     return process.isDead() ? -1 : process.call<number>('runs', { workflowId: watcher }).catch(() => -1);
   };
@@ -70,8 +70,8 @@ export async function expectEventsOnceWhenKilled(
     else await process.call('now', { nowMs });
     await expect.poll(count, TIMEOUT).toBe(events);
   }
-  for (let look = 0; look < 3; look += 1) expect(await count()).toBe(events);
-  expect(step - stride).toBeGreaterThan(LEAST_EVENT_STEPS);
+  for (let poll = 0; poll < 3; poll += 1) expect(await count()).toBe(events);
+  expect(step - stride).toBeGreaterThan(MIN_EVENT_STEPS);
 }
 
 /** Deploys a workflow, and a second workflow that starts when a run of the first has completed. */

@@ -18,7 +18,7 @@ export interface Hook {
 }
 
 /** Deploys a workflow with a webhook, from a process. */
-export async function deployedHook(from: FiringProcess, flowControl?: JsonObject): Promise<Hook> {
+export async function deployHook(from: FiringProcess, flowControl?: JsonObject): Promise<Hook> {
   const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
   const request = <Data>(...parts: [string, string, unknown?]) =>
     from.call<Data>('request', { key, request: parts });
@@ -31,12 +31,12 @@ export async function deployedHook(from: FiringProcess, flowControl?: JsonObject
 }
 
 /** Sends a delivery. Returns undefined if the process dies before it answers. */
-export async function delivered(
+export async function deliver(
   to: FiringProcess,
   { path }: Hook,
-  sent: { deliveryId: string; dieAt?: number },
+  delivery: { deliveryId: string; dieAt?: number },
 ): Promise<Answer | undefined> {
-  return to.call<Answer>('deliver', { path, ...sent }).catch((error: unknown) => {
+  return to.call<Answer>('deliver', { path, ...delivery }).catch((error: unknown) => {
     if (to.isDead()) return undefined;
     throw error;
   });

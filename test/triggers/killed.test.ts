@@ -5,25 +5,25 @@ import { drawnSteps, scale } from '../support/scale.ts';
 import { atMinute, deployMinutely, dies, expectOnceEach, startProcess } from './killed.ts';
 import { expectOnceWhenKilled } from './killed-steps.ts';
 
-describe('schedules whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
+describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = drawnSteps(3, 'steps from a due time to its run');
 
-  it('start exactly one run, at each step from the due time to the run, on SQLite', async () => {
+  it('start exactly one run if their process is killed at any step from the due time to the run, on SQLite', async () => {
     const data = dataFolder();
     await expectOnceWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
-    'start exactly one run while another process fires them and versions change, on PostgreSQL',
+    'start exactly one run if one of two processes is killed while versions change, on PostgreSQL',
     async () => {
       const postgres = await postgresDatabase();
-      const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
-      const at = (minute: number) => startProcess({ ...place, nowMs: atMinute(minute) });
+      const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
+      const at = (minute: number) => startProcess({ ...backend, nowMs: atMinute(minute) });
       const processes = [await at(0), await at(0)];
       const [first] = processes;
       if (!first) throw new Error('There is no process.');
       const { key, workflowIds } = await deployMinutely(first, 3);
-      const [moving] = workflowIds;
+      const [redeployed] = workflowIds;
       const minutes = scale(4, 20);
       for (let minute = 1; minute <= minutes; minute += 1) {
         const nowMs = atMinute(minute);
@@ -33,14 +33,16 @@ describe('schedules whose process is killed', { timeout: scale(300_000, 1_800_00
         const [isDead] = await Promise.all([
           dies(dying, { nowMs, dieAt: ((2 * minute) % 8) + 1 }),
           other.call('now', { nowMs }),
-          other.call('request', { key, request: ['POST', `/workflows/${moving}/deploy`] }),
+          other.call('request', { key, request: ['POST', `/workflows/${redeployed}/deploy`] }),
         ]);
         processes.push(other, isDead ? await at(minute) : dying);
       }
       const [last] = processes;
       if (!last) throw new Error('There is no process.');
       const fires = await expectOnceEach(last, { workflowIds, minutes });
-      const versions = fires.filter(({ workflowId }) => workflowId === moving).map(({ version }) => version);
+      const versions = fires
+        .filter(({ workflowId }) => workflowId === redeployed)
+        .map(({ version }) => version);
       expect(new Set(versions).size).toBeGreaterThan(1);
     },
   );

@@ -14,14 +14,14 @@ export const FROM_MS = Date.UTC(2026, 0, 1);
 /** Runs of a killed process are recovered when its lease has expired, or by the next process. */
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
-/** The location of the records of the service and of the engine. */
-export interface Place {
+/** Options of the stores of the service and of the engine, and of Temporal. */
+export interface Backend {
   store: { data?: string; postgres?: string };
   engine: Pick<EngineOptions, 'data' | 'postgres'>;
   temporal?: TemporalOptions;
 }
 
-export interface ProcessOptions extends Place {
+export interface ProcessOptions extends Backend {
   nowMs: number;
   /** Creates webhooks at these providers. Only statements on webhooks are steps. */
   hooks?: { origin: string; services: { [name: string]: string } };
@@ -29,7 +29,7 @@ export interface ProcessOptions extends Place {
   isWorker?: true;
   /** Also counts each result of a statement as a step. */
   countsResults?: true;
-  /** Counts the steps from the end of a run to the runs that its event starts. */
+  /** Counts only the statements from the end of a run to the runs that its event starts. */
   countsEvents?: true;
 }
 
@@ -60,7 +60,7 @@ export interface ReportedFire {
 
 /** A process that fires triggers. */
 export interface FiringProcess {
-  /** Rejects when the process dies. */
+  /** Sends a command to the process. Rejects if the process dies. */
   call<Value = unknown>(call: Command['call'], command?: Omit<Command, 'id' | 'call'>): Promise<Value>;
   isDead(): boolean;
 }
@@ -73,45 +73,46 @@ export async function startProcess(options: ProcessOptions): Promise<FiringProce
     child.kill('SIGKILL');
     await exited;
   });
-  let noise = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (noise += text));
+  let errorOutput = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errorOutput += text));
   child.stdin.on('error', () => undefined);
-  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  const pendingCalls = new Map<number, PromiseWithResolvers<unknown>>();
   const ready = Promise.withResolvers<void>();
   let isDead = false;
   child.once('exit', () => {
     isDead = true;
-    const died = new Error(`The process has ended: ${noise}`);
-    for (const each of [ready, ...waiting.values()]) each.reject(died);
+    const error = new Error(`The process has ended: ${errorOutput}`);
+    for (const each of [ready, ...pendingCalls.values()]) each.reject(error);
   });
   createInterface({ input: child.stdout }).on('line', (line) => {
     const message = JSON.parse(line) as { ready?: true; id: number; value?: unknown; error?: string };
     if (message.ready) ready.resolve();
-    else if (message.error === undefined) waiting.get(message.id)?.resolve(message.value);
-    else waiting.get(message.id)?.reject(new Error(message.error));
+    else if (message.error === undefined) pendingCalls.get(message.id)?.resolve(message.value);
+    else pendingCalls.get(message.id)?.reject(new Error(message.error));
   });
   let last = 0;
   await ready.promise;
   return {
     isDead: () => isDead,
     call: async (call, command = {}) => {
-      if (isDead) throw new Error(`The process has ended: ${noise}`);
+      if (isDead) throw new Error(`The process has ended: ${errorOutput}`);
       const id = ++last;
       const answer = Promise.withResolvers<unknown>();
-      waiting.set(id, answer);
+      pendingCalls.set(id, answer);
       child.stdin.write(`${JSON.stringify({ ...command, id, call })}\n`);
       return (await answer.promise) as never;
     },
   };
 }
 
-export interface Firing {
+/** Deployed schedules, with an API key of their workspace. */
+export interface DeployedSchedules {
   key: string;
   workflowIds: string[];
 }
 
 /** Deploys workflows that run each minute, from a process. */
-export async function deployMinutely(from: FiringProcess, count: number): Promise<Firing> {
+export async function deployMinutely(from: FiringProcess, count: number): Promise<DeployedSchedules> {
   const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
   const workflowIds: string[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -132,17 +133,17 @@ export async function expectOnceEach(
   { workflowIds, minutes }: { workflowIds: readonly string[]; minutes: number },
 ): Promise<ReportedFire[]> {
   const dues = Array.from({ length: minutes }, (_, index) => FROM_MS + (index + 1) * MINUTE_MS);
-  const found = async (): Promise<ReportedFire[]> => {
+  const readFires = async (): Promise<ReportedFire[]> => {
     await from.call('now');
     return from.call<ReportedFire[]>('fires');
   };
-  const wanted = workflowIds.map((id) => [id, dues.map((due) => [due, 'completed'])]);
-  const inShort = (fires: readonly ReportedFire[]) =>
+  const expected = workflowIds.map((id) => [id, dues.map((due) => [due, 'completed'])]);
+  const summaryOf = (fires: readonly ReportedFire[]) =>
     workflowIds.map((id) => [
       id,
       fires.filter(({ workflowId }) => workflowId === id).map(({ dueMs, status }) => [dueMs, status]),
     ]);
-  await expect.poll(async () => inShort(await found()), TIMEOUT).toEqual(wanted);
+  await expect.poll(async () => summaryOf(await readFires()), TIMEOUT).toEqual(expected);
   for (const workflowId of workflowIds) expect(await from.call<number>('runs', { workflowId })).toBe(minutes);
   return from.call<ReportedFire[]>('fires');
 }
@@ -152,8 +153,8 @@ export async function expectOnceEach(
  * that step.
  */
 export async function dies(from: FiringProcess, at: { nowMs: number; dieAt: number }): Promise<boolean> {
-  const unlessDead = async <Value>(called: Promise<Value>): Promise<Value | undefined> =>
-    called.catch((error: unknown) => {
+  const unlessDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>
+    call.catch((error: unknown) => {
       if (from.isDead()) return undefined;
       throw error;
     });

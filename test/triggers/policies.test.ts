@@ -1,21 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { isApiError } from '@heddle/api';
 import { scheduledWorkflow } from '../support/triggered.ts';
-import { scheduledApi } from './setup.ts';
-import type { Scheduled } from './setup.ts';
+import { scheduleApi } from './setup.ts';
+import type { ScheduleApi } from './setup.ts';
 
 const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };
 /** A block that waits for a person. */
-const ASKS = { type: 'human_in_the_loop' };
+const APPROVAL = { type: 'human_in_the_loop' };
 /** A block that fails. */
 const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'no address' } } };
 
-async function starts(api: Scheduled, id: string, dues: readonly string[]): Promise<void> {
+/** Waits until the trigger has fired for exactly these due times. */
+async function expectFires(api: ScheduleApi, id: string, dues: readonly string[]): Promise<void> {
   await expect.poll(() => api.fires(id)).toEqual(dues);
 }
 
 /** Waits until the last run of the trigger has this status. Returns its id. */
-async function lastRunIs(api: Scheduled, id: string, status: string): Promise<string> {
+async function lastRunIs(api: ScheduleApi, id: string, status: string): Promise<string> {
   const { lastRunId } = await api.trigger(id);
   if (lastRunId === null) throw new Error('The trigger has no run.');
   await expect
@@ -29,18 +30,18 @@ describe('a schedule whose last run waits for a person', () => {
     ['allow', ['2026-01-01T00:01Z', '2026-01-01T00:02Z']],
     ['skip', ['2026-01-01T00:01Z', '2026-01-01T00:04Z']],
     ['queue', ['2026-01-01T00:01Z', '2026-01-01T00:02Z', '2026-01-01T00:04Z']],
-  ])('skips, queues or starts the next run as its field "overlap" says: %s', async (overlap, expected) => {
-    const api = await scheduledApi('sqlite', '2026-01-01T00:00:30Z');
-    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, overlap }, { last: ASKS }));
+  ])('starts, skips or queues the next run according to "overlap": %s', async (overlap, expected) => {
+    const api = await scheduleApi('sqlite', '2026-01-01T00:00:30Z');
+    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, overlap }, { last: APPROVAL }));
     api.moveTo('2026-01-01T00:01Z');
-    await starts(api, id, ['2026-01-01T00:01Z']);
+    await expectFires(api, id, ['2026-01-01T00:01Z']);
     const first = await lastRunIs(api, id, 'paused');
     api.moveTo('2026-01-01T00:02Z');
     const waits = overlap === 'queue' ? 'overlap' : null;
     const next = overlap === 'queue' ? '2026-01-01T00:02:00.000Z' : '2026-01-01T00:03:00.000Z';
     await expect.poll(() => api.trigger(id)).toMatchObject({ waitsFor: waits, nextDueAt: next });
     if (overlap === 'allow') {
-      await starts(api, id, expected);
+      await expectFires(api, id, expected);
       return;
     }
     api.moveTo('2026-01-01T00:03:30Z');
@@ -48,19 +49,19 @@ describe('a schedule whose last run waits for a person', () => {
     await api.engine.cancel(first);
     api.moveTo('2026-01-01T00:03:40Z');
     if (overlap === 'queue') {
-      await starts(api, id, expected.slice(0, 2));
+      await expectFires(api, id, expected.slice(0, 2));
       await api.engine.cancel(await lastRunIs(api, id, 'paused'));
     }
     api.moveTo('2026-01-01T00:04Z');
-    await starts(api, id, expected);
+    await expectFires(api, id, expected);
   });
 });
 
 describe('limits', () => {
-  it('delay a due run and start it later', async () => {
+  it('of concurrency delay a due run', async () => {
     let isFull = true;
     const concurrency = { acquire: () => (isFull ? undefined : () => undefined) };
-    const api = await scheduledApi('sqlite', '2026-01-01T00:30Z', { concurrency });
+    const api = await scheduleApi('sqlite', '2026-01-01T00:30Z', { concurrency });
     const id = await api.deployed(
       scheduledWorkflow({ ...MINUTELY, minutesInterval: 60, missedRuns: 'none' }),
     );
@@ -73,7 +74,7 @@ describe('limits', () => {
       });
     isFull = false;
     api.moveTo('2026-01-01T01:05Z');
-    await starts(api, id, ['2026-01-01T01:00Z']);
+    await expectFires(api, id, ['2026-01-01T01:00Z']);
     await expect
       .poll(() => api.trigger(id))
       .toMatchObject({ waitsFor: null, nextDueAt: '2026-01-01T02:00:00.000Z' });
@@ -81,7 +82,7 @@ describe('limits', () => {
 
   it('of usage refuse the run, which counts as a failure', async () => {
     const usage = { reserve: () => ({ refused: 'limit' }) as const };
-    const api = await scheduledApi('sqlite', '2026-01-01T00:30Z', { usage });
+    const api = await scheduleApi('sqlite', '2026-01-01T00:30Z', { usage });
     const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
     api.moveTo('2026-01-01T01:00Z');
     await expect
@@ -97,20 +98,20 @@ describe('limits', () => {
   });
 
   it('of a workspace count the runs of its triggers as asynchronous runs without a user', async () => {
-    const asked: object[] = [];
-    const usage = { reserve: (run: object) => (asked.push(run), {}) };
-    const api = await scheduledApi('sqlite', '2026-01-01T00:30Z', { usage });
+    const reservations: object[] = [];
+    const usage = { reserve: (run: object) => (reservations.push(run), {}) };
+    const api = await scheduleApi('sqlite', '2026-01-01T00:30Z', { usage });
     const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
     api.moveTo('2026-01-01T01:00Z');
-    await starts(api, id, ['2026-01-01T01:00Z']);
+    await expectFires(api, id, ['2026-01-01T01:00Z']);
     const { lastRunId: runId } = await api.trigger(id);
     const { workspaceId } = api;
-    expect(asked).toEqual([{ runId, workflowId: id, workspaceId, userId: null, mode: 'async' }]);
+    expect(reservations).toEqual([{ runId, workflowId: id, workspaceId, userId: null, mode: 'async' }]);
   });
 });
 
 /** Returns the input of the last run of a trigger, undefined before its first run has ended. */
-async function lastInput(api: Scheduled, id: string): Promise<unknown> {
+async function lastInput(api: ScheduleApi, id: string): Promise<unknown> {
   const { lastRunId } = await api.trigger(id);
   const logs = await api.engine.getLogs(lastRunId ?? '').catch(() => []);
   return logs[0]?.output;
@@ -118,7 +119,7 @@ async function lastInput(api: Scheduled, id: string): Promise<unknown> {
 
 describe('a schedule whose runs fail', () => {
   it('is suspended after ten failures in a row over a day, shows the reason, and can be resumed', async () => {
-    const api = await scheduledApi('sqlite', '2026-01-01T00:30Z');
+    const api = await scheduleApi('sqlite', '2026-01-01T00:30Z');
     const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 180 }, { last: FAILS }));
     const event = { type: 'sim_workspace_event' };
     const watcher = await api.deployed(scheduledWorkflow({ eventType: 'trigger_suspended' }, event));
@@ -127,7 +128,7 @@ describe('a schedule whose runs fail', () => {
       const due = new Date(Date.UTC(2026, 0, 1, hour)).toISOString();
       dues.push(due.replace(':00.000Z', 'Z'));
       api.moveTo(due);
-      await starts(api, id, dues);
+      await expectFires(api, id, dues);
       await lastRunIs(api, id, 'failed');
     }
     await expect.poll(() => api.trigger(id)).toMatchObject({ state: 'active', health: { failures: 9 } });
@@ -160,7 +161,7 @@ describe('a schedule whose runs fail', () => {
   });
 
   it('resets the number of failures after a completed run', async () => {
-    const api = await scheduledApi('sqlite', '2026-01-01T00:30Z');
+    const api = await scheduleApi('sqlite', '2026-01-01T00:30Z');
     const id = await api.deployed(scheduledWorkflow(MINUTELY));
     await api.db
       .updateTable('triggers')
@@ -168,7 +169,7 @@ describe('a schedule whose runs fail', () => {
       .where('workflow_id', '=', id)
       .execute();
     api.moveTo('2026-01-01T00:31Z');
-    await starts(api, id, ['2026-01-01T00:31Z']);
+    await expectFires(api, id, ['2026-01-01T00:31Z']);
     await lastRunIs(api, id, 'completed');
     api.moveTo('2026-01-01T00:32Z');
     await expect.poll(async () => (await api.trigger(id)).health.failures).toBe(0);
@@ -177,18 +178,18 @@ describe('a schedule whose runs fail', () => {
 
 describe('a fault', () => {
   it('of the engine is reported and delays the trigger, which loses no run', async () => {
-    const api = await scheduledApi('sqlite', '2026-01-01T00:30Z');
+    const api = await scheduleApi('sqlite', '2026-01-01T00:30Z');
     const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
     const { engine } = api;
     const original = engine.getRun.bind(engine);
     api.moveTo('2026-01-01T01:00Z');
-    await starts(api, id, ['2026-01-01T01:00Z']);
+    await expectFires(api, id, ['2026-01-01T01:00Z']);
     engine.getRun = () => Promise.reject(new Error('The disk is gone.'));
     api.moveTo('2026-01-01T02:00Z');
     await expect.poll(() => api.faults.length).toBeGreaterThan(0);
     expect(api.faults.every((fault) => !isApiError(fault))).toBe(true);
     engine.getRun = original;
     api.moveTo('2026-01-01T02:10Z');
-    await starts(api, id, ['2026-01-01T01:00Z', '2026-01-01T02:00Z']);
+    await expectFires(api, id, ['2026-01-01T01:00Z', '2026-01-01T02:00Z']);
   });
 });

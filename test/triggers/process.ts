@@ -1,5 +1,5 @@
-// A process that fires triggers and can be killed at a step: `node process.ts OPTIONS`, where OPTIONS is ProcessOptions as JSON.
-// It reads commands and prints answers, one JSON value per line.
+// A process that fires triggers and can be killed at a step: `node process.ts OPTIONS`, where OPTIONS is ProcessOptions as
+// JSON. It reads commands and prints answers, one JSON value per line.
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { createApi } from '@heddle/api';
@@ -41,37 +41,37 @@ const EVENTS = /"(service_events|event_cooldowns|flow_runs|flow_events|flow_grou
 const HOOKS = /"(provider_hooks)"/;
 const COUNTED = options.hooks ? HOOKS : options.countsEvents ? EVENTS : TRIGGERED;
 /** Statements on webhooks at providers. */
-const ofHooks = new WeakSet<QueryId>();
+const hookStatements = new WeakSet<QueryId>();
 
-/** Counts as steps the statements on the tables of triggers and queued runs, of events, or of webhooks at providers. */
+/** Counts as steps the statements on tables of triggers and queued runs, of events, or of webhooks at providers. */
 const counting: KyselyPlugin = {
   transformQuery({ node, queryId }) {
     // Reads of events and webhooks are not counted, because polls repeat them.
-    const isLook = (options.countsEvents || options.hooks) && node.kind === 'SelectQueryNode';
-    if (isLook || !COUNTED.test(JSON.stringify(node))) return node;
+    const isPoll = (options.countsEvents || options.hooks) && node.kind === 'SelectQueryNode';
+    if (isPoll || !COUNTED.test(JSON.stringify(node))) return node;
     step();
-    if (options.hooks) ofHooks.add(queryId);
+    if (options.hooks) hookStatements.add(queryId);
     return node;
   },
   transformResult({ result, queryId }) {
-    if (options.countsResults || ofHooks.has(queryId)) step();
+    if (options.countsResults || hookStatements.has(queryId)) step();
     return Promise.resolve(result);
   },
 };
 
 async function openEngine({ definitions: { resolveChild, tenant } }: ServiceStore): Promise<Engine> {
-  const { engine: place, temporal: server } = options;
-  const shared = { resolveChild, tenant, triggers: triggerTypes, ...place };
+  const { engine: engineOptions, temporal: server } = options;
+  const shared = { resolveChild, tenant, triggers: triggerTypes, ...engineOptions };
   if (!server) return createEngine(shared);
   const { temporal } = await import('@heddle/temporal');
   return createEngine({ ...shared, runtime: temporal(server) });
 }
 
 /** Returns an engine that counts a step before and after each start of a run. */
-function stepped(engine: Engine): Engine {
-  const start: Engine['start'] = async (...given) => {
+function countingEngine(engine: Engine): Engine {
+  const start: Engine['start'] = async (...args) => {
     step();
-    const run = await engine.start(...given);
+    const run = await engine.start(...args);
     step();
     return run;
   };
@@ -101,8 +101,8 @@ const parts = {
   },
 };
 const api = await createApi({
-  engine: stepped(engine),
-  database: { ...store, database, migrate: (...given) => store.migrate(...given) },
+  engine: countingEngine(engine),
+  database: { ...store, database, migrate: (...args) => store.migrate(...args) },
   authenticator: keyAuthenticator(store.keys),
   ports: servicePorts(store),
   areas: options.isWorker

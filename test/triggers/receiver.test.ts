@@ -19,7 +19,8 @@ const types = new Map(
     .map((type) => [type.type, type as WebhookType]),
 );
 
-interface Memory {
+/** A receiver, and the calls of its store. */
+interface TestReceiver {
   receive: (path: string, init?: RequestInit, address?: string) => Promise<Response>;
   events: WebhookEvent[];
   refusals: string[];
@@ -28,13 +29,13 @@ interface Memory {
 }
 
 /**
- * Returns a receiver over a store in memory, as a host may have it. `fields`: the fields of the block at the path
+ * Opens a receiver with a store in memory, as a host may have one. `fields` are the fields of the block at the path
  * `hook-path`.
  */
-function receiver(
+function openReceiver(
   fields: JsonObject = {},
   { type = 'generic_webhook', ...options }: Partial<WebhookReceiverOptions> & { type?: string } = {},
-): Memory {
+): TestReceiver {
   const webhookType = types.get(type) as WebhookType;
   const read = webhookType.read(fields);
   if (!('config' in read)) throw new Error(JSON.stringify(read.problems));
@@ -79,10 +80,10 @@ const post = (body: NonNullable<RequestInit['body']>, type?: string): RequestIni
 
 /** Returns the input of the run that a request to a webhook starts, without headers and query. */
 async function inputFrom(init: RequestInit, fields: JsonObject = {}): Promise<JsonObject> {
-  const memory = receiver(fields);
-  const response = await memory.receive('hook-path', init);
+  const receiver = openReceiver(fields);
+  const response = await receiver.receive('hook-path', init);
   expect(response.status).toBe(200);
-  const { headers: _headers, query: _query, ...input } = memory.events[0]?.input ?? {};
+  const { headers: _headers, query: _query, ...input } = receiver.events[0]?.input ?? {};
   return input;
 }
 
@@ -97,8 +98,8 @@ describe('the body of a delivery becomes the input of the run', () => {
     ['XML', post('<a/>', 'application/xml'), { input: '<a/>' }],
     ['a form', post('a=1&b=x%20y&a=2', 'application/x-www-form-urlencoded'), { a: ['1', '2'], b: 'x y' }],
     ['JSON in a form', post('payload=%7B%22a%22%3A1%7D', 'application/x-www-form-urlencoded'), { a: 1 }],
-    ['nothing', { method: 'POST' }, {}],
-    ['the query of a GET', { method: 'GET' }, {}],
+    ['an empty body', { method: 'POST' }, {}],
+    ['a GET request without a body', { method: 'GET' }, {}],
   ])('%s', async (_name, init, input) => {
     expect(await inputFrom(init)).toEqual(input);
   });
@@ -121,7 +122,7 @@ describe('the body of a delivery becomes the input of the run', () => {
   });
 
   it('with headers and query, but without credentials', async () => {
-    const memory = receiver({ token: 's3cret', secretHeaderName: 'X-Pass' });
+    const receiver = openReceiver({ token: 's3cret', secretHeaderName: 'X-Pass' });
     const headers = {
       ...JSON_TYPE,
       'X-Pass': 's3cret',
@@ -130,28 +131,28 @@ describe('the body of a delivery becomes the input of the run', () => {
       'X-Event': 'e',
     };
     const init = { method: 'POST', headers: { ...headers, 'X-Api-Key': 'k' }, body: '{"query":"own"}' };
-    await memory.receive('hook-path?a=1&a=2&b=3', init);
-    const [event] = memory.events;
+    await receiver.receive('hook-path?a=1&a=2&b=3', init);
+    const [event] = receiver.events;
     expect(event?.input).toEqual({
       headers: { 'content-type': 'application/json', 'x-event': 'e' },
       query: 'own',
     });
-    await memory.receive('hook-path?a=1&a=2&b=3', { ...init, body: '{}' });
-    expect(memory.events[1]?.input['query']).toEqual({ a: ['1', '2'], b: '3' });
+    await receiver.receive('hook-path?a=1&a=2&b=3', { ...init, body: '{}' });
+    expect(receiver.events[1]?.input['query']).toEqual({ a: ['1', '2'], b: '3' });
   });
 });
 
 describe('the sender gets', () => {
-  it('the JSON and the status of the block', async () => {
+  it('the JSON and the status that the block configures', async () => {
     const fields = { responseMode: 'custom', responseStatusCode: '202', responseBody: '{"ok":true}' };
-    const response = await receiver(fields).receive('hook-path', post('{}'));
+    const response = await openReceiver(fields).receive('hook-path', post('{}'));
     expect([response.status, await response.json()]).toEqual([202, { ok: true }]);
-    const empty = await receiver({ responseMode: 'custom' }).receive('hook-path', post('{}'));
+    const empty = await openReceiver({ responseMode: 'custom' }).receive('hook-path', post('{}'));
     expect([empty.status, await empty.text()]).toEqual([200, '']);
   });
 
   it('the response of the run', async () => {
-    const response = await receiver({ responseMode: 'wait' }).receive('hook-path', post('{}'));
+    const response = await openReceiver({ responseMode: 'wait' }).receive('hook-path', post('{}'));
     expect([response.status, await response.json()]).toEqual([201, { answer: 42 }]);
     expect(response.headers.get('x-run-id')).toBe('run-0');
   });
@@ -160,10 +161,10 @@ describe('the sender gets', () => {
 describe('a request is refused', () => {
   const limits = { bytes: 100, values: 10, parts: 3 };
   const status = async (init: RequestInit, fields: JsonObject = {}): Promise<number> => {
-    const memory = receiver(fields, { limits });
-    const response = await memory.receive('hook-path', init);
-    expect(memory.events).toEqual([]);
-    expect(memory.errors).toEqual([]);
+    const receiver = openReceiver(fields, { limits });
+    const response = await receiver.receive('hook-path', init);
+    expect(receiver.events).toEqual([]);
+    expect(receiver.errors).toEqual([]);
     return response.status;
   };
 
@@ -185,49 +186,49 @@ describe('a request is refused', () => {
     expect(await status(post('PK', 'application/zip'))).toBe(415);
   });
 
-  it('before its body is parsed when its signature is wrong', async () => {
-    const memory = receiver({ token: 's3cret' });
-    expect((await memory.receive('hook-path', post('{', 'application/json'))).status).toBe(401);
-    expect(memory.refusals).toEqual(['SIGNATURE_MISSING']);
+  it('with 401, before its body is parsed, if its signature is missing', async () => {
+    const receiver = openReceiver({ token: 's3cret' });
+    expect((await receiver.receive('hook-path', post('{', 'application/json'))).status).toBe(401);
+    expect(receiver.refusals).toEqual(['SIGNATURE_MISSING']);
   });
 
   it('with 429 above the rate limit of its trigger, which accepts requests again later', async () => {
     let nowMs = START;
-    const memory = receiver({}, { rate: { capacity: 2, perMinute: 60 }, now: () => nowMs });
-    const send = async () => (await memory.receive('hook-path', post('{}'))).status;
+    const receiver = openReceiver({}, { rate: { capacity: 2, perMinute: 60 }, now: () => nowMs });
+    const send = async () => (await receiver.receive('hook-path', post('{}'))).status;
     expect([await send(), await send(), await send()]).toEqual([200, 200, 429]);
     nowMs += 1000;
     expect(await send()).toBe(200);
   });
 
   it('with 429 and without a lookup after many requests from its address to unknown paths', async () => {
-    const memory = receiver({}, { unknownRate: { capacity: 3, perMinute: 1 } });
-    const seen: number[] = [];
+    const receiver = openReceiver({}, { unknownRate: { capacity: 3, perMinute: 1 } });
+    const statuses: number[] = [];
     for (let index = 0; index < 5; index += 1)
-      seen.push((await memory.receive(`path-${index}`, post('{}'), '203.0.113.9')).status);
-    expect(seen).toEqual([404, 404, 404, 429, 429]);
-    expect(memory.reads()).toBe(3);
-    expect((await memory.receive('hook-path', post('{}'), '203.0.113.7')).status).toBe(200);
+      statuses.push((await receiver.receive(`path-${index}`, post('{}'), '203.0.113.9')).status);
+    expect(statuses).toEqual([404, 404, 404, 429, 429]);
+    expect(receiver.reads()).toBe(3);
+    expect((await receiver.receive('hook-path', post('{}'), '203.0.113.7')).status).toBe(200);
   });
 
   it('with 429 before its body is read when too many requests of its workspace are in progress', async () => {
     const atOnce = { perTrigger: 2, perWorkspace: 2, total: 10 };
-    const memory = receiver({}, { atOnce });
+    const receiver = openReceiver({}, { atOnce });
     const gate = Promise.withResolvers<void>();
     async function* slow() {
       await gate.promise;
       yield Buffer.from('{}');
     }
     const waiting = [1, 2].map(() =>
-      memory.receive('hook-path', {
+      receiver.receive('hook-path', {
         ...post(ReadableStream.from(slow()) as never),
         duplex: 'half',
       } as RequestInit),
     );
-    await expect.poll(async () => (await memory.receive('hook-path', post('{}'))).status).toBe(429);
+    await expect.poll(async () => (await receiver.receive('hook-path', post('{}'))).status).toBe(429);
     gate.resolve();
     expect((await Promise.all(waiting)).map(({ status: each }) => each)).toEqual([200, 200]);
-    expect((await memory.receive('hook-path', post('{}'))).status).toBe(200);
+    expect((await receiver.receive('hook-path', post('{}'))).status).toBe(200);
   });
 });
 
@@ -294,24 +295,24 @@ describe('any request', () => {
     })),
   ];
 
-  it('is answered with a known status, and starts a run only with a valid signature', async () => {
+  it('is answered with a known status, and starts a run only at a webhook without a secret', async () => {
     await fc.assert(
       fc.asyncProperty(request, fc.nat({ max: hooks.length - 1 }), async (sent, index) => {
         const { fields, options, isOpen } = hooks[index]!;
-        const memory = receiver(fields as JsonObject, {
+        const receiver = openReceiver(fields as JsonObject, {
           ...options,
           limits: { bytes: 150, values: 20, parts: 3 },
         });
         const hasBody = sent.method !== 'GET' && sent.method !== 'HEAD';
-        const response = await memory.receive(sent.path.replace(/^\//, ''), {
+        const response = await receiver.receive(sent.path.replace(/^\//, ''), {
           method: sent.method,
           headers: { 'Content-Type': sent.type, ...sent.headers },
           ...(hasBody && { body: sent.body }),
         });
-        expect(memory.errors).toEqual([]);
+        expect(receiver.errors).toEqual([]);
         expect([200, 201, 400, 401, 404, 413, 415, 429]).toContain(response.status);
-        expect(memory.events.length).toBeLessThanOrEqual(isOpen ? 1 : 0);
-        for (const { deliveryId } of memory.events)
+        expect(receiver.events.length).toBeLessThanOrEqual(isOpen ? 1 : 0);
+        for (const { deliveryId } of receiver.events)
           expect(deliveryId ?? 'none').toMatch(/^[\x21-\x7e]{1,200}$/);
       }),
       { numRuns: scale(200, 20_000) },

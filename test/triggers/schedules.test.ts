@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
-import { scheduledApi } from './setup.ts';
-import type { Scheduled, ShownTrigger } from './setup.ts';
+import { scheduleApi } from './setup.ts';
+import type { ScheduleApi, ShownTrigger } from './setup.ts';
 import { drawnStores } from '../support/postgres.ts';
 
 const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };
@@ -16,16 +16,17 @@ interface Deployment {
 }
 
 describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
-  let api: Scheduled;
+  let api: ScheduleApi;
 
   beforeAll(async () => {
-    api = await scheduledApi(store, '2026-01-01T00:30Z');
+    api = await scheduleApi(store, '2026-01-01T00:30Z');
   });
 
   const deploy = (id: string) => api.call<Deployment>('POST', `/api/v2/workflows/${id}/deploy`);
-  const on = (id: string, rest: string, body?: object) =>
-    api.call<ShownTrigger>('POST', `/api/v2/triggers/${id}/${rest}`, body && { body });
-  const starts = async (id: string, dues: readonly string[]): Promise<void> => {
+  const postTo = (id: string, action: string, body?: object) =>
+    api.call<ShownTrigger>('POST', `/api/v2/triggers/${id}/${action}`, body && { body });
+  /** Waits until the trigger has fired for exactly these due times. */
+  const expectFires = async (id: string, dues: readonly string[]): Promise<void> => {
     await expect.poll(() => api.fires(id)).toEqual(dues);
   };
 
@@ -39,10 +40,10 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     });
     api.moveTo('2026-01-01T01:29:59.999Z');
     api.moveTo('2026-01-01T01:30:00Z');
-    await starts(id, ['2026-01-01T01:30Z']);
+    await expectFires(id, ['2026-01-01T01:30Z']);
     api.moveTo('2026-01-01T01:30:01Z');
     api.moveTo('2026-01-01T02:30:00Z');
-    await starts(id, ['2026-01-01T01:30Z', '2026-01-01T02:30Z']);
+    await expectFires(id, ['2026-01-01T01:30Z', '2026-01-01T02:30Z']);
     const { lastRunId, lastDueAt } = await api.trigger(id);
     expect(lastDueAt).toBe('2026-01-01T02:30:00.000Z');
     const run = `/api/v2/workflows/${id}/runs/${lastRunId}`;
@@ -62,7 +63,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     expect(api.faults).toEqual([]);
   });
 
-  it('start no runs for a workflow that is not deployed, undeployed or archived, until it is live again', async () => {
+  it('start no runs while their workflow is not deployed, undeployed or archived', async () => {
     api.moveTo('2026-01-02T00:00:30Z');
     const id = await api.drafted(scheduledWorkflow(MINUTELY));
     api.moveTo('2026-01-02T00:01Z');
@@ -72,17 +73,17 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
       readiness: { schedules: 'ready' },
     });
     api.moveTo('2026-01-02T00:02Z');
-    await starts(id, ['2026-01-02T00:02Z']);
+    await expectFires(id, ['2026-01-02T00:02Z']);
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
     api.moveTo('2026-01-02T00:03Z');
     await deploy(id);
     api.moveTo('2026-01-02T00:04Z');
-    await starts(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z']);
+    await expectFires(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z']);
     await api.call('DELETE', `/api/v2/workflows/${id}`);
     api.moveTo('2026-01-02T00:06Z');
     await api.call('POST', `/api/v2/workflows/${id}/restore`);
     api.moveTo('2026-01-02T00:07Z');
-    await starts(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z', '2026-01-02T00:07Z']);
+    await expectFires(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z', '2026-01-02T00:07Z']);
   });
 
   it('are stopped when the folder of their workflow is deleted', async () => {
@@ -106,11 +107,11 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     await deploy(id);
     expect(await api.trigger(id)).toMatchObject({ version: 2, nextDueAt: '2026-01-04T01:15:00.000Z' });
     api.moveTo('2026-01-04T01:15Z');
-    await starts(id, ['2026-01-04T01:15Z']);
+    await expectFires(id, ['2026-01-04T01:15Z']);
     await api.call('POST', `/api/v2/workflows/${id}/versions/1/activate`);
     expect(await api.trigger(id)).toMatchObject({ version: 1, nextDueAt: '2026-01-04T02:00:00.000Z' });
     api.moveTo('2026-01-04T02:15Z');
-    await starts(id, ['2026-01-04T01:15Z', '2026-01-04T02:00Z']);
+    await expectFires(id, ['2026-01-04T01:15Z', '2026-01-04T02:00Z']);
     const fires = await api.db
       .selectFrom('trigger_fires')
       .selectAll()
@@ -124,12 +125,12 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     const id = await api.deployed(scheduledWorkflow(HOURLY));
     const before = await api.trigger(id);
     // The run is due but not claimed yet: no scheduler polls between the change of the time and the deployment.
-    const paused = await api.db
+    const updated = await api.db
       .updateTable('triggers')
       .set({ due_ms: Date.parse('2026-01-05T00:29Z') })
       .where('workflow_id', '=', id)
       .execute();
-    expect(paused).toHaveLength(1);
+    expect(updated).toHaveLength(1);
     await deploy(id);
     expect(await api.trigger(id)).toMatchObject({
       id: before.id,
@@ -142,17 +143,17 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     api.moveTo('2026-01-06T00:00:30Z');
     const id = await api.deployed(scheduledWorkflow(MINUTELY));
     const { id: trigger } = await api.trigger(id);
-    expect((await on(trigger, 'pause')).data).toMatchObject({ state: 'paused', nextDueAt: null });
+    expect((await postTo(trigger, 'pause')).data).toMatchObject({ state: 'paused', nextDueAt: null });
     await deploy(id);
     expect(await api.trigger(id)).toMatchObject({ id: trigger, state: 'paused', version: 2 });
     api.moveTo('2026-01-06T00:05Z');
-    expect((await on(trigger, 'resume')).data).toMatchObject({
+    expect((await postTo(trigger, 'resume')).data).toMatchObject({
       state: 'active',
       nextDueAt: '2026-01-06T00:06:00.000Z',
     });
-    expect((await on(trigger, 'resume')).status).toBe(409);
+    expect((await postTo(trigger, 'resume')).status).toBe(409);
     api.moveTo('2026-01-06T00:06Z');
-    await starts(id, ['2026-01-06T00:06Z']);
+    await expectFires(id, ['2026-01-06T00:06Z']);
     const actions = (await api.store.audit.ofResource(trigger)).map(({ action }) => action);
     expect(actions).toEqual(['TRIGGER_PAUSED', 'TRIGGER_RESUMED']);
   });
@@ -170,32 +171,34 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     expect(await api.trigger(id)).toMatchObject({ nextDueAt: '2026-01-07T01:00:00.000Z', lastDueAt: null });
   });
 
-  it('are backfilled for a period in the past, except due times that already have runs', async () => {
+  it('can be backfilled for a past period, except for due times that already have runs', async () => {
     api.moveTo('2026-01-08T00:30Z');
     const id = await api.deployed(scheduledWorkflow(HOURLY));
     const { id: trigger } = await api.trigger(id);
     api.moveTo('2026-01-08T01:00Z');
-    await starts(id, ['2026-01-08T01:00Z']);
-    const span = { from: '2026-01-07T23:00:00Z', to: '2026-01-08T01:00:00Z' };
-    const filled = (body: object) =>
+    await expectFires(id, ['2026-01-08T01:00Z']);
+    const period = { from: '2026-01-07T23:00:00Z', to: '2026-01-08T01:00:00Z' };
+    const backfill = (body: object) =>
       api.call<{ started: { dueAt: string }[]; alreadyStarted: number }>(
         'POST',
         `/api/v2/triggers/${trigger}/backfill`,
         { body },
       );
-    const first = await filled(span);
+    const first = await backfill(period);
     expect(first.status).toBe(202);
     expect(first.data).toMatchObject({
       started: [{ dueAt: '2026-01-07T23:00:00.000Z' }, { dueAt: '2026-01-08T00:00:00.000Z' }],
       alreadyStarted: 1,
       refused: null,
     });
-    expect((await filled(span)).data).toMatchObject({ started: [], alreadyStarted: 3 });
-    await starts(id, ['2026-01-07T23:00Z', '2026-01-08T00:00Z', '2026-01-08T01:00Z']);
-    expect(errorIn((await filled({ ...span, limit: 2 })).body).message).toMatch(/More than 2 runs were due/);
-    const future = await filled({ from: span.from, to: '2026-02-01T00:00:00Z' });
+    expect((await backfill(period)).data).toMatchObject({ started: [], alreadyStarted: 3 });
+    await expectFires(id, ['2026-01-07T23:00Z', '2026-01-08T00:00Z', '2026-01-08T01:00Z']);
+    expect(errorIn((await backfill({ ...period, limit: 2 })).body).message).toMatch(
+      /More than 2 runs were due/,
+    );
+    const future = await backfill({ from: period.from, to: '2026-02-01T00:00:00Z' });
     expect(errorIn(future.body).message).toBe('"to" is in the future');
-    expect((await filled({ from: span.to, to: span.from })).status).toBe(400);
+    expect((await backfill({ from: period.to, to: period.from })).status).toBe(400);
   });
 
   it.each([
@@ -218,7 +221,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     api.moveTo('2026-01-10T00:30Z');
     const id = await api.deployed(scheduledWorkflow({ ...HOURLY, endsAt: '2026-01-10T01:30' }));
     api.moveTo('2026-01-10T01:00Z');
-    await starts(id, ['2026-01-10T01:00Z']);
+    await expectFires(id, ['2026-01-10T01:00Z']);
     expect(await api.trigger(id)).toMatchObject({ nextDueAt: null, state: 'active' });
   });
 
@@ -239,7 +242,7 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     const due = Date.parse('2026-01-11T01:00Z') + delay;
     api.moveTo(new Date(due - 1).toISOString());
     api.moveTo(new Date(due).toISOString());
-    await starts(id, ['2026-01-11T01:00Z']);
+    await expectFires(id, ['2026-01-11T01:00Z']);
     expect(await fireMs()).toBe(delay);
   });
 
@@ -255,14 +258,14 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     ).toBe(false);
   });
 
-  it('of other types are deployed with a warning', async () => {
+  it('of a trigger type that nothing fires are deployed with a warning', async () => {
     const id = await api.drafted(scheduledWorkflow({}, { type: 'trigger' }));
     const { data } = await deploy(id);
     expect(data.warnings).toContainEqual(expect.stringMatching(/^Nothing fires "Clock": /));
     expect(data.latestDeploymentAttempt.readiness.schedules).toBe('not_applicable');
   });
 
-  it('are shown and changed only in workspaces that the caller may see', async () => {
+  it('can be read and changed only by members of their workspace', async () => {
     api.moveTo('2026-01-12T00:30Z');
     const id = await api.deployed(scheduledWorkflow(HOURLY));
     const { id: trigger } = await api.trigger(id);
@@ -272,13 +275,13 @@ describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
     });
     await api.store.workspaces.createWorkspace('Other', userId);
     const { key } = await api.store.keys.create({ userId }, 'test');
-    for (const [method, rest] of [
+    for (const [method, path] of [
       ['GET', ''],
       ['POST', '/pause'],
       ['POST', '/resume'],
       ['POST', '/run'],
     ] as const)
-      expect((await api.call(method, `/api/v2/triggers/${trigger}${rest}`, { key })).status, rest).toBe(404);
+      expect((await api.call(method, `/api/v2/triggers/${trigger}${path}`, { key })).status, path).toBe(404);
     const list = await api.call('GET', `/api/v2/triggers?workspaceId=${api.workspaceId}`, { key });
     expect(list.status).toBe(404);
     expect((await api.call('GET', `/api/v2/triggers/${crypto.randomUUID()}`)).status).toBe(404);

@@ -9,7 +9,7 @@ import { manualBeats, storeOf } from './store.ts';
 /** The interval of the scheduler in milliseconds, which identifies it among other background work. */
 export const BEAT_MS = 250;
 
-/** A trigger as in responses. */
+/** A trigger in responses of the API. */
 export interface ShownTrigger {
   id: string;
   workflowId: string;
@@ -24,7 +24,7 @@ export interface ShownTrigger {
   health: { lastEventAt: string | null; lastError: string | null; failures: number };
 }
 
-export interface Scheduled extends TestApi {
+export interface ScheduleApi extends TestApi {
   db: Kysely<TriggerTables>;
   now(): number;
   /** Sets the time, and runs the schedulers. */
@@ -34,15 +34,15 @@ export interface Scheduled extends TestApi {
   trigger(workflowId: string): Promise<ShownTrigger>;
 }
 
-const at = (time: string): number => Date.parse(time);
+const msOf = (time: string): number => Date.parse(time);
 
 /** Starts an API on a store of this kind. The test sets its time. */
-export async function scheduledApi(
+export async function scheduleApi(
   kind: 'sqlite' | 'postgres',
   time: string,
   options: TestApiOptions = {},
-): Promise<Scheduled> {
-  let nowMs = at(time);
+): Promise<ScheduleApi> {
+  let nowMs = msOf(time);
   const { every, beat } = manualBeats((ms) => ms === BEAT_MS);
   const store = options.store ?? (await storeOf(kind));
   const engineOptions = { ...options.engineOptions, triggers: triggerTypes };
@@ -53,7 +53,7 @@ export async function scheduledApi(
     db,
     now: () => nowMs,
     moveTo(next) {
-      nowMs = at(next);
+      nowMs = msOf(next);
       beat();
     },
     async fires(workflowId) {
@@ -72,9 +72,9 @@ export async function scheduledApi(
       beat();
       const query = `workspaceId=${api.workspaceId}&workflowId=${workflowId}`;
       const { data } = await api.call<ShownTrigger[]>('GET', `/api/v2/triggers?${query}`);
-      const [found] = data;
+      const [trigger] = data;
       expect(data).toHaveLength(1);
-      return found as ShownTrigger;
+      return trigger as ShownTrigger;
     },
   };
 }

@@ -8,15 +8,18 @@ export async function storeOf(kind: 'sqlite' | 'postgres'): Promise<ServiceStore
   return openServiceStore({ postgres: { url: await postgresDatabase() }, secret: 'x'.repeat(32) });
 }
 
-/** Returns an `every` whose work runs only when the test calls `beat`. `isRun`: selects the work by its interval. */
-export function manualBeats(isRun: (ms: number) => boolean = () => true): {
+/**
+ * Returns an `every` whose work runs only when the test calls `beat`. Work runs only if `isIncluded` returns true for its
+ * interval.
+ */
+export function manualBeats(isIncluded: (ms: number) => boolean = () => true): {
   every: (ms: number, beat: () => void) => () => void;
   beat: () => void;
 } {
   const beats = new Set<() => void>();
   return {
     every(ms, beat) {
-      if (isRun(ms)) beats.add(beat);
+      if (isIncluded(ms)) beats.add(beat);
       return () => beats.delete(beat);
     },
     beat() {

@@ -3,8 +3,8 @@ import { scheduledWorkflow } from '../support/triggered.ts';
 import { drawnStores } from '../support/postgres.ts';
 import { hookProviders } from '../support/hook-providers.ts';
 import type { HookProviders } from '../support/hook-providers.ts';
-import { HOOKED, hookedApi } from './hooks/setup.ts';
-import type { Hooked } from './hooks/setup.ts';
+import { HOOKED, hookApi } from './hooks/setup.ts';
+import type { HookApi } from './hooks/setup.ts';
 import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
 
 const HOUR_MS = 3_600_000;
@@ -13,11 +13,11 @@ const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input',
 
 describe.each(drawnStores('suspended'))('after ten failures in a row over a day, on %s', (store) => {
   let providers: HookProviders;
-  let api: Hooked;
+  let api: HookApi;
 
   beforeAll(async () => {
     providers = await hookProviders();
-    api = await hookedApi(store, providers);
+    api = await hookApi(store, providers);
   });
   afterAll(() => providers.close());
 
@@ -25,7 +25,7 @@ describe.each(drawnStores('suspended'))('after ten failures in a row over a day,
     api.db.selectFrom('triggers').selectAll().where('workflow_id', '=', id).executeTakeFirstOrThrow();
   const failures = async (id: string): Promise<number> => {
     // Background work counts the failures of the runs that the engine has recorded.
-    api.pass(0);
+    api.advance(0);
     return (await row(id)).failures;
   };
   /** Sends a delivery whose run fails, and waits until the failure is counted. */
@@ -42,7 +42,7 @@ describe.each(drawnStores('suspended'))('after ten failures in a row over a day,
     const watcher = await api.deployed(scheduledWorkflow({ eventType: 'trigger_suspended' }, event));
     for (let count = 1; count <= 9; count += 1) {
       await fail(id, path, count);
-      api.pass(3 * HOUR_MS);
+      api.advance(3 * HOUR_MS);
     }
     expect(await row(id)).toMatchObject({ state: 'active' });
     await fail(id, path, 10);
@@ -63,7 +63,7 @@ describe.each(drawnStores('suspended'))('after ten failures in a row over a day,
     // The event starts the run of the other workflow.
     await expect
       .poll(async () => {
-        api.pass(1000);
+        api.advance(1000);
         return (await row(watcher)).last_run_id;
       })
       .toEqual(expect.any(String));
@@ -72,7 +72,7 @@ describe.each(drawnStores('suspended'))('after ten failures in a row over a day,
     await expect.poll(() => failures(id)).toBe(1);
   });
 
-  it('a webhook of a provider is removed there, and created when it is resumed', async () => {
+  it('a webhook at a provider is removed, and created again when its trigger is resumed', async () => {
     const { type, fields } = HOOKED.github;
     const id = await api.hooked(type, fields, FAILS);
     await api.settled(id, 'active');
@@ -82,11 +82,11 @@ describe.each(drawnStores('suspended'))('after ten failures in a row over a day,
     expect(await api.deliver(hook!, 'fails')).toMatchObject({ status: 200 });
     await expect
       .poll(async () => {
-        api.pass(1000);
+        api.advance(1000);
         return (await row(id)).state;
       })
       .toBe('suspended');
-    api.pass(6000);
+    api.advance(6000);
     await expect.poll(() => api.hooksOf(id)).toEqual([]);
     const { id: trigger } = await row(id);
     await api.call('POST', `/api/v2/triggers/${trigger}/resume`);
@@ -104,7 +104,7 @@ describe.each(drawnStores('suspended'))('after ten failures in a row over a day,
     await api.db.updateTable('triggers').set(failing).where('workflow_id', 'in', [id, healthy]).execute();
     await api.deployed(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 60 }));
     const statesAfter = async (): Promise<unknown[]> => {
-      api.pass(1000);
+      api.advance(1000);
       const [first, second] = [await row(id), await row(healthy)];
       return [first.state, first.failures, second.state, second.failures];
     };

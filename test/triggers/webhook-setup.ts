@@ -124,7 +124,7 @@ export async function sendTo(
   };
 }
 
-/** Returns a workflow with a webhook with these fields, and a block that ends at once. */
+/** Returns a workflow with a webhook that has these fields, and a block that ends immediately. */
 export function webhookWorkflow(
   fields: { [name: string]: Json },
   { type = 'generic_webhook', ...options }: NonNullable<WebhookWorkflowOptions> = {},
@@ -137,11 +137,14 @@ export const JSON_TYPE = { 'Content-Type': 'application/json' };
 const hmac = (key: string | Buffer, text: string, encoding: 'hex' | 'base64' = 'hex'): string =>
   createHmac('sha256', key).update(text).digest(encoding);
 
-/** A delivery of a provider: the type of the block, its fields, and a signed request. */
+/** A provider: the type and the fields of the block, and signed requests. */
 export interface Provider {
   type: string;
   fields: { [name: string]: Json };
-  /** The id by which duplicates are detected, undefined if the provider sends none. */
+  /**
+   * Returns a signed request. `id`: the delivery id, by which duplicates are detected if the provider sends it. `secret`:
+   * by default that of `fields`.
+   */
   request(
     body: object,
     about: { id: string; nowMs: number; secret?: string },

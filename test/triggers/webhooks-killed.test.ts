@@ -2,17 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { drawnSteps, scale } from '../support/scale.ts';
-import { delivered, deployedHook } from './killed-webhook.ts';
+import { deliver, deployHook } from './killed-webhook.ts';
 import type { Hook } from './killed-webhook.ts';
 import { atMinute, startProcess } from './killed.ts';
-import type { FiringProcess, Place } from './killed.ts';
+import type { Backend, FiringProcess } from './killed.ts';
 
-/** The test must kill a process at more steps than this. */
-const LEAST_STEPS = 8;
+/** The work under test must have at least this number of steps. */
+const MIN_STEPS = 8;
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
-const start = (place: Place): Promise<FiringProcess> =>
-  startProcess({ ...place, nowMs: atMinute(0), countsResults: true });
+const start = (backend: Backend): Promise<FiringProcess> =>
+  startProcess({ ...backend, nowMs: atMinute(0), countsResults: true });
 
 /** Expects one completed run for each delivery, with the id in its answer, and no other run. */
 async function expectOnceEach(
@@ -20,31 +20,31 @@ async function expectOnceEach(
   { id }: Hook,
   answers: ReadonlyMap<string, string>,
 ): Promise<void> {
-  const wanted = [...answers].map(([deliveryId, runId]) => ({ deliveryId, runId, status: 'completed' }));
+  const expected = [...answers].map(([deliveryId, runId]) => ({ deliveryId, runId, status: 'completed' }));
   const byId = (a: { deliveryId: string }, b: { deliveryId: string }) =>
     a.deliveryId < b.deliveryId ? -1 : 1;
-  const found = () => from.call<{ deliveryId: string; runId: string; status: string }[]>('deliveries');
-  await expect.poll(async () => (await found()).toSorted(byId), TIMEOUT).toEqual(wanted.toSorted(byId));
+  const stored = () => from.call<{ deliveryId: string; runId: string; status: string }[]>('deliveries');
+  await expect.poll(async () => (await stored()).toSorted(byId), TIMEOUT).toEqual(expected.toSorted(byId));
   expect(await from.call<number>('runs', { workflowId: id })).toBe(answers.size);
 }
 
-describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
+describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
   const { first, stride } = drawnSteps(4, 'steps from a delivery to its run');
 
-  it('starts exactly one run, at each step from the delivery to the run, on SQLite', async () => {
+  it('starts exactly one run if its process is killed at any step from the delivery to the run, on SQLite', async () => {
     const data = dataFolder();
-    const place = { store: { data }, engine: { data } };
-    let process = await start(place);
-    const hook = await deployedHook(process);
+    const backend = { store: { data }, engine: { data } };
+    let process = await start(backend);
+    const hook = await deployHook(process);
     const answers = new Map<string, string>();
     let step = first;
     for (let isDead = true; isDead; step += stride) {
       const deliveryId = `d${String(step).padStart(3, '0')}`;
-      const answer = await delivered(process, hook, { deliveryId, dieAt: step });
+      const answer = await deliver(process, hook, { deliveryId, dieAt: step });
       // The sender repeats a delivery that was not answered.
       if (!answer) {
-        process = await start(place);
-        const again = await delivered(process, hook, { deliveryId });
+        process = await start(backend);
+        const again = await deliver(process, hook, { deliveryId });
         expect(again).toMatchObject({ status: 200 });
         answers.set(deliveryId, again?.body.runId ?? '');
         continue;
@@ -54,26 +54,29 @@ describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_00
       // The process may die after the answer.
       const { runId } = answer.body;
       const hasEnded = async () => {
-        const found = await process
+        const deliveries = await process
           .call<{ runId: string; status: string }[]>('deliveries')
           .catch((): { runId: string; status: string }[] => []);
-        return process.isDead() || found.some((each) => each.runId === runId && each.status === 'completed');
+        return (
+          process.isDead() ||
+          deliveries.some((each) => each.runId === runId && each.status === 'completed')
+        );
       };
       await expect.poll(hasEnded, TIMEOUT).toBe(true);
       isDead = process.isDead();
-      if (isDead) process = await start(place);
+      if (isDead) process = await start(backend);
     }
     await expectOnceEach(process, hook, answers);
-    expect(step - stride).toBeGreaterThanOrEqual(LEAST_STEPS);
+    expect(step - stride).toBeGreaterThanOrEqual(MIN_STEPS);
   });
 
   it.skipIf(!hasPostgres)(
-    'starts exactly one run while another process gets the same delivery and versions change, on PostgreSQL',
+    'starts exactly one run if one of two processes with the same delivery is killed, on PostgreSQL',
     async () => {
       const postgres = await postgresDatabase();
-      const place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
-      const processes = [await start(place), await start(place)];
-      const hook = await deployedHook(processes[0] as FiringProcess);
+      const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
+      const processes = [await start(backend), await start(backend)];
+      const hook = await deployHook(processes[0] as FiringProcess);
       const answers = new Map<string, string>();
       const count = scale(4, 30);
       for (let index = 1; index <= count; index += 1) {
@@ -81,8 +84,8 @@ describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_00
         const deliveryId = `d${String(index).padStart(3, '0')}`;
         const deploys = { key: hook.key, request: ['POST', `/workflows/${hook.id}/deploy`] as const };
         const [one, two] = await Promise.all([
-          delivered(dying, hook, { deliveryId, dieAt: ((2 * index) % 11) + 1 }),
-          delivered(other, hook, { deliveryId }),
+          deliver(dying, hook, { deliveryId, dieAt: ((2 * index) % 11) + 1 }),
+          deliver(other, hook, { deliveryId }),
           other.call('request', deploys),
         ]);
         expect(two?.status).toBe(200);
@@ -90,7 +93,7 @@ describe('a webhook whose process is killed', { timeout: scale(300_000, 1_800_00
         if (one) expect(one.body.runId).toBe(two?.body.runId);
         // The process may die after the answer, if it reaches the step.
         if (!dying.isDead()) await dying.call('now').catch(() => undefined);
-        processes.splice(0, 2, other, dying.isDead() ? await start(place) : dying);
+        processes.splice(0, 2, other, dying.isDead() ? await start(backend) : dying);
       }
       const [last] = processes as [FiringProcess, FiringProcess];
       if (last.isDead()) throw new Error('The last process is dead.');

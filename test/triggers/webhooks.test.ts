@@ -72,7 +72,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     });
   });
 
-  it('of Circleback start a run for each meeting that is sent with its signature, even if it is sent again', async () => {
+  it('of Circleback start a run for each signed delivery, even if a meeting is sent again', async () => {
     const { type, fields, request } = CIRCLEBACK;
     const hook = await api.webhook(fields, { type });
     const meeting = {
@@ -90,7 +90,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     expect(await runsOf(hook.id)).toHaveLength(2);
   });
 
-  it('answer requests that test the address, and start no run, if the block has verifyTestEvents', async () => {
+  it('with verifyTestEvents answer test requests without starting a run', async () => {
     const hook = await api.webhook({ token: '{{TOKEN}}', verifyTestEvents: true });
     for (const test of [{ method: 'GET' }, json({}), { body: '' }, { body: ' { } ' }])
       expect(await api.send(hook.path, test)).toMatchObject({ status: 200, body: { success: true } });
@@ -117,19 +117,19 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
 
   it('accept each of several secrets, and nothing if the secret has no value', async () => {
     const { path } = await api.webhook({ token: '{{ROTATED}}' });
-    const as = (secret: string) => ({
+    const withToken = (secret: string) => ({
       ...json({}),
       headers: { ...JSON_TYPE, Authorization: `Bearer ${secret}` },
     });
-    expect((await api.send(path, as('new secret'))).status).toBe(200);
-    expect((await api.send(path, as('old secret'))).status).toBe(200);
-    expect((await api.send(path, as(SECRETS['ROTATED']!.replace('\n', ' ')))).status).toBe(401);
+    expect((await api.send(path, withToken('new secret'))).status).toBe(200);
+    expect((await api.send(path, withToken('old secret'))).status).toBe(200);
+    expect((await api.send(path, withToken(SECRETS['ROTATED']!.replace('\n', ' ')))).status).toBe(401);
     const missing = await api.webhook({ token: '{{NOT_THERE}}' });
     for (const secret of ['', '{{NOT_THERE}}', 'undefined'])
-      expect((await api.send(missing.path, as(secret))).status).toBe(401);
+      expect((await api.send(missing.path, withToken(secret))).status).toBe(401);
     // The name of a property of Object is not a secret with a value.
-    const odd = await api.webhook({ token: '{{constructor}}' });
-    expect((await api.send(odd.path, as(String(Object)))).status).toBe(401);
+    const prototypeHook = await api.webhook({ token: '{{constructor}}' });
+    expect((await api.send(prototypeHook.path, withToken(String(Object)))).status).toBe(401);
   });
 
   it('start a run for each delivery without an id', async () => {
@@ -142,22 +142,22 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     expect(twice[1]!.body).toEqual({ ...twice[0]!.body, duplicate: true });
   });
 
-  it('answer handshakes without a run', async () => {
+  it('answer handshakes without starting a run', async () => {
     const slack = PROVIDERS['slack']!;
-    const challenged = await api.webhook(slack.fields, { type: 'slack' });
+    const slackHook = await api.webhook(slack.fields, { type: 'slack' });
     const body = { type: 'url_verification', challenge: 'abc' };
     const sent = slack.request(body, { id: 'x', nowMs: api.now.ms });
-    expect(await api.send(challenged.path, sent)).toMatchObject({ status: 200, body: { challenge: 'abc' } });
-    expect((await api.send(challenged.path, json(body))).status).toBe(401);
+    expect(await api.send(slackHook.path, sent)).toMatchObject({ status: 200, body: { challenge: 'abc' } });
+    expect((await api.send(slackHook.path, json(body))).status).toBe(401);
     const github = PROVIDERS['github']!;
-    const pinged = await api.webhook(github.fields, { type: 'github_v2' });
+    const githubHook = await api.webhook(github.fields, { type: 'github_v2' });
     const ping = github.request({ zen: 'Keep it' }, { id: 'p', nowMs: api.now.ms });
     const headers = { ...ping.headers, 'X-GitHub-Event': 'ping' };
-    expect(await api.send(pinged.path, { ...ping, headers })).toMatchObject({
+    expect(await api.send(githubHook.path, { ...ping, headers })).toMatchObject({
       status: 200,
       body: { ok: true },
     });
-    expect([...(await runsOf(challenged.id)), ...(await runsOf(pinged.id))]).toEqual([]);
+    expect([...(await runsOf(slackHook.id)), ...(await runsOf(githubHook.id))]).toEqual([]);
   });
 
   it('start runs only for the event that the block has selected', async () => {
@@ -185,7 +185,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     );
   });
 
-  it('answer with the same 404 at unknown paths, and while they are paused, suspended, archived or not live', async () => {
+  it('answer with the same 404 as unknown paths while they are paused, suspended, archived or not live', async () => {
     const hook = await api.webhook({});
     const answerOf = async (path = hook.path, more = {}) => {
       const { status, body } = await api.send(path, { ...json({}), ...more });
@@ -236,40 +236,40 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     const draft = draftOf(webhookWorkflow({ token: 'two' })) as { blocks: { [id: string]: { id: string } } };
     const text = JSON.stringify(draft).replaceAll(Object.keys(draft.blocks)[0]!, block!);
     await api.call('PUT', `/api/v2/workflows/${hook.id}/state`, { body: JSON.parse(text) });
-    const as = (token: string) => ({
+    const withToken = (token: string) => ({
       ...json({}),
       headers: { ...JSON_TYPE, Authorization: `Bearer ${token}` },
     });
-    expect((await api.send(hook.path, as('one'))).status).toBe(200);
+    expect((await api.send(hook.path, withToken('one'))).status).toBe(200);
     await api.call('POST', `/api/v2/workflows/${hook.id}/deploy`);
     expect(await api.pathOf(hook.id)).toBe(hook.path);
-    expect((await api.send(hook.path, as('one'))).status).toBe(401);
-    expect((await api.send(hook.path, as('two'))).status).toBe(200);
+    expect((await api.send(hook.path, withToken('one'))).status).toBe(401);
+    expect((await api.send(hook.path, withToken('two'))).status).toBe(200);
     await api.call('POST', `/api/v2/workflows/${hook.id}/versions/1/activate`);
-    expect((await api.send(hook.path, as('two'))).status).toBe(401);
-    expect((await api.send(hook.path, as('one'))).status).toBe(200);
+    expect((await api.send(hook.path, withToken('two'))).status).toBe(401);
+    expect((await api.send(hook.path, withToken('one'))).status).toBe(200);
     expect((await deliveriesOf(hook.id)).map(({ version }) => version).toSorted((a, b) => a - b)).toEqual([
       1, 1, 2,
     ]);
   });
 
   it('have the path that their author has chosen, which no other webhook can take', async () => {
-    const chosen = `orders-${crypto.randomUUID().slice(0, 8)}`;
-    const hook = await api.webhook({ triggerPath: chosen });
-    expect(hook.path).toBe(`/api/webhooks/trigger/${chosen}`);
+    const triggerPath = `orders-${crypto.randomUUID().slice(0, 8)}`;
+    const hook = await api.webhook({ triggerPath });
+    expect(hook.path).toBe(`/api/webhooks/trigger/${triggerPath}`);
     const deploy = async (from: Received) => {
-      const id = await from.drafted(webhookWorkflow({ triggerPath: chosen }));
+      const id = await from.drafted(webhookWorkflow({ triggerPath }));
       return from.call('POST', `/api/v2/workflows/${id}/deploy`);
     };
     expect(await deploy(api)).toMatchObject({
       status: 409,
-      body: { error: { message: `Webhook path already in use: ${chosen}` } },
+      body: { error: { message: `Webhook path already in use: ${triggerPath}` } },
     });
-    const stranger = await webhookApi(store, { engine: api.engine, store: api.store });
-    expect((await deploy(stranger)).status).toBe(409);
+    const otherApi = await webhookApi(store, { engine: api.engine, store: api.store });
+    expect((await deploy(otherApi)).status).toBe(409);
     // The path stays reserved for its workspace, because the sender may still use it.
     await api.call('DELETE', `/api/v2/workflows/${hook.id}/deploy`);
-    expect((await deploy(stranger)).status).toBe(409);
+    expect((await deploy(otherApi)).status).toBe(409);
     expect((await deploy(api)).status).toBe(200);
     expect((await api.send(hook.path, json({}))).status).toBe(200);
     expect(await runsOf(hook.id)).toEqual([]);
@@ -284,13 +284,13 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     const at = `/api/v2/webhooks/${data[0]?.id}/deliveries`;
     const deliveries = await api.call<{ id: string; runId: string }[]>('GET', at);
     const [first] = deliveries.data;
-    const stranger = await webhookApi(store, { engine: api.engine, store: api.store });
-    expect((await stranger.call('GET', `/api/v2/webhooks?${query}`)).status).toBe(404);
-    expect((await stranger.call('GET', at)).status).toBe(404);
-    expect((await stranger.call('POST', `${at}/${first?.id}/replay`)).status).toBe(404);
+    const otherApi = await webhookApi(store, { engine: api.engine, store: api.store });
+    expect((await otherApi.call('GET', `/api/v2/webhooks?${query}`)).status).toBe(404);
+    expect((await otherApi.call('GET', at)).status).toBe(404);
+    expect((await otherApi.call('POST', `${at}/${first?.id}/replay`)).status).toBe(404);
     const trigger = await api.call('GET', `/api/v2/triggers/${data[0]?.id}`);
     expect(JSON.stringify([data, deliveries.body, trigger.body])).not.toContain('literal secret');
-    // The delivery of another webhook.
+    // A delivery cannot be replayed through another webhook.
     const other = await api.webhook({});
     const { data: others } = await api.call<{ id: string }[]>(
       'GET',
@@ -300,7 +300,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     expect((await api.call('POST', wrong)).status).toBe(404);
   });
 
-  it('answer with the Response block of the run, even to a second delivery', async () => {
+  it('answer with the output of the Response block, even to a duplicate delivery', async () => {
     const fields = { responseMode: 'wait', idempotencyField: 'id' };
     const data = { id: 'data', type: 'code', value: '{"sum": "<clock.n>"}' };
     const status = { id: 'status', type: 'short-input', value: '418' };
@@ -330,7 +330,7 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     });
   });
 
-  it('are listed with their last delivery and refusals, by the same number of queries for one and for many', async () => {
+  it('are listed with their last delivery and refusals, with the same number of queries for one and for many', async () => {
     const hooks = [await api.webhook({ token: '{{TOKEN}}' }), await api.webhook({ token: '{{TOKEN}}' })];
     const bearer = { ...JSON_TYPE, Authorization: `Bearer ${SECRETS['TOKEN']}` };
     for (const { path } of hooks) {
@@ -342,14 +342,14 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
       'GET',
       `/api/v2/webhooks?workspaceId=${api.workspaceId}&limit=100`,
     );
-    const shown = hooks.map(({ id }) => listed.data.find(({ workflowId }) => workflowId === id));
+    const rows = hooks.map(({ id }) => listed.data.find(({ workflowId }) => workflowId === id));
     // Both deliveries have the same time, so the one with the greater id is the last.
     const last = await Promise.all(
       hooks.map(
         async ({ id }) => (await deliveriesOf(id)).toSorted((a, b) => (a.id < b.id ? 1 : -1))[0]?.run_id,
       ),
     );
-    expect(shown).toMatchObject(
+    expect(rows).toMatchObject(
       hooks.map(({ path }, index) => ({
         ...{ url: expect.stringContaining(path), lastRunId: last[index] },
         refusals: [{ reason: expect.any(String), count: 1 }],
@@ -363,19 +363,19 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
       },
       transformResult: ({ result }) => Promise.resolve(result),
     });
-    const found = (await shownRows(api.db as never).execute()).flatMap((row) => readRow(row) ?? []);
+    const triggerRows = (await shownRows(api.db as never).execute()).flatMap((row) => readRow(row) ?? []);
     const counts = [];
-    for (const some of [found.slice(0, 1), found]) {
+    for (const some of [triggerRows.slice(0, 1), triggerRows]) {
       queries = 0;
       const types = new Map(triggerTypes.map((type) => [type.type, type]));
       await shownWebhooks({ db: counting, types } as never, some, '');
       counts.push(queries);
     }
-    expect(found.length).toBeGreaterThan(2);
+    expect(triggerRows.length).toBeGreaterThan(2);
     expect(counts).toEqual([4, 4]);
   });
 
-  it('delete deliveries after their retention', async () => {
+  it('delete deliveries after their retention period', async () => {
     const hook = await api.webhook({ idempotencyField: 'id' });
     await api.send(hook.path, json({ id: 'a' }));
     await sweepDeliveries(api.db, api.now.ms);

@@ -13,11 +13,11 @@ interface Stored {
 /** A simulation of the operations of Gmail's API that the trigger uses. */
 export interface GmailServer extends WebServer {
   deliver(subject: string, about?: { labels?: string[]; receivedMs?: number; raw?: string }): string;
-  /** Makes the server reject positions before this one. */
+  /** Makes the server reject history positions before this one. */
   forgetBefore(history: number): void;
   history(): number;
   labelsOf(id: string): readonly string[];
-  /** If set, all answers are failures with this status. */
+  /** If it is not 200, all responses are failures with this status. */
   status: number;
 }
 
@@ -26,30 +26,30 @@ export const GMAIL_TOKEN = 'token-of-the-loom-0815';
 /** Starts the simulation. It ends with the test. */
 export async function gmailServer(): Promise<GmailServer> {
   const messages: Stored[] = [];
-  let [history, oldest] = [100, 0];
+  let [history, oldestPosition] = [100, 0];
   type Answer = (status: number, body: unknown) => void;
-  const changes = (url: URL, answer: Answer): void => {
+  const listChanges = (url: URL, answer: Answer): void => {
     const from = Number(url.searchParams.get('startHistoryId'));
-    if (from < oldest) return answer(404, { error: {} });
+    if (from < oldestPosition) return answer(404, { error: {} });
     const added = messages.filter((message) => message.history > from);
-    const { page, next } = paged(added, url);
-    const shownChanges = page.map(({ id, history: at }) => ({
+    const { page, next } = pageOf(added, url);
+    const entries = page.map(({ id, history: at }) => ({
       id: String(at),
       messagesAdded: [{ message: { id } }],
     }));
-    return answer(200, { history: shownChanges, historyId: String(history), ...next });
+    return answer(200, { history: entries, historyId: String(history), ...next });
   };
-  const list = (url: URL, answer: Answer): void => {
+  const listMessages = (url: URL, answer: Answer): void => {
     const query = url.searchParams.get('q') ?? '';
     const afterMs = Number(/after:(\d+)/.exec(query)?.[1] ?? 0) * 1000;
     const from = /from:(\w+)/.exec(query)?.[1] ?? '';
-    const found = messages
+    const matches = messages
       .filter(({ raw, receivedMs }) => receivedMs >= afterMs && raw.includes(from))
       .toReversed();
-    const { page, next } = paged(found, url);
+    const { page, next } = pageOf(matches, url);
     return answer(200, { messages: page.map(({ id }) => ({ id })), ...next });
   };
-  const one = (path: string, url: URL, answer: Answer): void => {
+  const getMessage = (path: string, url: URL, answer: Answer): void => {
     const [, id, action] = /^\/messages\/(\w+)(\/modify)?$/.exec(path) ?? [];
     const message = messages.find((each) => each.id === id);
     if (!message) return answer(404, { error: {} });
@@ -77,14 +77,14 @@ export async function gmailServer(): Promise<GmailServer> {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     };
     if (request.headers.authorization !== `Bearer ${GMAIL_TOKEN}`) return answer(401, { error: {} });
-    if (shown.status !== 200) return answer(shown.status, { error: { message: GMAIL_TOKEN } });
+    if (gmail.status !== 200) return answer(gmail.status, { error: { message: GMAIL_TOKEN } });
     const path = url.pathname.replace('/gmail/v1/users/me', '');
     if (path === '/profile') return answer(200, { historyId: String(history) });
-    if (path === '/history') return changes(url, answer);
-    if (path === '/messages') return list(url, answer);
-    return one(path, url, answer);
+    if (path === '/history') return listChanges(url, answer);
+    if (path === '/messages') return listMessages(url, answer);
+    return getMessage(path, url, answer);
   });
-  const shown: GmailServer = {
+  const gmail: GmailServer = {
     ...server,
     status: 200,
     deliver(subject, { labels = ['INBOX', 'UNREAD'], receivedMs = Date.UTC(2026, 0, 1), raw } = {}) {
@@ -94,14 +94,14 @@ export async function gmailServer(): Promise<GmailServer> {
       messages.push({ id, raw: text, labels, receivedMs, history });
       return id;
     },
-    forgetBefore: (position) => (oldest = position),
+    forgetBefore: (position) => (oldestPosition = position),
     history: () => history,
     labelsOf: (id) => messages.find((message) => message.id === id)?.labels ?? [],
   };
-  return shown;
+  return gmail;
 }
 
-function paged<Item>(items: readonly Item[], { searchParams }: URL): { page: Item[]; next: object } {
+function pageOf<Item>(items: readonly Item[], { searchParams }: URL): { page: Item[]; next: object } {
   const from = Number(searchParams.get('pageToken') ?? 0);
   const to = from + Number(searchParams.get('maxResults') ?? 100);
   return { page: items.slice(from, to), next: to < items.length ? { nextPageToken: String(to) } : {} };

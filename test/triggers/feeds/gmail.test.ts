@@ -15,8 +15,8 @@ function account({ url }: GmailServer, fields: JsonObject = {}, options: SourceO
 
 const NOW_MS = Date.UTC(2026, 0, 1);
 
-describe('an account of Gmail', () => {
-  it('starts runs for messages that are added after the first poll, from a position in its history', async () => {
+describe('a Gmail account', () => {
+  it('starts runs for messages that arrive after the first poll, and continues from a position in its history', async () => {
     const server = await gmailServer();
     server.deliver('old');
     const source = account(server);
@@ -54,7 +54,7 @@ describe('an account of Gmail', () => {
     expect(server.labelsOf(id)).toEqual(['INBOX']);
   });
 
-  it('finds the messages since the last poll when the server no longer knows its position', async () => {
+  it('finds the messages since the last poll even if the server no longer knows the history position', async () => {
     const server = await gmailServer();
     const source = account(server);
     server.deliver('old', { receivedMs: NOW_MS });
@@ -67,7 +67,7 @@ describe('an account of Gmail', () => {
     expect(subjects(await source.poll())).toEqual(['next']);
   });
 
-  it('finds messages by a query, including those that the search finds late', async () => {
+  it('finds messages by a query, including messages that the search returns late', async () => {
     const server = await gmailServer();
     const source = account(server, { searchQuery: 'from:bob' });
     server.deliver('old', { receivedMs: NOW_MS - 60_000 });
@@ -87,13 +87,13 @@ describe('an account of Gmail', () => {
   it.each([
     ['INCLUDE', ['work']],
     ['EXCLUDE', ['home']],
-  ])('selects messages by labels: %s', async (labelFilterBehavior, wanted) => {
+  ])('selects messages by labels: %s', async (labelFilterBehavior, expected) => {
     const server = await gmailServer();
     const source = account(server, { labelIds: 'Label_1', labelFilterBehavior });
     await source.poll();
     server.deliver('work', { labels: ['INBOX', 'Label_1'] });
     server.deliver('home', { labels: ['INBOX'] });
-    expect(subjects(await source.poll())).toEqual(wanted);
+    expect(subjects(await source.poll())).toEqual(expected);
   });
 
   it('begins with as many old messages as `backfill` sets, and reads long histories in several polls', async () => {
@@ -103,13 +103,13 @@ describe('an account of Gmail', () => {
     expect(subjects(await source.poll())).toEqual(['b', 'c']);
     expect(subjects(await source.poll())).toEqual(['d']);
     for (let index = 0; index < 5; index += 1) server.deliver(String(index));
-    const found: unknown[] = [];
+    const received: unknown[] = [];
     for (let hasMore = true; hasMore;) {
       const poll = await source.poll();
-      found.push(...subjects(poll));
+      received.push(...subjects(poll));
       ({ hasMore } = poll);
     }
-    expect(found).toEqual(['0', '1', '2', '3', '4']);
+    expect(received).toEqual(['0', '1', '2', '3', '4']);
   });
 
   it('outputs the headers and the snippet of a message that is too large', async () => {

@@ -22,7 +22,7 @@ function trust(ca: string): void {
 const at = (hour: number) => Date.UTC(2026, 0, 1, hour);
 
 describe('a mail account', () => {
-  it('starts runs for messages that arrive after the first poll, in a fresh session each time', async () => {
+  it('starts runs for messages that arrive after the first poll, and opens a new session for each poll', async () => {
     const server = await imapServer();
     server.deliver({ subject: 'old' });
     const source = account(server);
@@ -165,13 +165,13 @@ describe('a mail account', () => {
     ['huge', 'UID FETCH', /has failed/],
     ['no', 'EXAMINE', /has failed|does not have the mailbox/],
   ] as const)(
-    'fails without the password in the message, then recovers, if the server does "%s" after %s',
-    async (instead, command, message) => {
+    'recovers from a failure of its server ("%s" at %s), and the error does not contain the password',
+    async (behaviour, command, message) => {
       const server = await imapServer();
       const source = account(server);
       await source.poll();
       server.deliver({ subject: 'one' });
-      server.behave(command, instead);
+      server.behave(command, behaviour);
       const failure = await source.poll(AbortSignal.timeout(300)).catch((error: Error) => error);
       expect(failure).toMatchObject({
         code: 'FEED_FAILED',
@@ -197,13 +197,13 @@ describe('a mail account', () => {
   it.each([
     ['from the first byte', true, 'begin'],
     ['after STARTTLS', false, 'starttls'],
-  ] as const)('reads messages over TLS %s, once the authority is trusted', async (_, secure, from) => {
+  ] as const)('reads messages over TLS %s, once its CA is trusted', async (_, secure, from) => {
     const { ca, signed } = authority();
     const server = await imapServer({ tls: { ...signed, from } });
     server.deliver({ subject: 'one' });
     const source = account(server, { secure, backfill: 1 });
-    const refused = await source.poll().catch((error: Error) => error);
-    expect(refused).toMatchObject({
+    const failure = await source.poll().catch((error: Error) => error);
+    expect(failure).toMatchObject({
       code: 'FEED_FAILED',
       message: expect.stringContaining('no acceptable TLS connection') as string,
     });
@@ -219,7 +219,7 @@ describe('a mail account', () => {
     expect(server.commands.filter((command) => command === 'LOGIN')).toHaveLength(1);
   });
 
-  it('does not show the text of the server in the error if the server refuses the password', async () => {
+  it('does not show the response of the server in the error if the server refuses the password', async () => {
     const server = await imapServer();
     const failure = await account(server, {}, { env: { PASSWORD: 'wrong-thread' } })
       .poll()

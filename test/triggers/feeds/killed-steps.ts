@@ -3,23 +3,24 @@ import { draftOf } from '../../support/draft.ts';
 import type { Steps } from '../../support/scale.ts';
 import { scheduledWorkflow } from '../../support/triggered.ts';
 import { atMinute, startProcess } from '../killed.ts';
-import type { FiringProcess, Place } from '../killed.ts';
+import type { Backend, FiringProcess } from '../killed.ts';
 import { newsFeed } from './setup.ts';
 import type { NewsFeed } from './setup.ts';
 
-/** The test must kill a process at more steps than this. */
-const LEAST_STEPS = 8;
-/** Longer than the lease of the poll of a process that has died. */
-export const MINUTES = 6;
+/** The work under test must have more steps than this. */
+const MIN_STEPS = 8;
+/** Longer than the lease that a killed process may still have on a poll. */
+export const ROUND_MINUTES = 6;
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
-interface Polled {
+/** A deployed feed: an API key, and the id of its workflow. */
+interface DeployedFeed {
   key: string;
   id: string;
 }
 
 /** Deploys a workflow with a feed, and waits for the first poll of its source. */
-export async function deployFeed(from: FiringProcess, news: NewsFeed): Promise<Polled> {
+export async function deployFeed(from: FiringProcess, news: NewsFeed): Promise<DeployedFeed> {
   const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
   const request = <Data>(...parts: [string, string, unknown?]) =>
     from.call<Data>('request', { key, request: parts });
@@ -42,15 +43,15 @@ export async function deployFeed(from: FiringProcess, news: NewsFeed): Promise<P
 /** Expects one completed run for each item, and no other run. */
 export async function expectOnceEach(
   from: FiringProcess,
-  { id }: Polled,
+  { id }: DeployedFeed,
   titles: readonly string[],
 ): Promise<void> {
-  const found = async () => {
+  const itemStatuses = async () => {
     await from.call('now');
     const items = await from.call<{ status: string; title: string }[]>('items');
     return new Set(items.map(({ status, title }) => `${title} ${status}`));
   };
-  await expect.poll(found, TIMEOUT).toEqual(new Set(titles.map((title) => `${title} completed`)));
+  await expect.poll(itemStatuses, TIMEOUT).toEqual(new Set(titles.map((title) => `${title} completed`)));
   expect(await from.call<number>('runs', { workflowId: id })).toBe(titles.length);
 }
 
@@ -62,8 +63,8 @@ async function dies(
   from: FiringProcess,
   at: { nowMs: number; dieAt: number; title: string },
 ): Promise<boolean> {
-  const unlessDead = async <Value>(called: Promise<Value>): Promise<Value | undefined> =>
-    called.catch((error: unknown) => {
+  const unlessDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>
+    call.catch((error: unknown) => {
       if (from.isDead()) return undefined;
       throw error;
     });
@@ -77,28 +78,28 @@ async function dies(
 }
 
 /**
- * Kills a process at steps from a poll to the run of its item, and starts another process each time. Expects that each item
- * has one run.
+ * Kills a process at steps from a poll to the run of an item, and starts another process each time. Expects that each
+ * item has one run.
  */
-export async function expectPolledOnceWhenKilled(place: Place, { first, stride }: Steps): Promise<void> {
+export async function expectPolledOnceWhenKilled(backend: Backend, { first, stride }: Steps): Promise<void> {
   const news = await newsFeed();
-  const begin = (nowMs: number) => startProcess({ ...place, nowMs, countsResults: true });
+  const begin = (nowMs: number) => startProcess({ ...backend, nowMs, countsResults: true });
   let process = await begin(atMinute(0));
-  const polled = await deployFeed(process, news);
+  const feed = await deployFeed(process, news);
   const titles: string[] = [];
   let [minute, step] = [0, first];
   for (let isDead = true; isDead; step += stride) {
-    minute += MINUTES;
+    minute += ROUND_MINUTES;
     const title = `item ${step}`;
     titles.push(title);
     news.items.unshift({ id: title, title });
     const nowMs = atMinute(minute);
     isDead = await dies(process, { nowMs, dieAt: step, title });
     if (!isDead) break;
-    minute += MINUTES;
+    minute += ROUND_MINUTES;
     process = await begin(atMinute(minute));
-    await expectOnceEach(process, polled, titles);
+    await expectOnceEach(process, feed, titles);
   }
-  await expectOnceEach(process, polled, titles);
-  expect(step).toBeGreaterThan(LEAST_STEPS);
+  await expectOnceEach(process, feed, titles);
+  expect(step).toBeGreaterThan(MIN_STEPS);
 }

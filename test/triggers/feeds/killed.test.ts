@@ -3,27 +3,30 @@ import { dataFolder } from '../../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../../support/postgres.ts';
 import { drawnSteps, scale } from '../../support/scale.ts';
 import { atMinute, startProcess } from '../killed.ts';
-import type { FiringProcess, Place } from '../killed.ts';
-import { deployFeed, expectOnceEach, expectPolledOnceWhenKilled, MINUTES } from './killed-steps.ts';
+import type { Backend, FiringProcess } from '../killed.ts';
+import { deployFeed, expectOnceEach, expectPolledOnceWhenKilled, ROUND_MINUTES } from './killed-steps.ts';
 import { newsFeed } from './setup.ts';
 
-describe('a feed whose process is killed', { timeout: scale(300_000, 1_800_000) }, () => {
+describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = drawnSteps(9, 'steps from a poll to its run');
 
-  it('starts exactly one run for each item, at each step from the poll to the run, on SQLite', async () => {
+  it('starts exactly one run for each item if its process is killed at any step from the poll to the run, on SQLite', async () => {
     const data = dataFolder();
     await expectPolledOnceWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
-    'starts exactly one run for each item while another process polls it and versions change, on PostgreSQL',
+    'starts exactly one run for each item if one of two processes is killed while versions change, on PostgreSQL',
     async () => {
       const news = await newsFeed();
       const postgres = await postgresDatabase();
-      const place: Place = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
-      const begin = (nowMs: number) => startProcess({ ...place, nowMs, countsResults: true });
+      const backend: Backend = {
+        store: { postgres },
+        engine: { postgres: { url: postgres, leaseMs: 2000 } },
+      };
+      const begin = (nowMs: number) => startProcess({ ...backend, nowMs, countsResults: true });
       const processes = [await begin(atMinute(0)), await begin(atMinute(0))];
-      const polled = await deployFeed(processes[0] as FiringProcess, news);
+      const feed = await deployFeed(processes[0] as FiringProcess, news);
       const titles: string[] = [];
       const rounds = scale(3, 15);
       let minute = 0;
@@ -32,8 +35,8 @@ describe('a feed whose process is killed', { timeout: scale(300_000, 1_800_000) 
         const title = `item ${round}`;
         titles.push(title);
         news.items.unshift({ id: title, title });
-        minute += MINUTES;
-        const deploys = { key: polled.key, request: ['POST', `/workflows/${polled.id}/deploy`] as const };
+        minute += ROUND_MINUTES;
+        const deploys = { key: feed.key, request: ['POST', `/workflows/${feed.id}/deploy`] as const };
         await Promise.all([
           dying
             .call('now', { nowMs: atMinute(minute), dieAt: ((3 * round) % 17) + 1 })
@@ -41,10 +44,10 @@ describe('a feed whose process is killed', { timeout: scale(300_000, 1_800_000) 
           other.call('now', { nowMs: atMinute(minute) }),
           other.call('request', deploys),
         ]);
-        // The lease of the process that has died has ended.
-        minute += MINUTES;
+        // The lease of the killed process has expired.
+        minute += ROUND_MINUTES;
         await other.call('now', { nowMs: atMinute(minute) });
-        await expectOnceEach(other, polled, titles);
+        await expectOnceEach(other, feed, titles);
         processes.splice(0, 2, other, dying.isDead() ? await begin(atMinute(minute)) : dying);
       }
     },

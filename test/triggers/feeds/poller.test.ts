@@ -5,29 +5,29 @@ import { describe, expect, it } from 'vitest';
 import { IMAP_PASSWORD, IMAP_USER, imapServer } from '../../support/imap-server.ts';
 import { drawnStores } from '../../support/postgres.ts';
 import { GMAIL_TOKEN, gmailServer } from './gmail-server.ts';
-import { fedApi, newsFeed } from './setup.ts';
-import type { Fed } from './setup.ts';
+import { feedApi, newsFeed } from './setup.ts';
+import type { FeedApi } from './setup.ts';
 import { webServer } from './source.ts';
 
 const titlesOf = (inputs: readonly JsonObject[]): unknown[] => inputs.map(({ title }) => title);
 
-/** Waits until the runs of the workflow have these titles. */
-async function startsFor(api: Fed, id: string, titles: readonly string[]): Promise<void> {
-  const found = async (): Promise<Set<unknown>> => new Set(titlesOf(await api.inputs(id)));
-  await expect.poll(found).toEqual(new Set(titles));
+/** Waits until the workflow has one run for each of these titles. */
+async function expectTitles(api: FeedApi, id: string, titles: readonly string[]): Promise<void> {
+  const titleSet = async (): Promise<Set<unknown>> => new Set(titlesOf(await api.inputs(id)));
+  await expect.poll(titleSet).toEqual(new Set(titles));
   expect(await api.inputs(id)).toHaveLength(titles.length);
 }
 
 describe.each(drawnStores('feeds'))('the poller on %s', (kind) => {
   it('starts one run for each new item, with the item as its input', async () => {
-    const api = await fedApi(kind);
+    const api = await feedApi(kind);
     const news = await newsFeed();
     news.items = [{ id: 'old' }];
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.polled(id);
     news.items.unshift({ id: 'b' }, { id: 'a' });
     api.moveTo('2026-01-01T00:01:00Z');
-    await startsFor(api, id, ['a', 'b']);
+    await expectTitles(api, id, ['a', 'b']);
     api.moveTo('2026-01-01T00:02:00Z');
     await api.polled(id);
     expect(await api.inputs(id)).toHaveLength(2);
@@ -46,9 +46,9 @@ describe.each(drawnStores('feeds'))('the poller on %s', (kind) => {
   });
 
   it('polls a source in only one of several processes at a time', async () => {
-    const api = await fedApi(kind);
+    const api = await feedApi(kind);
     const store = api.store;
-    const other = await fedApi(kind, { store });
+    const other = await feedApi(kind, { store });
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.polled(id);
@@ -60,18 +60,18 @@ describe.each(drawnStores('feeds'))('the poller on %s', (kind) => {
     await expect.poll(() => news.requests.length).toBe(before + 1);
     for (const each of [api, other]) each.moveTo('2026-01-01T00:02:00Z');
     resolve();
-    // Either process may have polled, and it runs the items that it has found.
-    const started = async () =>
+    // Either process may have polled the source; that one starts the runs of its items.
+    const startedCount = async () =>
       (await api.feedDb.selectFrom('feed_items').select('run_id').where('run_id', 'is not', null).execute())
         .length;
-    await expect.poll(started).toBe(1);
+    await expect.poll(startedCount).toBe(1);
     expect(news.requests.length).toBe(before + 1);
   });
 });
 
 describe('a feed', () => {
   it('starts exactly one run for each item when versions change, even during a poll', async () => {
-    const api = await fedApi('sqlite');
+    const api = await feedApi('sqlite');
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.polled(id);
@@ -83,14 +83,14 @@ describe('a feed', () => {
     await expect.poll(() => news.requests.length).toBe(before + 1);
     expect((await api.call('POST', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
     resolve();
-    await startsFor(api, id, ['a']);
+    await expectTitles(api, id, ['a']);
     api.moveTo('2026-01-01T00:10:00Z');
     await api.polled(id);
     expect(await api.inputs(id)).toHaveLength(1);
   });
 
-  it('begins like a new feed after the workflow was undeployed', async () => {
-    const api = await fedApi('sqlite');
+  it('starts like a new feed after its workflow was undeployed and deployed again', async () => {
+    const api = await feedApi('sqlite');
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1, backfill: 1 });
     await api.polled(id);
@@ -98,11 +98,11 @@ describe('a feed', () => {
     news.items.unshift({ id: 'b' }, { id: 'a' });
     api.moveTo('2026-01-01T00:10:00Z');
     expect((await api.call('POST', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
-    await startsFor(api, id, ['b']);
+    await expectTitles(api, id, ['b']);
   });
 
   it('remembers 10,000 items, including those that the source still has', async () => {
-    const api = await fedApi('sqlite');
+    const api = await feedApi('sqlite');
     const news = await newsFeed();
     news.items = [{ id: 'kept' }, { id: 'kept too' }];
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
@@ -123,7 +123,7 @@ describe('a feed', () => {
         .execute();
     news.items.unshift({ id: 'new' });
     api.moveTo('2026-01-01T00:10:00Z');
-    await startsFor(api, id, ['new']);
+    await expectTitles(api, id, ['new']);
     await api.polled(id);
     const { count, oldest } = await items()
       .select(({ fn }) => [fn.countAll().as('count'), fn.min('seen_ms').as('oldest')])
@@ -131,11 +131,11 @@ describe('a feed', () => {
     expect({ count, oldest }).toEqual({ count: 10_000, oldest: 4 });
     api.moveTo('2026-01-01T00:11:00Z');
     await api.polled(id);
-    await startsFor(api, id, ['new']);
+    await expectTitles(api, id, ['new']);
   });
 
   it('continues from its position after a pause', async () => {
-    const api = await fedApi('sqlite');
+    const api = await feedApi('sqlite');
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.polled(id);
@@ -151,23 +151,23 @@ describe('a feed', () => {
     expect(await api.trigger(id)).toMatchObject({ state: 'paused', nextDueAt: null });
     expect(news.requests.length).toBe(before);
     await api.call('POST', `${at}/resume`);
-    await startsFor(api, id, ['a']);
+    await expectTitles(api, id, ['a']);
     expect((await api.call('POST', `${at}/run`)).status).toBe(409);
   });
 
-  it('is polled with a growing delay after each failure, and is suspended after a day of failures', async () => {
-    const api = await fedApi('sqlite');
+  it('is polled with exponential backoff after failures, and is suspended after a day of failures', async () => {
+    const api = await feedApi('sqlite');
     const news = await newsFeed();
     news.status = 500;
     const id = await api.feed('rss', { feedUrl: `${news.url}/?key={{KEY}}`, pollMinutes: 10 });
-    const waits: number[] = [];
+    const delays: number[] = [];
     for (let index = 0; index < 5; index += 1) {
       await expect.poll(async () => (await api.trigger(id)).health.failures).toBe(index + 1);
       const { nextDueAt } = await api.trigger(id);
-      waits.push(Date.parse(nextDueAt ?? '') - api.now());
+      delays.push(Date.parse(nextDueAt ?? '') - api.now());
       api.moveTo(nextDueAt ?? '');
     }
-    expect(waits.map((ms) => ms / 60_000)).toEqual([10, 20, 40, 60, 60]);
+    expect(delays.map((ms) => ms / 60_000)).toEqual([10, 20, 40, 60, 60]);
     for (let failures = 6; failures <= 30; failures += 1) {
       await expect.poll(async () => (await api.trigger(id)).health.failures).toBeGreaterThanOrEqual(failures);
       const { state, nextDueAt } = await api.trigger(id);
@@ -184,7 +184,7 @@ describe('a feed', () => {
   });
 
   it('connects only to public addresses, unless the operator allows further addresses', async () => {
-    const api = await fedApi('sqlite', { feeds: { egress: { ports: 'any' } } });
+    const api = await feedApi('sqlite', { feeds: { egress: { ports: 'any' } } });
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url });
     await expect.poll(async () => (await api.trigger(id)).health.lastError).toContain('is a private address');
@@ -199,22 +199,22 @@ describe('a feed', () => {
 
   it('follows no redirect to a private address', async () => {
     const news = await newsFeed();
-    const mover = await webServer((_request, response) => {
+    const redirector = await webServer((_request, response) => {
       response.writeHead(302, { location: news.url }).end();
     });
-    const { host } = new URL(mover.url);
-    const api = await fedApi('sqlite', { feeds: { egress: { exceptions: [host], ports: 'any' } } });
-    const id = await api.feed('rss', { feedUrl: mover.url });
+    const { host } = new URL(redirector.url);
+    const api = await feedApi('sqlite', { feeds: { egress: { exceptions: [host], ports: 'any' } } });
+    const id = await api.feed('rss', { feedUrl: redirector.url });
     await expect.poll(async () => (await api.trigger(id)).health.lastError).toContain('is a private address');
     expect(news.requests).toHaveLength(0);
   });
 
-  it('waits when limits refuse runs, and starts the remaining runs later', async () => {
+  it('waits while limits refuse runs, and starts the runs later', async () => {
     let isFull = false;
     const concurrency = {
       acquire: () => Promise.resolve(isFull ? undefined : () => undefined),
     };
-    const api = await fedApi('sqlite', { concurrency: concurrency as never });
+    const api = await feedApi('sqlite', { concurrency: concurrency as never });
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
     await api.polled(id);
@@ -224,11 +224,11 @@ describe('a feed', () => {
     await expect.poll(() => api.trigger(id)).toMatchObject({ waitsFor: 'limits', state: 'active' });
     isFull = false;
     api.moveTo('2026-01-01T00:01:10Z');
-    await startsFor(api, id, ['a']);
+    await expectTitles(api, id, ['a']);
   });
 
-  it('delays its runs by flow control, with one run for a batch of items', async () => {
-    const api = await fedApi('sqlite');
+  it('is subject to flow control, which can start one run for a batch of items', async () => {
+    const api = await feedApi('sqlite');
     const news = await newsFeed();
     const flowControl = { batch: { size: 3, seconds: 60 } };
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1, flowControl });
@@ -252,7 +252,7 @@ describe('a feed', () => {
       names: () => Promise.resolve(Object.keys(values)),
       values: () => Promise.resolve(values),
     };
-    const api = await fedApi('sqlite', { environments, engineOptions: { environments } });
+    const api = await feedApi('sqlite', { environments, engineOptions: { environments } });
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: `${news.url}/{{KEY}}`, pollMinutes: 1 });
     await api.polled(id);
@@ -271,7 +271,7 @@ describe('a feed', () => {
       names: () => Promise.resolve(['PASSWORD']),
       values: () => Promise.resolve({ PASSWORD: IMAP_PASSWORD }),
     };
-    const api = await fedApi('sqlite', { environments, engineOptions: { environments } });
+    const api = await feedApi('sqlite', { environments, engineOptions: { environments } });
     const mail = await imapServer();
     const id = await api.feed('imap', {
       ...{
@@ -284,13 +284,13 @@ describe('a feed', () => {
       ...{ pollMinutes: 1, markAsRead: true, includeAttachments: true },
     });
     await api.polled(id);
-    const attached = [
+    const mimeLines = [
       'Content-Type: text/csv',
       'Content-Disposition: attachment; filename="a.csv"',
       '',
       '1,2',
     ];
-    mail.deliver({ raw: ['Subject: one', ...attached].join('\r\n') });
+    mail.deliver({ raw: ['Subject: one', ...mimeLines].join('\r\n') });
     api.moveTo('2026-01-01T00:01:00Z');
     await expect.poll(async () => (await api.inputs(id)).length).toBe(1);
     const [input] = await api.inputs(id);
@@ -309,19 +309,19 @@ describe('a feed', () => {
       ...{ egress: {}, services: { gmail: gmail.url } },
       credentials: storedCredentials(store.database, sealer),
     };
-    const api = await fedApi('sqlite', { store, feeds });
+    const api = await feedApi('sqlite', { store, feeds });
     const userId = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
     const other = await store.workspaces.createWorkspace('Other', userId);
-    const stored = async (workspaceId: string): Promise<string> => {
+    const storeToken = async (workspaceId: string): Promise<string> => {
       const material = { type: 'oauth', accessToken: GMAIL_TOKEN } as const;
-      const made = { workspaceId, name: 'mail', provider: 'google', material };
-      return (await storeCredential(store.database, sealer, made)).credential.id;
+      const credential = { workspaceId, name: 'mail', provider: 'google', material };
+      return (await storeCredential(store.database, sealer, credential)).credential.id;
     };
-    const foreign = await api.feed('gmail', { triggerCredentials: await stored(other), pollMinutes: 1 });
+    const foreign = await api.feed('gmail', { triggerCredentials: await storeToken(other), pollMinutes: 1 });
     await expect
       .poll(async () => (await api.trigger(foreign)).health.lastError)
       .toBe('The workspace does not have the stored credential of the trigger.');
-    const own = await stored(api.workspaceId);
+    const own = await storeToken(api.workspaceId);
     const id = await api.feed('gmail', { triggerCredentials: own, pollMinutes: 1 });
     await api.polled(id);
     gmail.deliver('one');

@@ -3,17 +3,17 @@ import { describe, expect, it } from 'vitest';
 import { feedType, rssOf, Source, titles, webServer } from './source.ts';
 import type { WebServer } from './source.ts';
 
-/** Starts a server of one document, which tests replace. */
+/** Starts a server that serves one document, which tests replace. */
 async function documentServer(
   headers: { [name: string]: string } = {},
 ): Promise<WebServer & { document: string | Buffer; status: number; headers: { [name: string]: string } }> {
   const server = await webServer((request, response) => {
     const isSame =
-      shown.headers['etag'] !== undefined && request.headers['if-none-match'] === shown.headers['etag'];
-    response.writeHead(isSame ? 304 : shown.status, shown.headers).end(isSame ? undefined : shown.document);
+      state.headers['etag'] !== undefined && request.headers['if-none-match'] === state.headers['etag'];
+    response.writeHead(isSame ? 304 : state.status, state.headers).end(isSame ? undefined : state.document);
   });
-  const shown = { ...server, document: rssOf([]) as string | Buffer, status: 200, headers };
-  return shown;
+  const state = { ...server, document: rssOf([]) as string | Buffer, status: 200, headers };
+  return state;
 }
 
 const ATOM = `<?xml version="1.0" encoding="utf-8"?>
@@ -30,8 +30,8 @@ const ATOM = `<?xml version="1.0" encoding="utf-8"?>
   </entry>
 </feed>`;
 
-describe('a feed of RSS or Atom', () => {
-  it('starts runs for items that come after the first poll, the earliest first', async () => {
+describe('an RSS or Atom feed', () => {
+  it('starts runs for items that appear after the first poll, oldest first', async () => {
     const server = await documentServer();
     const source = new Source('rss', { feedUrl: server.url });
     server.document = rssOf([{ id: 'b' }, { id: 'a' }]);
@@ -54,7 +54,7 @@ describe('a feed of RSS or Atom', () => {
     expect(titles(await source.poll())).toEqual(['late']);
   });
 
-  it('starts runs for the number of existing items that the backfill sets, over several polls', async () => {
+  it('starts runs for as many existing items as `backfill` sets, over several polls', async () => {
     const server = await documentServer();
     server.document = rssOf(['e', 'd', 'c', 'b', 'a'].map((id) => ({ id })));
     const source = new Source('rss', { feedUrl: server.url, backfill: '3' }, { limit: 2 });
@@ -65,7 +65,7 @@ describe('a feed of RSS or Atom', () => {
     expect(titles(await source.poll())).toEqual([]);
   });
 
-  it('sends the validators of the last document, and finds no items if it has not changed', async () => {
+  it('sends the validators of the last document, and finds no items if the server answers 304', async () => {
     const server = await documentServer({ etag: '"1"', 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' });
     const source = new Source('rss', { feedUrl: server.url });
     server.document = rssOf([{ id: 'a' }]);
@@ -80,7 +80,7 @@ describe('a feed of RSS or Atom', () => {
     expect(titles(await source.poll())).toEqual(['b']);
   });
 
-  it('reads an entry of Atom with its texts, links and dates', async () => {
+  it('reads an Atom entry with its text, links and dates', async () => {
     const server = await documentServer({ 'content-type': 'application/atom+xml' });
     server.document = ATOM;
     const [item] = (await new Source('rss', { feedUrl: `${server.url}/feeds/x?token=1`, backfill: 1 }).poll())
@@ -117,9 +117,9 @@ describe('a feed of RSS or Atom', () => {
 
   it('does not expand entities that a document declares', async () => {
     const server = await documentServer();
-    const declared =
+    const doctype =
       '<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;"><!ENTITY f SYSTEM "file:///etc/passwd">]>';
-    server.document = `${declared}${rssOf([{ id: '1', title: '&b;&f; &lt;b&gt;' }]).replace('<?xml version="1.0"?>', '')}`;
+    server.document = `${doctype}${rssOf([{ id: '1', title: '&b;&f; &lt;b&gt;' }]).replace('<?xml version="1.0"?>', '')}`;
     const [item] = (await new Source('rss', { feedUrl: server.url, backfill: 1 }).poll()).items;
     expect(item?.input['title']).toBe('&b;&f; <b>');
   });
@@ -134,7 +134,7 @@ describe('a feed of RSS or Atom', () => {
     await expect(new Source('rss', { feedUrl: server.url }).poll()).rejects.toThrow(message);
   });
 
-  it('reads the first thousand items of a document, and the beginnings of long texts', async () => {
+  it('reads the first thousand items of a document, and truncates long strings', async () => {
     const server = await documentServer();
     const many = Array.from({ length: 1500 }, (_, index) => ({ id: String(index) }));
     server.document = rssOf([{ id: 'long', title: 'x'.repeat(300_000) }, ...many]);
@@ -152,7 +152,7 @@ describe('a feed of RSS or Atom', () => {
     });
   });
 
-  it('reports the status of a refusal by the server, and the time of its Retry-After', async () => {
+  it('reports the status of an error response, and the delay in its Retry-After header', async () => {
     const server = await documentServer({ 'retry-after': '120' });
     server.status = 503;
     const source = new Source(

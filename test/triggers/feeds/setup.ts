@@ -4,8 +4,8 @@ import { expect } from 'vitest';
 import type { FeedTables } from '../../../packages/service/src/triggers/feeds/tables.ts';
 import type { TestApiOptions } from '../../support/api.ts';
 import { scheduledWorkflow } from '../../support/triggered.ts';
-import { scheduledApi } from '../setup.ts';
-import type { Scheduled } from '../setup.ts';
+import { scheduleApi } from '../setup.ts';
+import type { ScheduleApi } from '../setup.ts';
 
 import { rssOf, webServer } from './source.ts';
 
@@ -13,13 +13,14 @@ import { rssOf, webServer } from './source.ts';
 export interface NewsFeed {
   url: string;
   items: { id: string; title?: string }[];
-  /** The status of the feed's answers. */
+  /** The status of the feed's responses. */
   status: number;
   /** The feed answers when this promise resolves. */
   until: Promise<void>;
   requests: { path: string }[];
 }
 
+/** Starts a feed without items. It ends with the test. */
 export async function newsFeed(): Promise<NewsFeed> {
   const server = await webServer((_request, response) => {
     void feed.until.then(() => response.writeHead(feed.status).end(rssOf(feed.items)));
@@ -31,20 +32,20 @@ export async function newsFeed(): Promise<NewsFeed> {
   return feed;
 }
 
-export interface Fed extends Scheduled {
+export interface FeedApi extends ScheduleApi {
   feedDb: Kysely<FeedTables>;
   /** Deploys a workflow with a feed, and returns its id. */
   feed(type: string, fields: JsonObject, last?: JsonObject): Promise<string>;
-  /** Returns the outputs of the trigger in all runs of a workflow, in the order of their items. */
+  /** Returns the outputs of the trigger in all runs of a workflow, oldest run first. */
   inputs(workflowId: string): Promise<JsonObject[]>;
   /** Waits until the source was polled at the current time. */
   polled(workflowId: string): Promise<void>;
 }
 
 /** Starts an API that polls sources on this machine. */
-export async function fedApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<Fed> {
+export async function feedApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<FeedApi> {
   const feeds = { egress: { allowPrivate: true, ports: 'any' as const }, ...options.feeds };
-  const api = await scheduledApi(kind, '2026-01-01T00:00:00Z', { ...options, feeds });
+  const api = await scheduleApi(kind, '2026-01-01T00:00:00Z', { ...options, feeds });
   const feedDb = api.db as unknown as Kysely<FeedTables>;
   return {
     ...api,

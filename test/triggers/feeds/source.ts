@@ -21,7 +21,7 @@ export interface SourceOptions {
   nowMs?: number;
 }
 
-/** The source of a trigger. A test polls it like the service, which remembers the items of each poll. */
+/** The source of a feed trigger. A test polls it as the service does; the items of each poll are remembered. */
 export class Source {
   readonly type: FeedTrigger;
   readonly config: JsonObject;
@@ -41,18 +41,18 @@ export class Source {
 
   /** Polls the source, and remembers the items as accepted. */
   async poll(signal: AbortSignal = new AbortController().signal): Promise<FeedPoll> {
-    const found = await this.type.poll(this.config, this.#call(signal));
-    for (const { id } of found.items) this.#known.add(id);
-    for (const id of found.passed) this.#known.add(id);
-    this.cursor = JSON.parse(JSON.stringify(found.cursor)) as JsonObject;
-    return found;
+    const poll = await this.type.poll(this.config, this.#context(signal));
+    for (const { id } of poll.items) this.#known.add(id);
+    for (const id of poll.passed) this.#known.add(id);
+    this.cursor = JSON.parse(JSON.stringify(poll.cursor)) as JsonObject;
+    return poll;
   }
 
   async accepted(ids: readonly string[]): Promise<void> {
-    await this.type.accepted?.(this.config, ids, this.#call(new AbortController().signal));
+    await this.type.accepted?.(this.config, ids, this.#context(new AbortController().signal));
   }
 
-  #call(signal: AbortSignal): Parameters<FeedTrigger['poll']>[1] {
+  #context(signal: AbortSignal): Parameters<FeedTrigger['poll']>[1] {
     const { env = {}, credentials = {}, services = {}, limit = 50 } = this.#options;
     const http = this.#options.http ?? localEgress();
     return {
@@ -70,9 +70,9 @@ export class Source {
 }
 
 export function feedType(name: string): FeedTrigger {
-  const found = triggerTypes.find(({ type }) => type === name);
-  if (found?.kind !== 'feed') throw new Error(`${name} is no feed.`);
-  return found;
+  const trigger = triggerTypes.find(({ type }) => type === name);
+  if (trigger?.kind !== 'feed') throw new Error(`${name} is not a feed trigger.`);
+  return trigger;
 }
 
 /** Returns a client that can reach this machine. */
@@ -98,7 +98,7 @@ export interface WebServer {
   close(): Promise<void>;
 }
 
-/** Starts an HTTP server. It ends with the test unless `isShared`. */
+/** Starts an HTTP server, which is closed after the test unless `isShared`. */
 export async function webServer(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
   { isShared = false } = {},
@@ -121,8 +121,8 @@ export async function webServer(
 
 /** Returns an RSS document with these items, in this order. */
 export function rssOf(items: readonly { id: string; title?: string; more?: string }[]): string {
-  const texts = items.map(
+  const elements = items.map(
     ({ id, title = id, more = '' }) => `<item><guid>${id}</guid><title>${title}</title>${more}</item>`,
   );
-  return `<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>${texts.join('')}</channel></rss>`;
+  return `<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>${elements.join('')}</channel></rss>`;
 }

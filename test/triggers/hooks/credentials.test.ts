@@ -2,28 +2,28 @@ import { storeCredential } from '@heddle/service/credentials';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
-import { HOOKED, hookedApi, sealer } from './setup.ts';
-import type { Hooked } from './setup.ts';
+import { HOOKED, hookApi, sealer } from './setup.ts';
+import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const { type, fields } = HOOKED.github;
-const ROLE = 'of the webhook';
+const CREDENTIAL_NAME = 'of the webhook';
 
 describe('the next check of a webhook at its provider', () => {
   let providers: HookProviders;
-  let api: Hooked;
+  let api: HookApi;
 
   beforeAll(async () => {
     providers = await hookProviders();
-    api = await hookedApi('sqlite', providers);
+    api = await hookApi('sqlite', providers);
   });
   afterAll(() => providers.close());
 
   /** Stores or replaces a token. Returns the id of the credential. */
-  const store = async (accessToken: string, name = ROLE): Promise<string> => {
+  const store = async (accessToken: string, name = CREDENTIAL_NAME): Promise<string> => {
     const material = { type: 'oauth', accessToken } as const;
-    const given = { workspaceId: api.workspaceId, name, provider: 'github', material };
-    return (await storeCredential(api.store.database, sealer, given)).credential.id;
+    const credential = { workspaceId: api.workspaceId, name, provider: 'github', material };
+    return (await storeCredential(api.store.database, sealer, credential)).credential.id;
   };
   /** Deploys a workflow, and waits until its webhook exists at the provider. */
   const hooked = async (credential: string): Promise<string> => {
@@ -55,10 +55,10 @@ describe('the next check of a webhook at its provider', () => {
     const credential = await store(HOOK_CREDENTIALS.github);
     const id = await hooked(credential);
     expect(await store(HOOK_CREDENTIALS.githubWeak)).toBe(credential);
-    api.pass(DAY_MS);
+    api.advance(DAY_MS);
     expect(await errorOf(id)).toMatchObject({ message: expect.stringMatching(/not allowed to manage/) });
     await store(HOOK_CREDENTIALS.github2);
-    api.pass(DAY_MS);
+    api.advance(DAY_MS);
     await api.settled(id, 'active');
     expect((await api.triggerOf(id)).health.lastError).toBeNull();
     expect(await delivered(id)).toBe(200);
@@ -68,14 +68,14 @@ describe('the next check of a webhook at its provider', () => {
     const credential = await store(HOOK_CREDENTIALS.github);
     const id = await hooked(credential);
     await change(credential, { state: 'reconnect' });
-    api.pass(DAY_MS);
+    api.advance(DAY_MS);
     expect(await errorOf(id)).toMatchObject({
       retryable: false,
       message: expect.stringMatching(/Connect the account again/),
     });
     expect(await delivered(id)).toBe(200);
     await store(HOOK_CREDENTIALS.github2);
-    api.pass(DAY_MS);
+    api.advance(DAY_MS);
     await api.settled(id, 'active');
   });
 
@@ -87,19 +87,19 @@ describe('the next check of a webhook at its provider', () => {
     const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
     const hookRequests = () => providers.requests.filter((request) => request.endsWith(`/hooks/${hook.id}`));
     const before = hookRequests();
-    api.pass(DAY_MS);
+    api.advance(DAY_MS);
     const message = expect.stringMatching(/does not have the stored credential/);
     expect(await errorOf(id)).toMatchObject({ retryable: false, message });
     expect(hookRequests()).toEqual(before);
   });
 
-  it('fails after the credential was deleted; deliveries still start runs, and another credential takes over the webhook', async () => {
+  it('fails after the credential was deleted; deliveries still start runs, and another credential can replace it', async () => {
     const credential = await store(HOOK_CREDENTIALS.github, 'deleted');
     const id = await hooked(credential);
     const [before] = await api.hooksOf(id);
     const path = `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
     expect((await api.call('DELETE', path)).status).toBe(200);
-    api.pass(DAY_MS);
+    api.advance(DAY_MS);
     const message = expect.stringMatching(/could not be checked .*does not have the stored credential/);
     expect(await errorOf(id)).toMatchObject({ retryable: false, message });
     const { warnings } = await api.deployment(id);
@@ -113,7 +113,7 @@ describe('the next check of a webhook at its provider', () => {
     expect(await api.hooksOf(id)).toEqual([]);
   });
 
-  it('does not happen after an undeployment: the webhook stays at the provider, is recorded, and gets 404', async () => {
+  it('is omitted after an undeployment without the credential: the webhook stays, is recorded, and gets 404', async () => {
     const credential = await store(HOOK_CREDENTIALS.github, 'deleted too');
     const id = await hooked(credential);
     const { id: trigger } = await api.triggerOf(id);

@@ -3,19 +3,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { drawnStores } from '../../support/postgres.ts';
-import { HOOKED, hookedApi, ORIGIN } from './setup.ts';
-import type { Hooked } from './setup.ts';
+import { HOOKED, hookApi, ORIGIN } from './setup.ts';
+import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const GITHUB = HOOKED.github;
 
 describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
   let providers: HookProviders;
-  let api: Hooked;
+  let api: HookApi;
 
   beforeAll(async () => {
     providers = await hookProviders();
-    api = await hookedApi(store, providers);
+    api = await hookApi(store, providers);
   });
   afterAll(() => providers.close());
 
@@ -30,7 +30,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     return rows.map(({ action }) => action);
   };
 
-  describe.each(Object.entries(HOOKED))('%s', (name, { type, fields, place }) => {
+  describe.each(Object.entries(HOOKED))('the webhook at %s', (name, { type, fields, place }) => {
     let id = '';
 
     it('is created with the deployment, and its deliveries start runs', async () => {
@@ -47,13 +47,13 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
       expect(forged).toMatchObject({ status: 401 });
     });
 
-    it('is kept by another version with the same fields, without a call', async () => {
+    it('is reused by another version with the same fields, without a request to the provider', async () => {
       const [before] = await api.hooksOf(id);
-      const asked = providers.requests.length;
+      const requestCount = providers.requests.length;
       const deployed = await api.redeployed(id, type, fields);
       expect(deployed.latestDeploymentAttempt).toMatchObject({ status: 'active' });
       expect(await api.hooksOf(id)).toEqual([before]);
-      expect(providers.requests).toHaveLength(asked);
+      expect(providers.requests).toHaveLength(requestCount);
     });
 
     it('is created once, even if the record of its creation is lost', async () => {
@@ -68,7 +68,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
         .set({ present: JSON.stringify(present), state: 'preparing', look_ms: api.now.ms })
         .where('workflow_id', '=', id)
         .execute();
-      api.pass(6000);
+      api.advance(6000);
       await api.settled(id, 'active');
       const [after, ...more] = await api.hooksOf(id);
       expect(more).toEqual([]);
@@ -79,14 +79,14 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     it('is created again if it was removed at the provider', async () => {
       const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
       providers.hooks.splice(providers.hooks.indexOf(hook), 1);
-      api.pass(DAY_MS);
+      api.advance(DAY_MS);
       await expect.poll(() => api.hooksOf(id)).toHaveLength(1);
       const [again] = (await api.hooksOf(id)) as [SimulatedHook];
       await expect.poll(async () => (await api.rowOf(id))?.lease_id).toBeNull();
       expect(await api.deliver(again, 'four')).toMatchObject({ status: 200 });
     });
 
-    it('is removed when its trigger is paused, and created when it is resumed', async () => {
+    it('is removed when its trigger is paused, and created again when the trigger is resumed', async () => {
       const { id: trigger } = await api.triggerOf(id);
       await api.call('POST', `/api/v2/triggers/${trigger}/pause`);
       await expect.poll(() => api.rowOf(id)).toBeUndefined();
@@ -108,11 +108,11 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
       expect(await api.hooksOf(id)).toEqual([]);
     });
 
-    it('is refused with another credential: the deployment fails with a reason that does not contain the credential', async () => {
-      const weak = name === 'telegram' ? 'revoked' : `${name}Weak`;
-      for (const credential of [weak, 'revoked']) {
-        const refused = await api.hooked(type, { ...fields, triggerCredentials: credential });
-        const { latestDeploymentAttempt: attempt, warnings } = await api.settled(refused, 'failed');
+    it('is not created with a weak or revoked credential, and the error of the deployment does not contain it', async () => {
+      const weakName = name === 'telegram' ? 'revoked' : `${name}Weak`;
+      for (const credential of [weakName, 'revoked']) {
+        const refusedId = await api.hooked(type, { ...fields, triggerCredentials: credential });
+        const { latestDeploymentAttempt: attempt, warnings } = await api.settled(refusedId, 'failed');
         expect(attempt).toMatchObject({
           ...{ status: 'failed', readiness: { webhooks: 'pending' }, activatedAt: null },
           error: { code: 'HOOK_FAILED', retryable: false },
@@ -120,12 +120,12 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
         const secret = HOOK_CREDENTIALS[credential as keyof typeof HOOK_CREDENTIALS];
         expect(JSON.stringify(attempt)).not.toContain(secret);
         expect(warnings).toEqual([expect.stringMatching(/could not be created/)]);
-        expect(await api.hooksOf(refused)).toEqual([]);
+        expect(await api.hooksOf(refusedId)).toEqual([]);
         // A deployment with a credential that has the permission ends the failure.
-        await api.redeployed(refused, type, fields);
-        await api.settled(refused, 'active');
-        await api.call('DELETE', `/api/v2/workflows/${refused}/deploy`);
-        await expect.poll(() => api.rowOf(refused)).toBeUndefined();
+        await api.redeployed(refusedId, type, fields);
+        await api.settled(refusedId, 'active');
+        await api.call('DELETE', `/api/v2/workflows/${refusedId}/deploy`);
+        await expect.poll(() => api.rowOf(refusedId)).toBeUndefined();
       }
     });
   });
@@ -142,7 +142,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     await api.settled(id, 'active');
   });
 
-  it('move with the fields of another version: to another repository, and to other events', async () => {
+  it('follow the fields of another version (events, repository, path), and are removed with their trigger', async () => {
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
     await api.settled(id, 'active');
     const [before] = (await api.hooksOf(id)) as [SimulatedHook];
@@ -165,13 +165,13 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     await expect
       .poll(() => providers.hooks.filter(({ place }) => place === 'ada/shuttle').map(({ url }) => url))
       .toEqual([`${ORIGIN}/api/webhooks/trigger/mine-${id.slice(0, 8)}`]);
-    // The block has another trigger now.
+    // The block becomes a schedule.
     await api.redeployed(id, 'schedule', { scheduleType: 'minutes', minutesInterval: 60 });
     await expect.poll(() => api.rowOf(id)).toBeUndefined();
     expect(providers.hooks.filter(({ place }) => place === 'ada/shuttle')).toEqual([]);
   });
 
-  it('move to another team, and to all public teams, although the provider cannot move them', async () => {
+  it('at Linear are replaced when the team changes, because Linear cannot move a webhook to another team', async () => {
     const { type, fields } = HOOKED.linear;
     const id = await api.hooked(type, fields);
     await api.settled(id, 'active');
@@ -187,7 +187,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     await expect.poll(() => api.hooksOf(id)).toEqual([]);
   });
 
-  it('of a bot move with its address, but do not replace a webhook of another system', async () => {
+  it('of a Telegram bot follow a changed path, but do not replace a webhook with another URL', async () => {
     const { type, fields } = HOOKED.telegram;
     const id = await api.hooked(type, fields);
     await api.settled(id, 'active');
@@ -209,40 +209,40 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     await expect.poll(bots).toEqual([]);
   });
 
-  it('are retried with growing delays while the provider fails or limits requests', async () => {
+  it('are retried with backoff while the provider fails or limits the rate of requests', async () => {
     const answers = [{ status: 503 }, { status: 403, headers: { 'retry-after': '60' } }, { status: 500 }];
     providers.before = (request) => (request.startsWith('GET github') ? answers.shift() : undefined);
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
     const { latestDeploymentAttempt: first } = await api.settled(id, 'failed');
     expect(first?.error).toMatchObject({ retryable: true, message: expect.stringMatching(/status 503/) });
-    const look = async (): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
-    expect(await look()).toBe(5000);
-    api.pass(5000);
-    await expect.poll(look).toBe(60_000);
+    const delayMs = async (): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
+    expect(await delayMs()).toBe(5000);
+    api.advance(5000);
+    await expect.poll(delayMs).toBe(60_000);
     expect((await api.triggerOf(id)).health.lastError).toMatch(/rate limit of GitHub/);
-    api.pass(60_000);
-    await expect.poll(look).toBe(20_000);
-    api.pass(20_000);
+    api.advance(60_000);
+    await expect.poll(delayMs).toBe(20_000);
+    api.advance(20_000);
     await api.settled(id, 'active');
     expect((await api.triggerOf(id)).health.lastError).toBeNull();
     providers.before = () => undefined;
   });
 
-  it('stay active when a check fails with a retryable error, and fail when the provider refuses it', async () => {
+  it('stay active when a check fails with a retryable error, and fail when the provider refuses the check', async () => {
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
     await api.settled(id, 'active');
     let status = 502;
     providers.before = (request) => (request.includes('github') ? { status } : undefined);
-    api.pass(DAY_MS);
+    api.advance(DAY_MS);
     await expect.poll(async () => (await api.triggerOf(id)).health.lastError).toMatch(/status 502/);
     expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({ status: 'active' });
     status = 401;
-    api.pass(5000);
+    api.advance(5000);
     const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
     expect(attempt?.error).toMatchObject({ retryable: false });
     providers.before = () => undefined;
     // A refusal is retried after a day.
-    api.pass(DAY_MS);
+    api.advance(DAY_MS);
     await api.settled(id, 'active');
   });
 
@@ -256,13 +256,13 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     providers.before = () => undefined;
     expect(await auditOf(trigger)).toEqual(['TRIGGER_HOOK_CREATED', 'TRIGGER_HOOK_LEFT']);
     expect(await api.hooksOf(id)).toHaveLength(1);
-    // After the restoration, the webhook is found by its address.
+    // After the restoration, the webhook is found by its URL.
     await api.call('POST', `/api/v2/workflows/${id}/restore`);
     await api.settled(id, 'active');
     expect(await api.hooksOf(id)).toHaveLength(1);
   });
 
-  it('of a team that does not exist are refused', async () => {
+  it('for an unknown team are refused', async () => {
     const { type, fields } = HOOKED.linear;
     const errors = [{ message: 'Entity not found: Team', extensions: { code: 'INPUT_ERROR' } }];
     providers.before = (request) =>
@@ -278,8 +278,8 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
 
   it.each([
     ['redirects', { status: 302, headers: { location: 'http://127.0.0.1:1/taken' } }, /status 302/, false],
-    ['never ends', { body: 'x'.repeat(3 * 2 ** 20) }, /could not be reached/, true],
-    ['makes no sense', { body: { id: '../../user', hooks: 7 } }, /cannot be read/, true],
+    ['is too large', { body: 'x'.repeat(3 * 2 ** 20) }, /could not be reached/, true],
+    ['has invalid fields', { body: { id: '../../user', hooks: 7 } }, /cannot be read/, true],
     ['repeats the credential', { status: 422, body: HOOK_CREDENTIALS.github }, /refuses the webhook/, false],
   ])('are not created by a provider whose answer %s', async (_what, answer, message, retryable) => {
     providers.before = (request) => (request.includes('github') ? answer : undefined);
@@ -309,7 +309,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     expect(foreign.latestDeploymentAttempt?.error?.message).toMatch(/does not have the stored credential/);
   });
 
-  it('do not show their secret or credential in any answer, event or fault', async () => {
+  it('do not show their secret or credential in any response, audit record, database row or fault', async () => {
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
     await api.settled(id, 'active');
     const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
@@ -332,19 +332,19 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
   });
 });
 
-describe('a hook', () => {
+describe('a webhook at a provider', () => {
   it('is created only if the server has a public address; otherwise, the deployment shows the reason', async () => {
     const providers = await hookProviders();
     const egress = { allowPrivate: true, ports: 'any' as const };
     const { services } = providers;
-    const api = await hookedApi('sqlite', providers, { hooks: { egress, services } });
+    const api = await hookApi('sqlite', providers, { hooks: { egress, services } });
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
     const { warnings, latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
     expect(warnings).toEqual([expect.stringMatching(/public address: start it with --origin/)]);
     expect(attempt?.error).toMatchObject({ code: 'HOOK_FAILED', retryable: false });
     expect(providers.requests).toEqual([]);
-    const next = await hookedApi('sqlite', providers, { store: api.store });
-    next.pass(0);
+    const next = await hookApi('sqlite', providers, { store: api.store });
+    next.advance(0);
     await api.settled(id, 'active');
     expect(await api.hooksOf(id)).toMatchObject([{ url: expect.stringContaining(ORIGIN) }]);
     await providers.close();
@@ -355,7 +355,7 @@ describe('a hook', () => {
     let isRefused = false;
     const base = triggerTypes.find(({ type }) => type === 'github_v2') as (typeof triggerTypes)[number];
     if (base.kind !== 'webhook') throw new Error('The trigger is not a webhook.');
-    const lasting =
+    const operation =
       (call: string) =>
       (_config: unknown, { hookId, nowMs }: { hookId?: string | undefined; nowMs: number }) => {
         calls.push({ call, hookId });
@@ -363,30 +363,30 @@ describe('a hook', () => {
         return Promise.resolve({ id: 'watch', expiresMs: nowMs + 3_600_000 });
       };
     const hook = {
-      ...{ placeOf: () => 'calendar', activate: lasting('activate'), renew: lasting('renew') },
+      ...{ placeOf: () => 'calendar', activate: operation('activate'), renew: operation('renew') },
       deactivate: () => Promise.resolve(),
     };
     const providers = await hookProviders();
-    const api = await hookedApi('sqlite', providers, {
+    const api = await hookApi('sqlite', providers, {
       triggers: [...triggerTypes.filter(({ type }) => type !== 'github_v2'), { ...base, hook } as never],
     });
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
     await api.settled(id, 'active');
     const expires = async () => Date.parse((await api.triggerOf(id)).health.expiresAt ?? '') - api.now.ms;
     expect(await expires()).toBe(3_600_000);
-    api.pass(1_799_000);
+    api.advance(1_799_000);
     expect(calls).toEqual([{ call: 'activate', hookId: undefined }]);
-    api.pass(1000);
+    api.advance(1000);
     await expect.poll(expires).toBe(3_600_000);
     expect(calls.slice(1)).toEqual([{ call: 'renew', hookId: 'watch' }]);
     isRefused = true;
-    api.pass(1_800_000);
+    api.advance(1_800_000);
     await expect.poll(async () => (await api.triggerOf(id)).health.lastError).toMatch(/could not be called/);
     expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({ status: 'active' });
-    api.pass(1_800_000);
+    api.advance(1_800_000);
     await api.settled(id, 'failed');
     isRefused = false;
-    api.pass(3_600_000);
+    api.advance(3_600_000);
     await api.settled(id, 'active');
     await providers.close();
   });

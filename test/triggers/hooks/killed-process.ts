@@ -4,16 +4,16 @@ import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import type { Steps } from '../../support/scale.ts';
 import { FROM_MS, startProcess } from '../killed.ts';
-import type { FiringProcess, Place } from '../killed.ts';
+import type { Backend, FiringProcess } from '../killed.ts';
 import { PROVIDERS, webhookWorkflow } from '../webhook-setup.ts';
 import { HOOKED, ORIGIN } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** Longer than the lease of a process that has died. */
+/** Longer than the lease that a killed process may still have. */
 const LEASE_MS = 3 * 60_000;
 const TIMEOUT = { timeout: 60_000, interval: 50 };
-/** The test must kill a process at more steps of each phase than this. */
-const LEAST_STEPS = 5;
+/** Each phase must have more steps than this. */
+const MIN_STEPS = 5;
 
 type Name = SimulatedHook['provider'];
 type Phase = 'created' | 'checked' | 'removed';
@@ -25,7 +25,7 @@ async function expectSoon<Value>(find: () => Promise<Value>, value: Value, messa
 
 /** A process with a workflow that has a webhook at a provider. After its death, another process replaces it. */
 class HookedProcess {
-  readonly #place: Place;
+  readonly #backend: Backend;
   readonly #name: Name;
   readonly #providers: HookProviders;
   #process: FiringProcess | undefined;
@@ -33,8 +33,8 @@ class HookedProcess {
   #key = '';
   #workflowId = '';
 
-  constructor(place: Place, name: Name, providers: HookProviders) {
-    this.#place = place;
+  constructor(backend: Backend, name: Name, providers: HookProviders) {
+    this.#backend = backend;
     this.#name = name;
     this.#providers = providers;
   }
@@ -56,7 +56,7 @@ class HookedProcess {
   }
 
   /** Deploys or undeploys the workflow. */
-  deployed(method: 'POST' | 'DELETE'): Promise<void> {
+  changeDeployment(method: 'POST' | 'DELETE'): Promise<void> {
     return this.#request(method, `/workflows/${this.#workflowId}/deploy`);
   }
 
@@ -66,22 +66,22 @@ class HookedProcess {
   }
 
   /**
-   * Works until the process dies at the step, or until `isDone`. Returns true if it has died; then, another process has
-   * replaced it.
+   * Runs `work` until the process dies at the step or `isDone` returns true. Returns true if the process has died; then,
+   * another process has replaced it.
    */
   async dies(dieAt: number, work: () => Promise<void>, isDone: () => boolean): Promise<boolean> {
-    const process = this.#present();
+    const process = this.#runningProcess();
     await process.call('now', { nowMs: this.#nowMs, dieAt }).catch(() => undefined);
     await work().catch((error: unknown) => {
       if (!process.isDead()) throw error;
     });
     const isOver = async (): Promise<boolean> => {
-      await this.pass(100).catch(() => undefined);
+      await this.advance(100).catch(() => undefined);
       return process.isDead() || isDone();
     };
     await expectSoon(isOver, true);
     // The process may have done its work but not recorded it yet.
-    for (let look = 0; look < 3; look += 1) await this.pass(100).catch(() => undefined);
+    for (let poll = 0; poll < 3; poll += 1) await this.advance(100).catch(() => undefined);
     if (!process.isDead()) {
       await process.call('now', { nowMs: this.#nowMs });
       return false;
@@ -92,19 +92,19 @@ class HookedProcess {
   }
 
   /** Advances the clock. The process still dies at its step. */
-  async pass(ms: number): Promise<void> {
+  async advance(ms: number): Promise<void> {
     this.#nowMs += ms;
-    await this.#present().call('now', { nowMs: this.#nowMs, stillDies: true });
+    await this.#runningProcess().call('now', { nowMs: this.#nowMs, stillDies: true });
   }
 
-  passDay(): Promise<void> {
-    return this.pass(DAY_MS);
+  advanceDay(): Promise<void> {
+    return this.advance(DAY_MS);
   }
 
   /** Expects that the provider has one webhook, and that its deliveries are accepted. */
   async expectOnce(why: string): Promise<void> {
     const isActive = async (): Promise<string> => {
-      await this.pass(1000);
+      await this.advance(1000);
       const path = `/workflows/${this.#workflowId}/deployment`;
       const { latestDeploymentAttempt: attempt } = await this.#request<{
         latestDeploymentAttempt: { status: string } | null;
@@ -118,14 +118,14 @@ class HookedProcess {
 
   /** Sends a delivery as the provider. Returns the status of the answer and the number of webhooks at the provider. */
   async #delivered(): Promise<string> {
-    await this.pass(1000);
+    await this.advance(1000);
     const [hook] = this.#providers.hooks as [SimulatedHook];
     const event = { invoice: 1, action: 'create', ref: 'refs/heads/main' };
     const body = { ...event, type: this.#name === 'linear' ? 'Issue' : 'invoice.paid' };
     const about = { id: crypto.randomUUID(), nowMs: this.#nowMs, secret: hook.secret };
     const sent = PROVIDERS[this.#name]?.request(body, about);
     const path = new URL(hook.url).pathname;
-    const { status } = await this.#present().call<{ status: number }>('deliver', {
+    const { status } = await this.#runningProcess().call<{ status: number }>('deliver', {
       ...{ path, sent: sent as never },
     });
     return `${status} ${this.#providers.hooks.length}`;
@@ -134,7 +134,7 @@ class HookedProcess {
   /** Expects that the provider has no webhook. */
   async expectNone(why: string): Promise<void> {
     const count = async (): Promise<number> => {
-      await this.pass(1000);
+      await this.advance(1000);
       return this.#providers.hooks.length;
     };
     await expectSoon(count, 0, why);
@@ -142,32 +142,32 @@ class HookedProcess {
 
   async #start(): Promise<FiringProcess> {
     const hooks = { origin: ORIGIN, services: this.#providers.services };
-    this.#process = await startProcess({ ...this.#place, nowMs: this.#nowMs, hooks });
+    this.#process = await startProcess({ ...this.#backend, nowMs: this.#nowMs, hooks });
     return this.#process;
   }
 
-  #present(): FiringProcess {
+  #runningProcess(): FiringProcess {
     if (!this.#process) throw new Error('The process has not been started.');
     return this.#process;
   }
 
   #request<Data>(...request: [method: string, path: string, body?: unknown]): Promise<Data> {
-    return this.#present().call<Data>('request', { key: this.#key, request });
+    return this.#runningProcess().call<Data>('request', { key: this.#key, request });
   }
 }
 
 /**
- * Kills a process at steps of the creation, the check and the removal of a webhook at its provider, one after the
- * other. Expects that the next process ends with one webhook at the provider, or with none after the removal.
+ * Kills processes, one after the other, at steps of the creation, check and removal of a webhook at its provider. Expects
+ * that the next process leaves one webhook at the provider, or none after the removal.
  */
 export async function expectHookOnceWhenKilled(
-  place: Place,
+  backend: Backend,
   name: Name,
   { first, stride }: Steps,
 ): Promise<void> {
   const providers = await hookProviders();
   const { hooks } = providers;
-  const hooked = new HookedProcess(place, name, providers);
+  const hooked = new HookedProcess(backend, name, providers);
   await hooked.prepare();
   const steps: { [phase in Phase]: number } = { created: 0, checked: 0, removed: 0 };
   for (let [step, deaths] = [first, 1]; deaths > 0; step += stride) {
@@ -179,28 +179,28 @@ export async function expectHookOnceWhenKilled(
     };
     await dies(
       'created',
-      () => hooked.deployed('POST'),
+      () => hooked.changeDeployment('POST'),
       () => hooks.length === 1,
     );
-    if (!(await hooked.isDeployed())) await hooked.deployed('POST');
+    if (!(await hooked.isDeployed())) await hooked.changeDeployment('POST');
     await hooked.expectOnce(`created, died at step ${step}`);
     // The check finds that the webhook was removed at the provider.
     hooks.length = 0;
     await dies(
       'checked',
-      () => hooked.passDay(),
+      () => hooked.advanceDay(),
       () => hooks.length === 1,
     );
     await hooked.expectOnce(`checked, died at step ${step}`);
     await dies(
       'removed',
-      () => hooked.deployed('DELETE'),
+      () => hooked.changeDeployment('DELETE'),
       () => hooks.length === 0,
     );
-    if (await hooked.isDeployed()) await hooked.deployed('DELETE');
+    if (await hooked.isDeployed()) await hooked.changeDeployment('DELETE');
     await hooked.expectNone(`removed, died at step ${step}`);
   }
   for (const phase of ['created', 'checked', 'removed'] as const)
-    expect(steps[phase] + stride, `steps of a webhook that is ${phase}`).toBeGreaterThan(LEAST_STEPS);
+    expect(steps[phase] + stride, `steps of a webhook that is ${phase}`).toBeGreaterThan(MIN_STEPS);
   await providers.close();
 }

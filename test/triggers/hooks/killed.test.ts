@@ -13,8 +13,8 @@ import { hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { drawnSteps, drawnTests } from '../../support/scale.ts';
 import { expectHookOnceWhenKilled } from './killed-process.ts';
-import { HOOKED, hookedApi, sealer } from './setup.ts';
-import type { Hooked } from './setup.ts';
+import { HOOKED, hookApi, sealer } from './setup.ts';
+import type { HookApi } from './setup.ts';
 
 /** The duration of the lease of a process that has died. */
 const LEASE_MS = 120_000;
@@ -66,17 +66,17 @@ class CrashingProcess {
   }
 }
 
-describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, { type, fields }) => {
+describe.each(Object.entries(HOOKED))('webhooks at %s', (name, { type, fields }) => {
   const steps = drawnSteps(4, 'steps of the creation and removal of a webhook at which the process dies');
   let providers: HookProviders;
   let client: Egress;
   /** The process that continues the work. */
-  let api: Hooked;
+  let api: HookApi;
 
   beforeAll(async () => {
     providers = await hookProviders();
     client = createEgress({ allowPrivate: true, ports: 'any' });
-    api = await hookedApi('sqlite', providers);
+    api = await hookApi('sqlite', providers);
   });
   afterAll(async () => {
     await client.close();
@@ -84,8 +84,8 @@ describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, 
   });
 
   /** Claims and reconciles the hooks of a workflow until the process dies or is done. Returns true if it died. */
-  const dies = async (id: string, at: number, change: Partial<ProviderHookRow>): Promise<boolean> => {
-    const crashing = new CrashingProcess(at);
+  const dies = async (id: string, step: number, change: Partial<ProviderHookRow>): Promise<boolean> => {
+    const crashing = new CrashingProcess(step);
     const nowMs = api.now.ms;
     const row = await api.hookDb
       .updateTable('provider_hooks')
@@ -111,7 +111,7 @@ describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, 
     return crashing.isDead;
   };
 
-  /** Makes the other process fail while `work` changes the wanted hook. */
+  /** Makes the requests of the other process fail while `work` changes the wanted hook. */
   const whileUnavailable = async <Value>(work: () => Promise<Value>): Promise<Value> => {
     providers.before = () => ({ status: 503 });
     const value = await work();
@@ -119,42 +119,42 @@ describe.each(Object.entries(HOOKED))('if a process dies at a step, %s', (name, 
     return value;
   };
 
-  it('each webhook is created once, and removed with the deployment', { timeout: 120_000 }, async () => {
-    let died = 0;
-    for (let at = steps.first; ; at += steps.stride) {
+  it('are created and removed once, even if a process dies at a step', { timeout: 120_000 }, async () => {
+    let deathCount = 0;
+    for (let step = steps.first; ; step += steps.stride) {
       const id = await whileUnavailable(async () => {
         const failedId = await api.hooked(type, fields);
         await api.settled(failedId, 'failed');
         return failedId;
       });
-      const fresh = { present: '[]', key_id: null, sealed: null, state: 'preparing' } as const;
-      const isDead = await dies(id, at, fresh);
-      api.pass(LEASE_MS + 1);
+      const initialRow = { present: '[]', key_id: null, sealed: null, state: 'preparing' } as const;
+      const isDead = await dies(id, step, initialRow);
+      api.advance(LEASE_MS + 1);
       await api.settled(id, 'active');
       const hooks = (await api.hooksOf(id)) as [SimulatedHook];
-      expect(hooks, `died at step ${at}`).toHaveLength(1);
+      expect(hooks, `died at step ${step}`).toHaveLength(1);
       expect(await api.deliver(hooks[0], 'one')).toMatchObject({ status: 200 });
       await whileUnavailable(async () => {
         await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
         await expect.poll(async () => (await api.rowOf(id))?.attempts).toBe(1);
       });
-      const isDeadAgain = await dies(id, at, {});
-      api.pass(LEASE_MS + 1);
+      const isDeadAgain = await dies(id, step, {});
+      api.advance(LEASE_MS + 1);
       await expect.poll(() => api.rowOf(id)).toBeUndefined();
-      expect(await api.hooksOf(id), `died at step ${at}`).toEqual([]);
+      expect(await api.hooksOf(id), `died at step ${step}`).toEqual([]);
       if (!isDead && !isDeadAgain) break;
-      died += 1;
+      deathCount += 1;
     }
-    expect(died).toBeGreaterThan(0);
+    expect(deathCount).toBeGreaterThan(0);
   });
 });
 
-describe('a process that is killed', { timeout: 900_000 }, () => {
+describe('a process with webhooks at a provider', { timeout: 900_000 }, () => {
   const it = drawnTests(1 / 4, 'providers whose webhooks a killed process creates, checks and removes');
   const steps = drawnSteps(4, 'steps of the creation, check and removal of a webhook in a process');
 
   for (const name of ['github', 'linear', 'stripe', 'telegram'] as const)
-    it(`leaves one webhook, or none after the removal, at each step of the creation, check and removal: ${name}`, async () => {
+    it(`leaves one webhook, or none after the removal, if it is killed at any step: ${name}`, async () => {
       const data = dataFolder();
       await expectHookOnceWhenKilled({ store: { data }, engine: { data } }, name, steps);
     });
@@ -163,25 +163,25 @@ describe('a process that is killed', { timeout: 900_000 }, () => {
 describe('a process that stops', () => {
   it('stores the secret of a webhook that it has created, which the provider shows only once', async () => {
     const providers = await hookProviders();
-    const api = await hookedApi('sqlite', providers);
+    const api = await hookApi('sqlite', providers);
     const { type, fields } = HOOKED.stripe;
     providers.before = () => ({ status: 503 });
     const id = await api.hooked(type, fields);
     await api.settled(id, 'failed');
     const { wanted } = (await api.rowOf(id)) as ProviderHookRow;
-    const former = { ...(JSON.parse(wanted ?? '') as object), place: 'stripe former', hookId: 'we_1' };
+    const formerHook = { ...(JSON.parse(wanted ?? '') as object), place: 'stripe former', hookId: 'we_1' };
     const row = await api.hookDb
       .updateTable('provider_hooks')
-      .set({ present: JSON.stringify([former]), lease_id: 'stopping', lease_ms: api.now.ms + LEASE_MS })
+      .set({ present: JSON.stringify([formerHook]), lease_id: 'stopping', lease_ms: api.now.ms + LEASE_MS })
       .where('workflow_id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow();
     const stopping = new AbortController();
-    const never = Promise.withResolvers<undefined>();
+    const pending = Promise.withResolvers<undefined>();
     providers.before = (request) => {
       if (!request.startsWith('DELETE stripe')) return undefined;
       stopping.abort();
-      return never.promise;
+      return pending.promise;
     };
     const clients = serviceClients({ services: providers.services });
     const job = new HookJob(
@@ -196,9 +196,9 @@ describe('a process that stops', () => {
     );
     await job.run();
     providers.before = () => undefined;
-    never.resolve(undefined);
+    pending.resolve(undefined);
     expect(await api.rowOf(id)).toMatchObject({ lease_id: null });
-    api.pass(LEASE_MS);
+    api.advance(LEASE_MS);
     await api.settled(id, 'active');
     const [hook, ...more] = (await api.hooksOf(id)) as [SimulatedHook];
     expect(more).toEqual([]);

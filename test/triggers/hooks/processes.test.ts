@@ -13,13 +13,13 @@ import { dataFolder } from '../../support/data-folder.ts';
 import { hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
 import { drawnStores, postgresDatabase } from '../../support/postgres.ts';
-import { HOOKED, hookedApi, sealer } from './setup.ts';
-import type { Hooked } from './setup.ts';
+import { HOOKED, hookApi, sealer } from './setup.ts';
+import type { HookApi } from './setup.ts';
 
 const GITHUB = HOOKED.github;
 
 /** Starts the background work of another process on the webhooks, with the same database. */
-function otherProcess(api: Hooked, { services }: HookProviders) {
+function otherProcess(api: HookApi, { services }: HookProviders) {
   const clients = serviceClients({ services });
   const reconciler = new HookReconciler({
     ...{ db: api.hookDb, sealer, service: clients.service, report: (error) => api.faults.push(error) },
@@ -41,22 +41,22 @@ describe.each(drawnStores('processes of hooks'))(
   'webhooks at providers, with several processes on %s,',
   (store) => {
     let providers: HookProviders;
-    let api: Hooked;
+    let api: HookApi;
 
     beforeAll(async () => {
       providers = await hookProviders();
-      api = await hookedApi(store, providers);
+      api = await hookApi(store, providers);
     });
     afterAll(() => providers.close());
 
     it('are handled by one process at a time; another continues if it stops before the provider has answered', async () => {
-      const never = Promise.withResolvers<undefined>();
+      const pending = Promise.withResolvers<undefined>();
       const requestCount = (method: string): number =>
         providers.requests.filter((request) => request.startsWith(`${method} github`)).length;
       providers.before = () => ({ status: 503 });
       const id = await api.hooked(GITHUB.type, GITHUB.fields);
       await api.settled(id, 'failed');
-      providers.before = (request) => (request.startsWith('POST github') ? never.promise : undefined);
+      providers.before = (request) => (request.startsWith('POST github') ? pending.promise : undefined);
       const before = { GET: requestCount('GET'), POST: requestCount('POST') };
       await api.hookDb
         .updateTable('provider_hooks')
@@ -73,8 +73,8 @@ describe.each(drawnStores('processes of hooks'))(
       });
       providers.before = () => undefined;
       expect(await api.rowOf(id)).toMatchObject({ lease_id: null, state: 'failed' });
-      never.resolve(undefined);
-      api.pass(5000);
+      pending.resolve(undefined);
+      api.advance(5000);
       await api.settled(id, 'active');
       expect(await api.hooksOf(id)).toHaveLength(1);
     });
@@ -87,16 +87,16 @@ describe.each(drawnStores('processes of hooks'))(
       expect(await api.rowOf(id)).toEqual(before);
     });
 
-    it('of an earlier format get their provider, by which the work on them is limited', async () => {
-      const place =
+    it('that an earlier version stored get a provider in a migration, because work is limited by provider', async () => {
+      const location =
         store === 'postgres'
           ? { url: await postgresDatabase() }
           : { file: `${dataFolder(onTestFinished)}/api.db` };
-      const opened = await openDatabase(place);
-      onTestFinished(() => opened.db.destroy());
+      const database = await openDatabase(location);
+      onTestFinished(() => database.db.destroy());
       const { '0004': _providers, ...earlier } = TRIGGER_MIGRATIONS;
-      await opened.migrate('triggers', earlier);
-      const db = opened.db as unknown as Kysely<HookTables>;
+      await database.migrate('triggers', earlier);
+      const db = database.db as unknown as Kysely<HookTables>;
       const hook = (config: JsonObject, type: string) => ({
         type,
         config,
@@ -117,7 +117,7 @@ describe.each(drawnStores('processes of hooks'))(
             ...{ is_retryable: 0, revision: 1, attempts: 0 },
           } as never)
           .execute();
-      await opened.migrate('triggers', TRIGGER_MIGRATIONS);
+      await database.migrate('triggers', TRIGGER_MIGRATIONS);
       const after = await db.selectFrom('provider_hooks').select('provider').orderBy('block_id').execute();
       expect(after.map(({ provider }) => provider)).toEqual(['github', 'pigeons', 'stripe', '']);
     });

@@ -4,135 +4,143 @@ import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts
 import type { HookProviders } from '../../support/hook-providers.ts';
 import { drawnStores } from '../../support/postgres.ts';
 import { scale } from '../../support/scale.ts';
-import { HOOKED, hookedApi, sealer } from './setup.ts';
-import type { Hooked } from './setup.ts';
+import { HOOKED, hookApi, sealer } from './setup.ts';
+import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const RETRY_MS = 5000;
 const POLL_MS = 5000;
-const { github: GOOD, githubWeak: WEAK } = HOOK_CREDENTIALS;
+const { github: VALID_KEY, githubWeak: WEAK_KEY } = HOOK_CREDENTIALS;
 const { type, fields } = HOOKED.github;
 
 describe.each(drawnStores('repaired credentials of hooks'))(
   'a webhook that its provider refuses, on %s,',
   (kind) => {
     let providers: HookProviders;
-    let api: Hooked;
+    let api: HookApi;
 
     beforeAll(async () => {
       providers = await hookProviders();
-      api = await hookedApi(kind, providers);
+      api = await hookApi(kind, providers);
     });
     afterAll(() => providers.close());
 
     /** Stores a key, or replaces it, only in the database, like another process. Returns the id of the credential. */
     const store = async (name: string, key: string, workspaceId = api.workspaceId): Promise<string> => {
       const material = { type: 'service_account', key } as const;
-      const given = { workspaceId, name, provider: 'github', material };
-      return (await storeCredential(api.store.database, sealer, given)).credential.id;
+      const credential = { workspaceId, name, provider: 'github', material };
+      return (await storeCredential(api.store.database, sealer, credential)).credential.id;
     };
     const hooked = (credential: string): Promise<string> =>
       api.hooked(type, { ...fields, triggerCredentials: credential });
     /** Deploys a workflow whose webhook is refused. */
-    const refused = async (credential: string): Promise<string> => {
+    const deployRefused = async (credential: string): Promise<string> => {
       const id = await hooked(credential);
       await api.settled(id, 'failed');
-      expect(await waits(id)).toBe(DAY_MS);
+      expect(await delayOf(id)).toBe(DAY_MS);
       return id;
     };
-    const waits = async (id: string): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
+    const delayOf = async (id: string): Promise<number> =>
+      Number((await api.rowOf(id))?.look_ms) - api.now.ms;
     const attempts = async (id: string): Promise<number | undefined> => (await api.rowOf(id))?.attempts;
     const pathOf = (credential: string): string =>
       `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
 
     it('is created soon after its credential was replaced in another process', async () => {
-      const credential = await store('replaced', WEAK);
-      const ids = [await refused(credential), await refused(credential)];
-      await store('replaced', GOOD);
-      api.pass(RETRY_MS);
+      const credential = await store('replaced', WEAK_KEY);
+      const ids = [await deployRefused(credential), await deployRefused(credential)];
+      await store('replaced', VALID_KEY);
+      api.advance(RETRY_MS);
       for (const id of ids) expect((await api.settled(id, 'active')).warnings).toEqual([]);
     });
 
     it('is created soon after a request has replaced the key of its credential, but not after a rename', async () => {
-      const credential = await store('renamed', WEAK);
-      const id = await refused(credential);
+      const credential = await store('renamed', WEAK_KEY);
+      const id = await deployRefused(credential);
       await api.call('PATCH', pathOf(credential), { body: { displayName: 'another name' } });
-      expect(await waits(id)).toBe(DAY_MS);
-      const { status } = await api.call('PATCH', pathOf(credential), { body: { serviceAccountJson: GOOD } });
+      expect(await delayOf(id)).toBe(DAY_MS);
+      const { status } = await api.call('PATCH', pathOf(credential), {
+        body: { serviceAccountJson: VALID_KEY },
+      });
       expect(status).toBe(200);
-      api.pass(RETRY_MS);
+      api.advance(RETRY_MS);
       await api.settled(id, 'active');
     });
 
-    it('is created soon after its deleted credential was added again under its id', async () => {
-      const credential = await store('added', GOOD);
+    it('is created soon after its deleted credential was added again with the same id', async () => {
+      const credential = await store('added', VALID_KEY);
       expect((await api.call('DELETE', pathOf(credential))).status).toBe(200);
-      const id = await refused(credential);
-      const added = { workspaceId: api.workspaceId, providerId: 'github', id: credential, credentials: GOOD };
+      const id = await deployRefused(credential);
+      const added = {
+        workspaceId: api.workspaceId,
+        providerId: 'github',
+        id: credential,
+        credentials: VALID_KEY,
+      };
       const body = { ...added, type: 'service_account', displayName: 'added again' };
       expect((await api.call('POST', '/api/v2/credentials', { body })).status).toBe(201);
-      api.pass(RETRY_MS);
+      api.advance(RETRY_MS);
       await api.settled(id, 'active');
     });
 
-    it('is tried again with growing delays while wrong keys replace each other', async () => {
-      const credential = await store('guessed', WEAK);
-      const id = await refused(credential);
+    it('is retried with exponential backoff while its key is replaced by other wrong keys', async () => {
+      const credential = await store('guessed', WEAK_KEY);
+      const id = await deployRefused(credential);
       const requests = providers.requests.length;
       for (let attempt = 1; attempt <= scale(4, 11); attempt += 1) {
-        for (let guess = 0; guess < 3; guess += 1) await store('guessed', `${WEAK}${guess}`);
+        for (let guess = 0; guess < 3; guess += 1) await store('guessed', `${WEAK_KEY}${guess}`);
         const delay = Math.min(RETRY_MS * 2 ** (attempt - 1), 3_600_000);
         // Each change after the first one brings the attempt forward by a millisecond.
-        const rest = await waits(id);
-        expect(rest).toBeGreaterThan(delay - 10);
-        expect(rest).toBeLessThanOrEqual(delay);
-        api.pass(rest - 1);
+        const remainingMs = await delayOf(id);
+        expect(remainingMs).toBeGreaterThan(delay - 10);
+        expect(remainingMs).toBeLessThanOrEqual(delay);
+        api.advance(remainingMs - 1);
         expect(await attempts(id)).toBe(attempt);
         // Within 5 seconds, each process reads the changes of other processes.
-        api.pass(POLL_MS);
+        api.advance(POLL_MS);
         await expect.poll(() => attempts(id)).toBe(attempt + 1);
-        expect(await waits(id)).toBe(DAY_MS);
+        expect(await delayOf(id)).toBe(DAY_MS);
       }
       expect(providers.requests.length - requests).toBeLessThan(25);
-      await store('guessed', GOOD);
+      await store('guessed', VALID_KEY);
       await api.redeployed(id, type, { ...fields, triggerCredentials: credential });
       await api.settled(id, 'active');
     });
 
-    it('is tried again soon if its credential is replaced during a request with the former one', async () => {
-      const credential = await store('late', WEAK);
-      const asked = Promise.withResolvers<void>();
+    it('is retried soon if its credential is replaced during a request that uses the former one', async () => {
+      const credential = await store('late', WEAK_KEY);
+      const requested = Promise.withResolvers<void>();
       const answer = Promise.withResolvers<undefined>();
       providers.before = () => {
-        asked.resolve();
+        requested.resolve();
         return answer.promise;
       };
       const id = await hooked(credential);
       await api.rowOf(id);
-      await asked.promise;
-      await store('late', GOOD);
+      await requested.promise;
+      await store('late', VALID_KEY);
       providers.before = () => undefined;
       answer.resolve(undefined);
       await api.settled(id, 'failed');
-      expect(await waits(id)).toBe(RETRY_MS);
-      api.pass(RETRY_MS);
+      expect(await delayOf(id)).toBe(RETRY_MS);
+      api.advance(RETRY_MS);
       await api.settled(id, 'active');
     });
 
-    it('is not tried again for a credential of another workspace, nor for another credential of its workspace', async () => {
-      const credential = await store('kept', WEAK);
-      const id = await refused(credential);
-      await store('other', GOOD);
+    it('is not retried when a credential of another workspace, or another credential of its workspace, changes', async () => {
+      const credential = await store('kept', WEAK_KEY);
+      const id = await deployRefused(credential);
+      await store('other', VALID_KEY);
       const others = await api.store.workspaces.createWorkspace('Others', api.userId);
-      const foreign = await store('kept', WEAK, others);
+      const foreign = await store('kept', WEAK_KEY, others);
       await api.hookDb
         .updateTable('credentials' as never)
         .set({ id: credential } as never)
         .where('id' as never, '=', foreign as never)
         .where('workspace_id' as never, '=', others as never)
         .execute();
-      await store('other', WEAK);
-      expect(await waits(id)).toBe(DAY_MS);
+      await store('other', WEAK_KEY);
+      expect(await delayOf(id)).toBe(DAY_MS);
     });
   },
 );

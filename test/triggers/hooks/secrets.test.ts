@@ -6,12 +6,12 @@ import type { ProviderHookRow } from '../../../packages/service/src/triggers/hoo
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { SimulatedHook } from '../../support/hook-providers.ts';
 import { JSON_TYPE, PROVIDERS, SECRETS } from '../webhook-setup.ts';
-import { HOOKED, hookedApi, sealer } from './setup.ts';
+import { HOOKED, hookApi, sealer } from './setup.ts';
 
 describe('a stored credential', () => {
-  it('can be the secret of a webhook, for any sender and for a provider, but not in another workspace', async () => {
+  it('can be the secret of a generic webhook and of one for a provider, but not in another workspace', async () => {
     const providers = await hookProviders();
-    const api = await hookedApi('sqlite', providers);
+    const api = await hookApi('sqlite', providers);
     const json = { 'Content-Type': 'application/json' };
     const send = async (id: string, token: string) =>
       api.send(await api.pathOf(id), { headers: { ...json, Authorization: `Bearer ${token}` }, body: '{}' });
@@ -47,7 +47,7 @@ describe('a stored credential', () => {
 
   it('with several lines is one secret, so that a single line of a key file is not accepted', async () => {
     const providers = await hookProviders();
-    const api = await hookedApi('sqlite', providers);
+    const api = await hookApi('sqlite', providers);
     const key = JSON.stringify({ type: 'service_account', private_key: 'k' }, undefined, 2);
     const { credential } = await storeCredential(api.store.database, sealer, {
       ...{ workspaceId: api.workspaceId, name: 'file', provider: 'shop' },
@@ -63,9 +63,9 @@ describe('a stored credential', () => {
 });
 
 describe('a webhook at a provider', () => {
-  it('keeps its secret when the encryption keys are rotated, encrypted only with the new key', async () => {
+  it('keeps its secret when the encryption keys are rotated, and encrypts it only with the new key', async () => {
     const providers = await hookProviders();
-    const api = await hookedApi('sqlite', providers);
+    const api = await hookApi('sqlite', providers);
     const id = await api.hooked(HOOKED.github.type, HOOKED.github.fields);
     await api.settled(id, 'active');
     const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];

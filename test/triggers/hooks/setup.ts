@@ -30,7 +30,7 @@ export interface Deployment {
   webhooks: { url: string }[];
 }
 
-/** A trigger with its fields, and the place of its hook. */
+/** A type of trigger with fields, and the repository, team, account or bot of its webhook. */
 export interface HookedType {
   type: string;
   fields: JsonObject;
@@ -56,7 +56,7 @@ export const HOOKED: { readonly [name in SimulatedHook['provider']]: HookedType 
   telegram: { type: 'telegram', fields: { triggerCredentials: 'telegram' }, place: '4711' },
 };
 
-export interface Hooked extends Received {
+export interface HookApi extends Received {
   providers: HookProviders;
   hookDb: Kysely<HookTables>;
   /** Ids of stored credentials, by name. */
@@ -74,10 +74,10 @@ export interface Hooked extends Received {
     state: string;
     health: { expiresAt: string | null; lastError: string | null; lastCheckAt: string | null };
   }>;
-  /** Returns the webhooks at the providers with addresses of the workflow. */
+  /** Returns the webhooks at the providers that deliver to the workflow. */
   hooksOf(id: string): Promise<SimulatedHook[]>;
   /** Advances the clock and starts the due work. */
-  pass(ms: number): void;
+  advance(ms: number): void;
   /** Registers background work, which runs with that of the API. */
   every: (ms: number, beat: () => void) => () => void;
   /** Sends a delivery as the provider of a hook. */
@@ -85,12 +85,12 @@ export interface Hooked extends Received {
 }
 
 /** Starts an API whose webhooks are created at simulated providers. */
-export async function hookedApi(
+export async function hookApi(
   kind: 'sqlite' | 'postgres',
   providers: HookProviders,
   options: TestApiOptions = {},
-): Promise<Hooked> {
-  // Background work is not started while it is already running.
+): Promise<HookApi> {
+  // A beat is skipped while earlier work is still running, so the functions below beat again at each call.
   const { every, beat } = manualBeats();
   const store = options.store ?? (await storeOf(kind));
   const tenantCredentials = storedCredentials(store.database, sealer);
@@ -170,7 +170,7 @@ export async function hookedApi(
       const path = (await pathOf(id)) ?? 'none';
       return providers.hooks.filter(({ url }) => url.endsWith(`/${path}`));
     },
-    pass(ms) {
+    advance(ms) {
       api.now.ms += ms;
       beat();
     },

@@ -7,8 +7,8 @@ import { hookWithNumbers } from '../../../packages/service/src/triggers/hooks/ta
 import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
-import { HOOKED, hookedApi, ORIGIN, sealer } from './setup.ts';
-import type { Hooked } from './setup.ts';
+import { HOOKED, hookApi, ORIGIN, sealer } from './setup.ts';
+import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const RETRY_MS = 5000;
@@ -24,13 +24,13 @@ const BEHAVIOURS = [
 
 describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) => {
   let providers: HookProviders;
-  let api: Hooked;
-  let asked = 0;
+  let api: HookApi;
+  let requestCount = 0;
 
   beforeAll(async () => {
     providers = await hookProviders();
     const egress = { allowPrivate: true, ports: 'any' as const, timeoutMs: LIMIT_MS };
-    api = await hookedApi('sqlite', providers, {
+    api = await hookApi('sqlite', providers, {
       hooks: { origin: ORIGIN, egress, services: providers.services },
     });
   });
@@ -38,18 +38,18 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
 
   /** Makes GitHub leave its answers to requests of this method incomplete. `isDone`: it still executes the requests. */
   const hang = (method: string, isDone = false): void => {
-    asked = 0;
+    requestCount = 0;
     providers.before = (request) => {
       if (!request.startsWith(`${method} github`)) return undefined;
-      asked += 1;
+      requestCount += 1;
       return { unfinished, ...(isDone && { isDone }) };
     };
   };
   const answerAgain = (): void => void (providers.before = () => undefined);
-  const waits = async (id: string): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
+  const delayOf = async (id: string): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
   const failures = async (id: string): Promise<number | undefined> => (await api.rowOf(id))?.attempts;
 
-  it('are created once at a later attempt, even if the provider has created them without an answer', async () => {
+  it('are created once by a later attempt, even if the provider has created them without responding', async () => {
     hang('POST');
     const id = await api.hooked(type, fields);
     const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
@@ -57,16 +57,16 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
       ...{ status: 'failed', activatedAt: null },
       error: { code: 'HOOK_FAILED', retryable: true, message: expect.stringMatching(/could not be reached/) },
     });
-    expect(await waits(id)).toBe(RETRY_MS);
-    api.pass(RETRY_MS - 1);
-    expect(asked).toBe(1);
+    expect(await delayOf(id)).toBe(RETRY_MS);
+    api.advance(RETRY_MS - 1);
+    expect(requestCount).toBe(1);
     hang('POST', true);
-    api.pass(1);
+    api.advance(1);
     await expect.poll(() => failures(id)).toBe(2);
-    expect(await waits(id)).toBe(2 * RETRY_MS);
+    expect(await delayOf(id)).toBe(2 * RETRY_MS);
     answerAgain();
     expect(await api.hooksOf(id)).toHaveLength(1);
-    api.pass(2 * RETRY_MS);
+    api.advance(2 * RETRY_MS);
     await api.settled(id, 'active');
     expect(await api.hooksOf(id)).toHaveLength(1);
     expect(api.faults).toEqual([]);
@@ -76,22 +76,22 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
     const id = await api.hooked(type, fields);
     await api.settled(id, 'active');
     hang('PATCH');
-    api.pass(DAY_MS);
+    api.advance(DAY_MS);
     await expect.poll(() => failures(id)).toBe(1);
-    expect(await waits(id)).toBe(RETRY_MS);
+    expect(await delayOf(id)).toBe(RETRY_MS);
     expect((await api.triggerOf(id)).health.lastError).toMatch(/could not be reached/);
     expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({
       status: 'active',
       error: null,
     });
     answerAgain();
-    api.pass(RETRY_MS);
+    api.advance(RETRY_MS);
     await expect.poll(() => failures(id)).toBe(0);
     expect((await api.triggerOf(id)).health.lastError).toBeNull();
     expect(api.faults).toEqual([]);
   });
 
-  it('are removed at a later attempt', async () => {
+  it('are removed by a later attempt', async () => {
     const id = await api.hooked(type, fields);
     await api.settled(id, 'active');
     const [hook] = await api.hooksOf(id);
@@ -99,9 +99,9 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
     await expect.poll(() => failures(id)).toBe(1);
     expect(await api.rowOf(id)).toMatchObject({ state: 'removing', lease_id: null });
-    expect(await waits(id)).toBe(RETRY_MS);
+    expect(await delayOf(id)).toBe(RETRY_MS);
     answerAgain();
-    api.pass(RETRY_MS);
+    api.advance(RETRY_MS);
     await expect.poll(() => api.rowOf(id)).toBeUndefined();
     expect(providers.hooks).not.toContain(hook);
     expect(api.faults).toEqual([]);
@@ -109,59 +109,60 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
 });
 
 /** Adds a copy of the webhook of a workflow to each of these workspaces. */
-async function addLike(api: Hooked, id: string, workspaces: readonly string[]): Promise<void> {
+async function addCopies(api: HookApi, id: string, workspaces: readonly string[]): Promise<void> {
   const row = (await api.rowOf(id)) as ProviderHookRow;
   const { github: key } = HOOK_CREDENTIALS;
-  for (const [at, workspaceId] of workspaces.entries()) {
+  for (const [index, workspaceId] of workspaces.entries()) {
     const material = { type: 'service_account', key } as const;
-    const given = { workspaceId, name: 'copied', provider: 'github', material };
-    const { credential } = await storeCredential(api.store.database, sealer, given);
+    const newCredential = { workspaceId, name: 'copied', provider: 'github', material };
+    const { credential } = await storeCredential(api.store.database, sealer, newCredential);
     const wanted = (row.wanted ?? '').replaceAll(api.credentials['github'] ?? '', credential.id);
-    const free = { attempts: 0, lease_id: null, lease_ms: null, look_ms: api.now.ms };
-    const empty = { ...free, present: '[]', key_id: null, sealed: null };
-    const copy = { ...row, ...empty, workspace_id: workspaceId, workflow_id: `0-${at}`, wanted };
+    const unleased = { attempts: 0, lease_id: null, lease_ms: null, look_ms: api.now.ms };
+    const initial = { ...unleased, present: '[]', key_id: null, sealed: null };
+    const copy = { ...row, ...initial, workspace_id: workspaceId, workflow_id: `0-${index}`, wanted };
     await api.hookDb.insertInto('provider_hooks').values(copy).execute();
   }
 }
 
 describe('while a provider never answers', () => {
-  /** An API with a webhook for a provider that has not answered yet. */
+  /** Starts an API with a webhook whose provider never answers. */
   async function silentApi() {
     const providers = await hookProviders();
-    const api = await hookedApi('sqlite', providers);
+    const api = await hookApi('sqlite', providers);
     providers.before = (request) => (request.includes(' github') ? { unfinished: 'silent' } : undefined);
-    const silent = await api.hooked(type, fields);
-    const asked = (): number => providers.requests.filter((request) => request.includes(' github')).length;
-    await expect.poll(asked).toBe(1);
+    const silentId = await api.hooked(type, fields);
+    const requestCount = (): number =>
+      providers.requests.filter((request) => request.includes(' github')).length;
+    await expect.poll(requestCount).toBe(1);
     const failures = async (): Promise<number> => {
       const rows = await api.hookDb.selectFrom('provider_hooks').select('attempts').execute();
       return Math.max(...rows.map(({ attempts }) => attempts));
     };
-    return { providers, api, silent, asked, failures };
+    return { providers, api, silentId, requestCount, failures };
   }
 
   it('its webhooks of many workspaces do not delay webhooks at another provider', async () => {
-    const { providers, api, silent, asked, failures } = await silentApi();
-    const others = Array.from({ length: 10 }, (_, at) =>
-      api.store.workspaces.createWorkspace(`Others ${at}`, api.userId),
+    const { providers, api, silentId, requestCount, failures } = await silentApi();
+    const others = Array.from({ length: 10 }, (_, index) =>
+      api.store.workspaces.createWorkspace(`Others ${index}`, api.userId),
     );
-    await addLike(api, silent, await Promise.all(others));
+    await addCopies(api, silentId, await Promise.all(others));
     const id = await api.hooked(HOOKED.stripe.type, HOOKED.stripe.fields);
     await api.settled(id, 'active');
-    expect(asked()).toBe(4);
+    expect(requestCount()).toBe(4);
     // None of the requests has reached its time limit.
     expect(await failures()).toBe(0);
     await providers.close();
   });
 
   it('its many webhooks of one workspace delay neither another workspace nor webhooks at another provider', async () => {
-    const { providers, api, silent, asked, failures } = await silentApi();
+    const { providers, api, silentId, requestCount, failures } = await silentApi();
     const other = await api.store.workspaces.createWorkspace('Others', api.userId);
     const own = Array.from({ length: 10 }, () => api.workspaceId);
-    await addLike(api, silent, [...own, other]);
+    await addCopies(api, silentId, [...own, other]);
     const id = await api.hooked(HOOKED.stripe.type, HOOKED.stripe.fields);
     await api.settled(id, 'active');
-    await expect.poll(asked).toBe(3);
+    await expect.poll(requestCount).toBe(3);
     const working = await api.hookDb
       .selectFrom('provider_hooks')
       .select('workspace_id')
@@ -176,7 +177,7 @@ describe('while a provider never answers', () => {
 
   it('the work on a webhook ends at its time limit, and is retried after a delay', async () => {
     const providers = await hookProviders();
-    const api = await hookedApi('sqlite', providers);
+    const api = await hookApi('sqlite', providers);
     providers.before = () => ({ status: 503 });
     const id = await api.hooked(type, fields);
     await api.settled(id, 'failed');
