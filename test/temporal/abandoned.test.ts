@@ -3,16 +3,16 @@ import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { fn, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
-describeTemporal('abandoned runs', (server) => {
-  it('a run that was terminated directly on the server can be cancelled', async () => {
-    const place = placeOn(server);
+describeTemporal('a run that was terminated directly on the server', (server) => {
+  it('can be cancelled, and its logs can be read', async () => {
+    const cluster = clusterOn(server);
     const script = new Script();
-    const engine = await place.engine({ blocks: [script.executor] });
-    await place.worker({ blocks: [script.executor] });
-    const drawn = workflow([fn('First', 'return 1'), work('A')], ['Start -> First -> A']);
-    const { runId } = await engine.start({ workflow: drawn });
+    const engine = await cluster.engine({ blocks: [script.executor] });
+    await cluster.worker({ blocks: [script.executor] });
+    const graph = workflow([fn('First', 'return 1'), work('A')], ['Start -> First -> A']);
+    const { runId } = await engine.start({ workflow: graph });
     await script.called('A');
     const client = await clientOf(server);
     await client.workflow.getHandle(runId).terminate('by hand');

@@ -1,11 +1,11 @@
 import { describeApprovals } from '../agents/approvals.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 describeTemporal('approvals', (server) => {
   describeApprovals('on workers', async (options) => {
-    const place = placeOn(server);
-    await place.worker(options);
-    return place.engine(options);
+    const cluster = clusterOn(server);
+    await cluster.worker(options);
+    return cluster.engine(options);
   });
 });

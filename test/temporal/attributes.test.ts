@@ -5,10 +5,10 @@ import { startDevServer } from '../../packages/temporal/src/server/index.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { clientOf, eventsOf } from './history.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 const POLL = { timeout: 30_000 };
-const drawn = workflow(
+const graph = workflow(
   [fn('A', 'return 1'), block('H', 'human_in_the_loop', {}), fn('Z', 'return 2')],
   ['Start -> A -> H -> Z'],
   { id: 'loom', name: 'Loom' },
@@ -20,37 +20,37 @@ describeTemporal('search attributes', (server) => {
     const started = await startDevServer({ binary: server.binary ?? '', namespace: 'named' });
     if (started.kind === 'failed') throw new Error(started.reason);
     onTestFinished(() => started.server.stop());
-    const own = started.server;
-    expect(await registerSearchAttributes(own)).toEqual([
+    const ownServer = started.server;
+    expect(await registerSearchAttributes(ownServer)).toEqual([
       'HeddleWorkflowId',
       'HeddleWorkflowName',
       'HeddleRunStatus',
     ]);
-    expect(await registerSearchAttributes(own)).toEqual([]);
+    expect(await registerSearchAttributes(ownServer)).toEqual([]);
 
-    const engine = await placeOn(own).engine({}, { worker: true });
-    const client = await clientOf(own);
-    const found = async (query: string): Promise<string[]> => {
+    const engine = await clusterOn(ownServer).engine({}, { worker: true });
+    const client = await clientOf(ownServer);
+    const runsMatching = async (query: string): Promise<string[]> => {
       const ids: string[] = [];
       for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId);
       return ids;
     };
-    const { runId } = await engine.execute({ workflow: drawn });
+    const { runId } = await engine.execute({ workflow: graph });
     const paused = 'HeddleWorkflowName = "Loom" AND HeddleRunStatus = "paused"';
-    await expect.poll(() => found(paused), POLL).toEqual([runId]);
+    await expect.poll(() => runsMatching(paused), POLL).toEqual([runId]);
     await engine.resume(runId, { input: {} });
     const ended = 'HeddleWorkflowId = "loom" AND HeddleRunStatus = "completed"';
-    await expect.poll(() => found(ended), POLL).toEqual([runId]);
-    expect(await found(paused)).toEqual([]);
-    // One for the pause, the resume and the end.
+    await expect.poll(() => runsMatching(ended), POLL).toEqual([runId]);
+    expect(await runsMatching(paused)).toEqual([]);
+    // One each for the pause, the resume and the end.
     const { upsertWorkflowSearchAttributes: upserts } = await eventsOf(client, runId);
     expect(upserts).toBe(3);
     expect((await client.workflow.getHandle(runId).describe()).memo).toEqual({});
   });
 
-  it('are replaced by a memo if the namespace does not have them, without events', async () => {
-    const engine = await placeOn(server).engine({}, { worker: true, attributes: false });
-    const { runId } = await engine.execute({ workflow: drawn });
+  it('are replaced by a memo, without additional events, if the namespace does not have them', async () => {
+    const engine = await clusterOn(server).engine({}, { worker: true, attributes: false });
+    const { runId } = await engine.execute({ workflow: graph });
     await engine.resume(runId, { input: {} });
     const client = await clientOf(server);
     expect(await eventsOf(client, runId)).not.toHaveProperty('upsertWorkflowSearchAttributes');
@@ -68,13 +68,13 @@ describeTemporal('search attributes', (server) => {
     });
   });
 
-  it('that the deployment requires but the server does not have prevent the start of runs, with the reason', async () => {
+  it('that the server does not have make the start of a run fail with the reason, if the deployment requires them', async () => {
     const { address, namespace } = server;
-    const { queue, data } = placeOn(server);
+    const { queue, data } = clusterOn(server);
     const runtime = temporal({ address, namespace, queue, data, worker: false, attributes: true });
     const engine = await createEngine({ runtime, onError: () => undefined });
     onTestFinished(() => engine.close());
-    await expect(engine.start({ workflow: drawn })).rejects.toMatchObject({
+    await expect(engine.start({ workflow: graph })).rejects.toMatchObject({
       code: 'RUNTIME_UNREACHABLE',
       message: expect.stringMatching(/no mapping .* Heddle\w+/) as string,
     });

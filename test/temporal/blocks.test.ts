@@ -3,11 +3,11 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 const MODEL = { model: 'local/scripted' };
 
-/** A chain of two routers, guardrails and the log. */
+/** A chain of two routers, a guardrails block and a logs block. */
 const ROUTED = workflow(
   [
     block('Route', 'router_v2', {
@@ -42,9 +42,9 @@ describeTemporal('routers, guardrails and logs', (server) => {
       return { text: JSON.stringify({ answer: { reasoning: 'x', route } }) };
     });
     onTestFinished(() => model.close());
-    const place = placeOn(server);
-    const engine = await place.engine();
-    await place.worker({ blocks: blocks(), services: model.services });
+    const cluster = clusterOn(server);
+    const engine = await cluster.engine();
+    await cluster.worker({ blocks: blocks(), services: model.services });
     await engine.deploy(ROUTED);
     const run = await engine.execute('routed', { text: 'it is so' });
     expect(run).toMatchObject({ status: 'completed', output: { result: [true, true, 'Check'] } });

@@ -17,7 +17,7 @@ interface Ready {
   data: string;
 }
 
-describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
+describeTemporal('heddle dev', ({ binary = '', address: usedAddress }) => {
   const env = { TEMPORAL_CLI: binary };
 
   async function dev(cwd: string, port: number): Promise<{ command: Started; ready: Ready }> {
@@ -35,10 +35,10 @@ describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
       const first = await dev(cwd, port);
       expect(first.ready).toMatchObject({ address: `127.0.0.1:${port}`, data: './.heddle' });
       if (first.ready.ui !== undefined) expect((await fetch(first.ready.ui)).status).toBe(200);
-      const there = ['--runtime', 'temporal', '--no-worker', '--address', first.ready.address];
-      const asked = await heddle(['run', 'flow.json', ...there, '--json'], { cwd });
-      expect(asked.exit, asked.stderr).toBe(3);
-      const { runId } = (JSON.parse(asked.stdout) as { data: { runId: string } }).data;
+      const remote = ['--runtime', 'temporal', '--no-worker', '--address', first.ready.address];
+      const paused = await heddle(['run', 'flow.json', ...remote, '--json'], { cwd });
+      expect(paused.exit, paused.stderr).toBe(3);
+      const { runId } = (JSON.parse(paused.stdout) as { data: { runId: string } }).data;
       first.command.child.kill('SIGINT');
       expect((await first.command.ended).exit).toBe(0);
       expect(
@@ -47,8 +47,8 @@ describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
 
       const second = await dev(cwd, port);
       const answer = ['--input', '{"ok": true}'];
-      const answered = await heddle(['runs', 'resume', runId, ...answer, ...there], { cwd });
-      expect(JSON.parse(answered.stdout || '0'), answered.stderr).toMatchObject({ result: true });
+      const resumed = await heddle(['runs', 'resume', runId, ...answer, ...remote], { cwd });
+      expect(JSON.parse(resumed.stdout || '0'), resumed.stderr).toMatchObject({ result: true });
       second.command.child.kill('SIGTERM');
       expect((await second.command.ended).exit).toBe(0);
     },
@@ -83,23 +83,23 @@ describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
     const cwd = dataFolder();
     const command = startHeddle(['dev', '--json', '--queue', 'dev-of-this-test'], {
       cwd,
-      env: { TEMPORAL_ADDRESS: taken },
+      env: { TEMPORAL_ADDRESS: usedAddress },
     });
-    expect(JSON.parse(await command.line())).toMatchObject({ address: taken });
+    expect(JSON.parse(await command.line())).toMatchObject({ address: usedAddress });
     command.child.kill('SIGINT');
     expect((await command.ended).exit).toBe(0);
-    expect(await whyNotReady({ address: taken, namespace: 'default', searchAttributes: [] })).not.toBe(
+    expect(await whyNotReady({ address: usedAddress, namespace: 'default', searchAttributes: [] })).not.toBe(
       'nothing listens there',
     );
   });
 
   it.each([
     ['no server can be found', [], { TEMPORAL_CLI: '/no/such/command' }, 'No Temporal server found.'],
-    ['the port is taken', ['--port', taken.split(':')[1] ?? ''], env, 'Use --port for another port.'],
+    ['the port is taken', ['--port', usedAddress.split(':')[1] ?? ''], env, 'Use --port for another port.'],
     ['the port is invalid', ['--port', '0'], env, 'Use a whole number from 1 to 65535.'],
-  ])('reports the error with exit code 2 if %s', async (_, args, given, said) => {
-    const { exit, stdout, stderr } = await heddle(['dev', ...args], { cwd: dataFolder(), env: given });
+  ])('reports the error with exit code 2 if %s', async (_, args, environment, message) => {
+    const { exit, stdout, stderr } = await heddle(['dev', ...args], { cwd: dataFolder(), env: environment });
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-    expect(stderr).toContain(said);
+    expect(stderr).toContain(message);
   });
 });

@@ -6,7 +6,7 @@ import { drawnTests, sample } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { ASK, code, start } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
-import { ON_TEMPORAL, placeOn } from './cli.ts';
+import { ON_TEMPORAL, projectOn } from './cli.ts';
 
 const ADD: DrawnWorkflow = {
   blocks: { s: start(), add: code('console.log("adding");\nreturn <start.a> + <start.b>;', { name: 'Add' }) },
@@ -20,25 +20,25 @@ const NAP: DrawnWorkflow = {
 const drawn = drawnTests(1 / 2, 'tests of heddle run on Temporal');
 
 describeTemporal('heddle run', (server) => {
-  drawn('runs a file with its own worker, with the same output and progress as in one process', async () => {
-    const place = placeOn(server, ADD);
+  drawn('runs a file with its own worker, with the same output and progress as a local run', async () => {
+    const project = projectOn(server, ADD);
     const input = ['--input', '{"a": 1, "b": 2}'];
-    const [there, here] = [
-      await place.run(...input),
-      await heddle(['run', 'flow.json', ...input, '--data', 'local'], { cwd: place.cwd }),
+    const [remote, local] = [
+      await project.run(...input),
+      await heddle(['run', 'flow.json', ...input, '--data', 'local'], { cwd: project.cwd }),
     ];
-    expect(there.stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
-    expect({ ...there, stderr: steady(there.stderr) }).toEqual({ ...here, stderr: steady(here.stderr) });
-    expect(there.exit).toBe(0);
-    expect(await place.runs()).toMatchObject([{ status: 'completed' }]);
+    expect(remote.stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
+    expect({ ...remote, stderr: steady(remote.stderr) }).toEqual({ ...local, stderr: steady(local.stderr) });
+    expect(remote.exit).toBe(0);
+    expect(await project.runs()).toMatchObject([{ status: 'completed' }]);
   });
 
   drawn('exits with 1 for a failed block, and prints the command that continues on Temporal', async () => {
-    const place = placeOn(server, {
+    const project = projectOn(server, {
       blocks: { s: start(), bad: code('throw new Error("no luck")', { name: 'Bad' }) },
       edges: ['s > bad'],
     });
-    const { exit, stdout, stderr } = await place.run();
+    const { exit, stdout, stderr } = await project.run();
     expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
     expect(stderr).toContain('no luck');
     expect(steady(stderr)).toMatch(
@@ -47,7 +47,7 @@ describeTemporal('heddle run', (server) => {
   });
 
   drawn('with --json prints only the run, with the selected values', async () => {
-    const { exit, stdout, stderr } = await placeOn(server, ADD).run(
+    const { exit, stdout, stderr } = await projectOn(server, ADD).run(
       '--json',
       '--input',
       '{"a": 2, "b": 2}',
@@ -61,7 +61,7 @@ describeTemporal('heddle run', (server) => {
   });
 
   drawn('takes environment, mocks and children from its options', async () => {
-    const place = placeOn(server, {
+    const project = projectOn(server, {
       blocks: {
         s: start(),
         agent: { type: 'agent', name: 'Agent' },
@@ -74,8 +74,8 @@ describeTemporal('heddle run', (server) => {
       workflow: { id: 'kid', name: 'Kid' },
       state: { blocks: { s: { type: 'start_trigger', name: 'Start' } }, edges: [] },
     };
-    writeFileSync(join(place.cwd, 'kid.json'), JSON.stringify(kid));
-    const { exit, stdout, stderr } = await place.run(
+    writeFileSync(join(project.cwd, 'kid.json'), JSON.stringify(kid));
+    const { exit, stdout, stderr } = await project.run(
       ...['--env', 'KEY=key-1234567', '--mock', 'agent={"content": "hi"}', '--workflows', '.'],
     );
     expect(exit, stderr).toBe(0);
@@ -83,34 +83,34 @@ describeTemporal('heddle run', (server) => {
   });
 
   drawn('fails a run that exceeds its time limit, and exits with 1', async () => {
-    const { exit, stderr } = await placeOn(server, NAP).run('--timeout', '1');
+    const { exit, stderr } = await projectOn(server, NAP).run('--timeout', '1');
     expect(exit).toBe(1);
     expect(stderr).toContain('RUN_TIMEOUT');
   });
 
   drawn('is cancelled by Ctrl-C, and exits with 4', async () => {
-    const place = placeOn(server, NAP);
-    const command = place.start(['run', 'flow.json', ...ON_TEMPORAL]);
+    const project = projectOn(server, NAP);
+    const command = project.start(['run', 'flow.json', ...ON_TEMPORAL]);
     await command.until('‖ Nap');
     command.child.kill('SIGINT');
     const { exit, stdout, stderr } = await command.ended;
     expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
     expect(stderr).toContain('Cancelling …');
-    expect(await place.runs()).toMatchObject([{ status: 'cancelled' }]);
+    expect(await project.runs()).toMatchObject([{ status: 'cancelled' }]);
   });
 
   drawn(
     'exits with 3 when the run waits for a person, and the printed command continues the run',
     async () => {
-      const place = placeOn(server, ASK);
-      const asked = await place.run();
-      expect(asked.exit).toBe(3);
-      const [, command = ''] = /→ heddle (runs resume .*)/.exec(asked.stderr) ?? [];
+      const project = projectOn(server, ASK);
+      const paused = await project.run();
+      expect(paused.exit).toBe(3);
+      const [, command = ''] = /→ heddle (runs resume .*)/.exec(paused.stderr) ?? [];
       expect(command).toContain('--runtime temporal --address');
       const [, verb, runId = '', , , ...rest] = command.split(' ');
       const { exit, stdout, stderr } = await heddle(
         ['runs', verb ?? '', runId, '--input', '{"ok": true}', ...rest],
-        { cwd: place.cwd },
+        { cwd: project.cwd },
       );
       expect(JSON.parse(stdout || '0'), stderr).toMatchObject({ result: true });
       expect(exit).toBe(0);
@@ -118,13 +118,13 @@ describeTemporal('heddle run', (server) => {
   );
 });
 
-describeTemporal('errors before a run', (server) => {
-  const refused = async (args: readonly string[], env: { [name: string]: string } = {}) => {
-    const { cwd } = placeOn(server, ADD);
+describeTemporal('errors of heddle run before a run', (server) => {
+  const runWith = async (args: readonly string[], env: { [name: string]: string } = {}) => {
+    const { cwd } = projectOn(server, ADD);
     return heddle(['run', 'flow.json', ...args], { cwd, env });
   };
 
-  const REFUSED: [what: string, args: string[], said: string][] = [
+  const REFUSED: [what: string, args: string[], message: string][] = [
     ['an unreachable server', [...ON_TEMPORAL, '--address', '127.0.0.1:9'], '127.0.0.1:9 cannot be reached'],
     [
       'a missing namespace',
@@ -139,15 +139,15 @@ describeTemporal('errors before a run', (server) => {
   ];
 
   it.each(sample(REFUSED, 3, 'options that heddle run refuses on Temporal'))(
-    '%s exits with 2',
-    async (_, args, said) => {
-      const { exit, stdout, stderr } = await refused(args);
+    '%s makes the command exit with 2',
+    async (_, args, message) => {
+      const { exit, stdout, stderr } = await runWith(args);
       expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-      expect(stderr).toContain(said);
+      expect(stderr).toContain(message);
     },
   );
 
-  const ENVIRONMENTS: [env: { [name: string]: string }, said: string][] = [
+  const ENVIRONMENTS: [env: { [name: string]: string }, message: string][] = [
     [{ TEMPORAL_ADDRESS: '127.0.0.1:9' }, '127.0.0.1:9 cannot be reached'],
     [{ TEMPORAL_ADDRESS: server.address, TEMPORAL_NAMESPACE: 'nowhere' }, 'The namespace "nowhere"'],
     [{ TEMPORAL_TLS: 'perhaps' }, 'TEMPORAL_TLS must be true or false.'],
@@ -160,30 +160,30 @@ describeTemporal('errors before a run', (server) => {
   ];
 
   it.each(sample(ENVIRONMENTS, 3, 'environments of heddle run on Temporal'))(
-    'the environment has the address of the server: %j',
-    async (env, said) => {
-      const { exit, stderr } = await refused(ON_TEMPORAL, env);
+    'an invalid environment variable makes the command exit with 2: %j',
+    async (env, message) => {
+      const { exit, stderr } = await runWith(ON_TEMPORAL, env);
       expect(exit).toBe(2);
-      expect(stderr).toContain(said);
+      expect(stderr).toContain(message);
     },
   );
 
-  it('an invalid key is not printed', async () => {
-    const { stderr } = await refused(ON_TEMPORAL, { HEDDLE_ENCRYPTION_KEYS: 'mine=almost-secret' });
+  it('do not print an invalid key', async () => {
+    const { stderr } = await runWith(ON_TEMPORAL, { HEDDLE_ENCRYPTION_KEYS: 'mine=almost-secret' });
     expect(stderr).not.toContain('almost-secret');
   });
 
-  it('with --json is JSON on stderr', async () => {
-    const { exit, stderr } = await refused([...ON_TEMPORAL, '--address', '127.0.0.1:9', '--json']);
+  it('with --json are printed as JSON on stderr', async () => {
+    const { exit, stderr } = await runWith([...ON_TEMPORAL, '--address', '127.0.0.1:9', '--json']);
     expect(exit).toBe(2);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'RUNTIME_UNREACHABLE' } });
   });
 
-  it('exits with 2 and names a data folder that another process has locked', async () => {
-    const place = placeOn(server, NAP);
-    const owner = startHeddle(['run', 'flow.json'], { cwd: place.cwd });
+  it('name the process that has locked the data folder', async () => {
+    const project = projectOn(server, NAP);
+    const owner = startHeddle(['run', 'flow.json'], { cwd: project.cwd });
     await owner.until('‖ Nap');
-    const { exit, stderr } = await place.run();
+    const { exit, stderr } = await project.run();
     expect(exit).toBe(2);
     expect(stderr).toContain(`process ${owner.child.pid}`);
   });

@@ -6,13 +6,17 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { ON_TEMPORAL, placeOn } from './cli.ts';
+import { ON_TEMPORAL, projectOn } from './cli.ts';
 
 interface Server extends Served {
-  call(method: string, path: string, body?: object): Promise<{ status: number; runId: string; data: Shown }>;
+  call(
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<{ status: number; runId: string; data: RunView }>;
 }
 
-interface Shown {
+interface RunView {
   id: string;
   status: string;
   output: unknown;
@@ -20,7 +24,7 @@ interface Shown {
 }
 
 const SECRET = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
-const DRAWN = workflow(
+const GRAPH = workflow(
   [
     block('T', 'wait', { timeValue: '2', timeUnit: 'seconds' }),
     block('H', 'human_in_the_loop'),
@@ -29,9 +33,9 @@ const DRAWN = workflow(
   ['Start -> T -> H -> F'],
 );
 
-/** Starts a process that serves runs on the server; `before`: the process whose records it uses. */
-async function serve(server: readonly string[], place: readonly string[], before?: Server): Promise<Server> {
-  const args = ['--grace', '5', ...ON_TEMPORAL, ...server, ...place];
+/** Starts `heddle serve`. `before`: an earlier process with the same store, whose key and workspace are used. */
+async function serve(server: readonly string[], store: readonly string[], before?: Server): Promise<Server> {
+  const args = ['--grace', '5', ...ON_TEMPORAL, ...server, ...store];
   const served = { ...before, ...(await startServe(args, { env: SECRET })) };
   const { url, key } = served;
   return {
@@ -42,19 +46,19 @@ async function serve(server: readonly string[], place: readonly string[], before
         headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
         ...(body && { body: JSON.stringify(body) }),
       });
-      const { data } = (await response.json()) as { data: Shown };
+      const { data } = (await response.json()) as { data: RunView };
       return { status: response.status, data, runId: response.headers.get('x-run-id') ?? '' };
     },
   };
 }
 
-/** Starts a run in a process, kills the process, and answers the run in another process. Returns the ended run. */
-async function runAfterRestart(server: readonly string[], place: readonly string[]): Promise<Shown> {
-  const first = await serve(server, place);
+/** Starts a run in a process, kills the process, and resumes the run in another process. Returns the ended run. */
+async function runAfterRestart(server: readonly string[], store: readonly string[]): Promise<RunView> {
+  const first = await serve(server, store);
   const { workspaceId } = first;
-  const made = await first.call('POST', '/workflows', { workspaceId, name: 'Ask' });
-  const path = `/workflows/${made.data.id}`;
-  await first.call('PUT', `${path}/state`, draftOf(DRAWN));
+  const created = await first.call('POST', '/workflows', { workspaceId, name: 'Ask' });
+  const path = `/workflows/${created.data.id}`;
+  await first.call('PUT', `${path}/state`, draftOf(GRAPH));
   expect(await first.call('POST', `${path}/deploy`)).toMatchObject({ status: 200 });
   const { status, runId } = await first.call('POST', `${path}/execute`, { async: true });
   expect(status).toBe(202);
@@ -65,7 +69,7 @@ async function runAfterRestart(server: readonly string[], place: readonly string
   first.process.child.kill('SIGKILL');
   await first.process.ended;
 
-  const second = await serve(server, place, first);
+  const second = await serve(server, store, first);
   const paused = async () => (await second.call('GET', at)).data.paused;
   await expect.poll(paused, { timeout: 60_000, interval: 100 }).toMatchObject({ pauseKind: 'human' });
   const { contextId } = await paused();
@@ -84,7 +88,7 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
   const flow = { blocks: {}, edges: [] };
 
   it('continues its runs after a kill, with records in a folder', { timeout: 240_000 }, async () => {
-    const run = await runAfterRestart(placeOn(server, flow).server, ['--data', dataFolder()]);
+    const run = await runAfterRestart(projectOn(server, flow).server, ['--data', dataFolder()]);
     expect(run).toMatchObject({ output: { result: 42 } });
   });
 
@@ -92,7 +96,7 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
     'continues its runs after a kill, with records in PostgreSQL',
     { timeout: 240_000 },
     async () => {
-      const run = await runAfterRestart(placeOn(server, flow).server, [
+      const run = await runAfterRestart(projectOn(server, flow).server, [
         '--postgres',
         await postgresDatabase(),
       ]);

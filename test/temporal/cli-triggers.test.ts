@@ -10,7 +10,7 @@ import { isFull, leftOut } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
 import { newsFeed } from '../triggers/feeds/setup.ts';
-import { ON_TEMPORAL, placeOn } from './cli.ts';
+import { ON_TEMPORAL, projectOn } from './cli.ts';
 
 const ORIGIN = 'https://answers.heddle.test';
 const TIMEOUT = { timeout: 60_000, interval: 200 };
@@ -21,12 +21,12 @@ it('heddle worker refuses limits without triggers', async () => {
 });
 
 describeTemporal('heddle worker --triggers', (server) => {
-  it('starts the runs of a feed once, and gives their pauses addresses', { timeout: 120_000 }, async () => {
-    const place = placeOn(server, { blocks: {}, edges: [] });
-    const data = join(place.cwd, '.heddle');
+  it('starts the runs of a feed once, and gives their pauses resume URLs', { timeout: 120_000 }, async () => {
+    const project = projectOn(server, { blocks: {}, edges: [] });
+    const data = join(project.cwd, '.heddle');
     const { address, namespace } = server;
-    const runtime = temporal({ address, namespace, queue: place.queue, data, worker: false });
-    // A process that deploys, and whose triggers are inactive.
+    const runtime = temporal({ address, namespace, queue: project.queue, data, worker: false });
+    // This API deploys workflows; its triggers are inactive.
     const api = await testApi({
       ...{ storeOptions: { data }, engineOptions: { runtime } },
       every: () => () => undefined,
@@ -36,9 +36,9 @@ describeTemporal('heddle worker --triggers', (server) => {
     const ask = { type: 'human_in_the_loop', subBlocks: {} };
     const fields = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
     const id = await api.deployed(scheduledWorkflow(fields, { type: 'rss', last: ask }));
-    const reach = ['--allow-host', new URL(news.url).host];
+    const allowedHost = ['--allow-host', new URL(news.url).host];
     const workers = [1, 2].map(() =>
-      place.start(['worker', '--json', '--triggers', '--origin', ORIGIN, ...reach]),
+      project.start(['worker', '--json', '--triggers', '--origin', ORIGIN, ...allowedHost]),
     );
     for (const worker of workers) {
       const ready = JSON.parse(await worker.line()) as object;
@@ -59,22 +59,22 @@ describeTemporal('heddle worker --triggers', (server) => {
   });
 
   it.skipIf(!hasPostgres || !isFull)(
-    'starts each run of a schedule and a webhook once, together with heddle serve --postgres and after it is killed',
+    'starts each run of a schedule and a webhook once, beside heddle serve --postgres and after its death',
     async () => {
-      const { cwd, queue, start } = placeOn(server, { blocks: {}, edges: [] });
+      const { cwd, queue, start } = projectOn(server, { blocks: {}, edges: [] });
       const url = await postgresDatabase();
       const env = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
       const shared = { address: server.address, namespace: server.namespace, queue };
       const runtime = temporal({ ...shared, postgres: url, worker: false });
-      // A process that deploys, and whose triggers are inactive.
+      // This API deploys workflows; its triggers are inactive.
       const api = await testApi({
         storeOptions: { postgres: { url }, secret: env.HEDDLE_API_SECRET },
         ...{ engineOptions: { runtime }, every: () => () => undefined },
       });
-      const place = ['--postgres', url];
-      const served = start(['serve', '--port', '0', '--json', ...ON_TEMPORAL, ...place], { cwd, env });
+      const store = ['--postgres', url];
+      const served = start(['serve', '--port', '0', '--json', ...ON_TEMPORAL, ...store], { cwd, env });
       const { url: base } = JSON.parse(await served.line()) as { url: string };
-      const worker = start(['worker', '--json', '--triggers', ...place], { cwd, env });
+      const worker = start(['worker', '--json', '--triggers', ...store], { cwd, env });
       await worker.line();
       const yearly = scheduledWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
       const schedules = [await api.deployed(yearly), await api.deployed(yearly), await api.deployed(yearly)];
@@ -83,7 +83,7 @@ describeTemporal('heddle worker --triggers', (server) => {
 
       const db = api.store.database as Kysely<TriggerTables>;
       /** Makes all schedules due now. */
-      const fallDue = async (): Promise<void> => {
+      const makeDue = async (): Promise<void> => {
         const nowMs = Date.now();
         const due = { due_ms: nowMs, fire_ms: nowMs };
         await db.updateTable('triggers').set(due).where('workflow_id', 'in', schedules).execute();
@@ -94,7 +94,7 @@ describeTemporal('heddle worker --triggers', (server) => {
       };
       const all = () => Promise.all([...schedules, hooked].map(completed));
 
-      await fallDue();
+      await makeDue();
       const { data } = await api.call<{ webhooks: { url: string }[] }>(
         'GET',
         `/api/v2/workflows/${hooked}/deployment`,
@@ -111,7 +111,7 @@ describeTemporal('heddle worker --triggers', (server) => {
 
       served.child.kill('SIGKILL');
       await served.ended;
-      await fallDue();
+      await makeDue();
       await expect.poll(all, TIMEOUT).toEqual([2, 2, 2, 2]);
       const fires = await db.selectFrom('trigger_fires').select('run_id').execute();
       expect(new Set(fires.map(({ run_id: runId }) => runId)).size).toBe(6);

@@ -8,7 +8,7 @@ import { workflowFile } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
 
 /** A folder with a workflow in `flow.json`, where commands use one server and one queue. */
-export interface Place {
+export interface Project {
   cwd: string;
   queue: string;
   /** `--address`, `--namespace`, `--queue`. */
@@ -22,15 +22,15 @@ export interface Place {
 /** The options with which a command runs workflows on Temporal. */
 export const ON_TEMPORAL = ['--runtime', 'temporal'] as const;
 
-/** Returns a new place that uses the server. */
-export function placeOn(
+/** Creates a project that uses the server. */
+export function projectOn(
   { address, namespace }: { address: string; namespace: string },
-  drawn: DrawnWorkflow,
-): Place {
+  graph: DrawnWorkflow,
+): Project {
   const cwd = dataFolder();
   const queue = `cli-${randomUUID()}`;
   const server = ['--address', address, '--namespace', namespace, '--queue', queue];
-  writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(drawn), null, 2));
+  writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(graph), null, 2));
   return {
     cwd,
     queue,

@@ -6,7 +6,7 @@ import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 const POLL = { timeout: 30_000 };
 const [k1, k2] = [randomBytes(32), randomBytes(32)];
@@ -34,7 +34,7 @@ const parent = workflow(
   { id: 'parent-of-ada', name: 'Parent of Ada', inputFormat: TOPIC },
 );
 
-/** Returns the histories of a run of `parent` and of its child. */
+/** Runs `parent` to its end. Returns the histories of the run and of its child as text, and the token of its pause. */
 async function histories(
   server: { address: string; namespace: string },
   engine: Engine,
@@ -59,8 +59,8 @@ describeTemporal('the data on the server', (server) => {
   const blocks = [new Script({ Effort: () => ({ output: { of: 'linen and silk' } }) }).executor];
 
   it('without encryption has no secrets, large values, error messages or tokens', async () => {
-    const place = placeOn(server);
-    const engine = await place.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true });
+    const cluster = clusterOn(server);
+    const engine = await cluster.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true });
     const { text, token } = await histories(server, engine);
     // Small outputs are in the history until they are stored.
     expect(text).toContain('wool!');
@@ -70,9 +70,9 @@ describeTemporal('the data on the server', (server) => {
   });
 
   it('with encryption has ids, types and key ids, and no data of a run', async () => {
-    const place = placeOn(server);
+    const cluster = clusterOn(server);
     const encryption: Encryption = { keyId: 'key-1', keys: { 'key-1': k1 } };
-    const engine = await place.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true, encryption });
+    const engine = await cluster.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true, encryption });
     const { text, token } = await histories(server, engine);
     for (const plain of ['heddle.run', 'work', 'key-1']) expect(text).toContain(plain);
     const names = ['Weave', 'Effort', 'Large', 'Call', 'Ask', 'Tear', 'Inner', 'of Ada'];
@@ -93,21 +93,21 @@ describeTemporal('the data on the server', (server) => {
   });
 
   it('encrypted with a key that a worker does not have waits for a worker with the key, and the run names the key', async () => {
-    const place = placeOn(server);
+    const cluster = clusterOn(server);
     const [old, both] = [
       { keyId: 'key-1', keys: { 'key-1': k1 } },
       { keyId: 'key-2', keys: { 'key-1': k1, 'key-2': k2 } },
     ];
-    const engine = await place.engine({}, { encryption: old });
-    const without = await place.worker({ onError: () => undefined });
+    const engine = await cluster.engine({}, { encryption: old });
+    const keylessWorker = await cluster.worker({ onError: () => undefined });
     const run = await engine.start({ workflow: workflow([fn('A', 'return 1')], ['Start -> A']) });
     await expect
       .poll(() => engine.getRun(run.runId), POLL)
       .toMatchObject({
         suspended: expect.stringMatching(/encrypted with the key "key-1".*no keys/) as string,
       });
-    await without.stop({ drainMs: 0 });
-    await place.worker({ encryption: both });
+    await keylessWorker.stop({ drainMs: 0 });
+    await cluster.worker({ encryption: both });
     await expect
       .poll(() => engine.getRun(run.runId), POLL)
       .toMatchObject({ status: 'completed', suspended: null, output: { result: 1 } });

@@ -10,7 +10,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 const KEY = 'sk-the-key-of-the-workspace';
 const STORES = hasPostgres ? (['a data folder', 'PostgreSQL'] as const) : (['a data folder'] as const);
@@ -25,7 +25,7 @@ const shop: AgentTool = {
 
 describeTemporal('stored credentials', (server) => {
   it.each(STORES)(
-    'are used by workers with %s, and are not in histories, logs, events or answers',
+    'are used by workers with %s, and are not in histories, logs, records, answers or requests to models',
     async (kind) => {
       const model = await startModelServer(({ number, headers }) =>
         number === 1
@@ -37,13 +37,13 @@ describeTemporal('stored credentials', (server) => {
       onTestFinished(() => model.close());
       const oauth = await startOAuthServer({ expiresIn: 3600 });
       onTestFinished(() => oauth.close());
-      const place = placeOn(server);
+      const cluster = clusterOn(server);
       const url = kind === 'PostgreSQL' ? await postgresDatabase() : undefined;
       const runs = url === undefined ? {} : { data: undefined, postgres: url };
       const secret = 'x'.repeat(32);
-      const records = url === undefined ? { data: place.data } : { postgres: { url } };
+      const records = url === undefined ? { data: cluster.data } : { postgres: { url } };
       const store = await openServiceStore({ ...records, secret });
-      const engine = await place.engine(ownership(store), runs as object);
+      const engine = await cluster.engine(ownership(store), runs as object);
       const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
       const api = await testApi({ engine, store, sealer });
       const { workspaceId } = api;
@@ -65,7 +65,7 @@ describeTemporal('stored credentials', (server) => {
       });
       onTestFinished(() => owners.close());
       const { services } = model;
-      await place.worker({
+      await cluster.worker({
         ...(runs as object),
         ...{
           resolveChild: owners.resolveChild,

@@ -3,28 +3,29 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A proxy to a server that can be cut off. */
-export interface Line {
+/** A TCP proxy whose connections to the server a test can cut. */
+export interface ServerProxy {
   readonly address: string;
   /** Closes all connections and refuses new connections. */
   cut(): void;
 }
 
-export async function lineTo(address: string): Promise<Line> {
+/** Starts a proxy to the server at `address`. It is closed after the test. */
+export async function proxyTo(address: string): Promise<ServerProxy> {
   const { hostname, port } = new URL(`tcp://${address}`);
   const sockets = new Set<Socket>();
   let isCut = false;
-  const server = createServer((near) => {
-    if (isCut) return near.destroy();
-    const far = connect(Number(port), hostname);
-    for (const [one, other] of [
-      [near, far],
-      [far, near],
+  const server = createServer((client) => {
+    if (isCut) return client.destroy();
+    const upstream = connect(Number(port), hostname);
+    for (const [socket, peer] of [
+      [client, upstream],
+      [upstream, client],
     ] as const) {
-      sockets.add(one);
-      one.pipe(other);
-      one.on('error', () => other.destroy());
-      one.on('close', () => other.destroy());
+      sockets.add(socket);
+      socket.pipe(peer);
+      socket.on('error', () => peer.destroy());
+      socket.on('close', () => peer.destroy());
     }
     return undefined;
   });

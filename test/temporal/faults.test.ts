@@ -10,16 +10,16 @@ import { drawnTests } from '../support/scale.ts';
 import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { lineTo } from './cut-off.ts';
+import { proxyTo } from './cut-off.ts';
 import { clientOf, eventsOf } from './history.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 const POLL = { timeout: 45_000 };
 const quiet = { onError: (): void => undefined };
 const one = workflow([fn('A', 'return 1')], ['Start -> A']);
 
 /** Opens the stores of `data` with some methods replaced. They are closed after the test. */
-function changed(
+function storesWith(
   data: string,
   change: (stores: SharedStores) => { values?: Partial<SharedStores['values']>; definitions?: object },
 ): SharedStores {
@@ -33,11 +33,11 @@ function changed(
   };
 }
 
-/** Returns `store` with its methods replaced by those in `others`. */
-function withMethods<T extends object>(store: T, others: object = {}): T {
+/** Returns `store` with its methods replaced by those in `replacements`. */
+function withMethods<T extends object>(store: T, replacements: object = {}): T {
   return new Proxy(store, {
     get: (target, name) => {
-      const value: unknown = Reflect.get(name in others ? others : target, name);
+      const value: unknown = Reflect.get(name in replacements ? replacements : target, name);
       return typeof value === 'function' ? (value.bind(target) as unknown) : value;
     },
   });
@@ -55,18 +55,18 @@ describeTemporal('faults', (server) => {
     ['an unreachable server', { address: '127.0.0.1:9' }, /127\.0\.0\.1:9 cannot be reached/],
     ['an unknown namespace', { namespace: 'nowhere' }, /namespace "nowhere".*cannot be used/],
   ])('%s', (_, wrong, message) => {
-    const place = { ...server, ...wrong };
+    const target = { ...server, ...wrong };
     const failure = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
 
     it('is reported when an engine opens', async () => {
-      const { data } = placeOn(server);
-      const runtime = temporal({ address: place.address, namespace: place.namespace, data });
+      const { data } = clusterOn(server);
+      const runtime = temporal({ address: target.address, namespace: target.namespace, data });
       await expect(createEngine({ runtime })).rejects.toMatchObject(failure);
     });
 
     it('is reported when a worker opens', async () => {
-      const { data } = placeOn(server);
-      const options = { address: place.address, namespace: place.namespace, data };
+      const { data } = clusterOn(server);
+      const options = { address: target.address, namespace: target.namespace, data };
       await expect(createWorker(options)).rejects.toMatchObject(failure);
     });
   });
@@ -75,26 +75,26 @@ describeTemporal('faults', (server) => {
     const drawn = drawnTests(1 / 3, 'runs of an unreachable server of Temporal');
     /** Opens an engine, cuts it off from its server, and calls `start`, which fails. */
     async function startUnreachable(): Promise<{
-      place: ReturnType<typeof placeOn>;
+      cluster: ReturnType<typeof clusterOn>;
       runId: string;
       error: unknown;
     }> {
-      const place = placeOn(server);
-      const line = await lineTo(server.address);
-      const engine = await place.engine(quiet, { address: line.address } as Partial<TemporalOptions>);
-      line.cut();
-      const runId = `stranded-${place.queue}`;
+      const cluster = clusterOn(server);
+      const proxy = await proxyTo(server.address);
+      const engine = await cluster.engine(quiet, { address: proxy.address } as Partial<TemporalOptions>);
+      proxy.cut();
+      const runId = `stranded-${cluster.queue}`;
       const error: unknown = await engine
         .start({ workflow: one }, {}, { runId })
         .catch((reason: unknown) => reason);
-      return { place, runId, error };
+      return { cluster, runId, error };
     }
 
-    drawn('is recorded, fails for its caller, and is started by a later worker', async () => {
-      const { place, runId, error } = await startUnreachable();
+    drawn('fails for its caller, and is started by a later worker', async () => {
+      const { cluster, runId, error } = await startUnreachable();
       expect(error).toMatchObject({ code: 'RUNTIME_UNREACHABLE' });
-      await place.worker();
-      const engine = await place.engine();
+      await cluster.worker();
+      const engine = await cluster.engine();
       await expect
         .poll(() => engine.getRun(runId), POLL)
         .toMatchObject({ status: 'completed', suspended: null });
@@ -102,8 +102,8 @@ describeTemporal('faults', (server) => {
     });
 
     drawn('is started by a later engine, for any worker', async () => {
-      const { place, runId } = await startUnreachable();
-      const engine = await place.engine();
+      const { cluster, runId } = await startUnreachable();
+      const engine = await cluster.engine();
       const client = await clientOf(server);
       await expect
         .poll(
@@ -116,19 +116,19 @@ describeTemporal('faults', (server) => {
         )
         .toBeDefined();
       expect(await engine.getRun(runId)).toMatchObject(suspended(/recorded but not started/));
-      await place.worker();
+      await cluster.worker();
       await expect
         .poll(() => engine.getRun(runId), POLL)
         .toMatchObject({ status: 'completed', suspended: null });
     });
 
     drawn('can be cancelled before any block has run', async () => {
-      const { place, runId } = await startUnreachable();
+      const { cluster, runId } = await startUnreachable();
       // A worker that gets a task would complete the run.
-      const worker = await place.worker({ tuning: { roles: ['effects'] } });
-      const engine = await place.engine();
+      const worker = await cluster.worker({ tuning: { roles: ['effects'] } });
+      const engine = await cluster.engine();
       const cancelled = engine.cancel(runId, 'no longer needed');
-      await place.worker();
+      await cluster.worker();
       expect(await cancelled).toBe(true);
       expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
       expect(worker.status().taskCounters).toEqual([]);
@@ -136,20 +136,20 @@ describeTemporal('faults', (server) => {
   });
 
   drawn(
-    'a worker without an environment value leaves the run to a worker with it, and the run has the reason',
+    'a worker without an environment variable leaves the run to a worker that has it, and the run shows the reason',
     { timeout: 240_000 },
     async () => {
-      const place = placeOn(server);
-      const engine = await place.engine({ env: { WOOL: 'sheep' } });
-      const incompleteWorker = await place.worker(quiet);
+      const cluster = clusterOn(server);
+      const engine = await cluster.engine({ env: { WOOL: 'sheep' } });
+      const incompleteWorker = await cluster.worker(quiet);
       const source = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
       const { runId } = await engine.start({ workflow: source });
       await expect
         .poll(() => engine.getRun(runId), POLL)
         .toMatchObject(suspended(/needs a value for \{\{WOOL\}\}/));
-      // The worker without the value does not keep the run. Either worker gets the next attempt, and the wait between attempts
-      // doubles up to 30 s.
-      await place.worker({ env: { WOOL: 'sheep' } });
+      // The worker without the value does not keep the run. Either worker gets the next attempt, and the delay between
+      // attempts doubles up to 30 s.
+      await cluster.worker({ env: { WOOL: 'sheep' } });
       await expect
         .poll(() => engine.getRun(runId), { timeout: 150_000 })
         .toMatchObject({
@@ -163,9 +163,9 @@ describeTemporal('faults', (server) => {
   );
 
   drawn('a worker without an executor for a block type fails the block and names the type', async () => {
-    const place = placeOn(server);
-    const engine = await place.engine({ blocks: [new Script().executor] });
-    await place.worker(quiet);
+    const cluster = clusterOn(server);
+    const engine = await cluster.engine({ blocks: [new Script().executor] });
+    await cluster.worker(quiet);
     const run = await engine.execute({ workflow: workflow([work('A')], ['Start -> A']) });
     expect(run).toMatchObject({
       status: 'failed',
@@ -174,22 +174,22 @@ describeTemporal('faults', (server) => {
   });
 
   drawn(
-    'a plan that is newer than the worker waits for a newer worker, and the run has the reason',
+    'a plan that is newer than the worker waits for a newer worker, and the run shows the reason',
     async () => {
-      const place = placeOn(server);
-      const engine = await place.engine();
-      const old = changed(place.data, ({ definitions }) => ({
+      const cluster = clusterOn(server);
+      const engine = await cluster.engine();
+      const old = storesWith(cluster.data, ({ definitions }) => ({
         definitions: {
           plan: async (hash: string) => ({ ...((await definitions.plan(hash)) as object), format: 99 }),
         },
       }));
-      const worker = await place.worker({ ...quiet, stores: old } as Partial<WorkerOptions>);
+      const worker = await cluster.worker({ ...quiet, stores: old } as Partial<WorkerOptions>);
       const { runId } = await engine.start({ workflow: one });
       await expect
         .poll(() => engine.getRun(runId), POLL)
         .toMatchObject(suspended(/format version 99, but this engine supports 1/));
       await worker.stop({ drainMs: 0 });
-      await place.worker();
+      await cluster.worker();
       await expect
         .poll(() => engine.getRun(runId), POLL)
         .toMatchObject({ status: 'completed', suspended: null });
@@ -197,9 +197,9 @@ describeTemporal('faults', (server) => {
   );
 
   drawn('a run of a newer version of Heddle fails on the server, and its record has the reason', async () => {
-    const place = placeOn(server);
-    const engine = await place.engine();
-    await place.worker(quiet);
+    const cluster = clusterOn(server);
+    const engine = await cluster.engine();
+    await cluster.worker(quiet);
     changeInputs((input) => ({ ...input, format: 99 }));
     const { runId } = await engine.start({ workflow: one });
     await expect
@@ -213,28 +213,28 @@ describeTemporal('faults', (server) => {
     expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled', suspended: null });
   });
 
-  drawn('a value missing from the store stops the run, which continues when the value is back', async () => {
-    const place = placeOn(server);
+  drawn('a missing stored value suspends the run, which continues when the value is back', async () => {
+    const cluster = clusterOn(server);
     const script = new Script();
-    const engine = await place.engine({ blocks: [script.executor] });
-    let lost = false;
-    const stores = changed(place.data, ({ values }) => ({
-      values: { get: (key) => (lost ? undefined : values.get(key)) },
+    const engine = await cluster.engine({ blocks: [script.executor] });
+    let isLost = false;
+    const stores = storesWith(cluster.data, ({ values }) => ({
+      values: { get: (key) => (isLost ? undefined : values.get(key)) },
     }));
-    await place.worker({ ...quiet, blocks: [script.executor], stores } as Partial<WorkerOptions>);
+    await cluster.worker({ ...quiet, blocks: [script.executor], stores } as Partial<WorkerOptions>);
     const source = workflow(
       [fn('Large', 'return "x".repeat(20000)'), work('A'), fn('Z', 'return <large.result>.length')],
       ['Start -> Large -> A -> Z'],
     );
     const { runId } = await engine.start({ workflow: source });
     const call = await script.called('A');
-    lost = true;
+    isLost = true;
     call.done();
     await expect
       .poll(() => engine.getRun(runId), POLL)
       .toMatchObject(suspended(/value .* is not in the value store/));
     expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
-    lost = false;
+    isLost = false;
     await expect
       .poll(() => engine.getRun(runId), POLL)
       .toMatchObject({
@@ -244,9 +244,9 @@ describeTemporal('faults', (server) => {
       });
   });
 
-  describe('over the size limits of the server', () => {
+  describe('the size limits of the server', () => {
     const drawn = drawnTests(1 / 3, 'limits of the server of Temporal');
-    // Ids count for the size, because they are part of the control flow.
+    // Ids count towards the size, because they are part of the control flow.
     const wideNames = Array.from({ length: 1400 }, (_, index) => `B${index}${'x'.repeat(900)}`);
     const wide = workflow(
       wideNames.map((name) => fn(name, 'return 1')),
@@ -255,8 +255,8 @@ describeTemporal('faults', (server) => {
     );
     const message = /"Wide" is too large for Temporal: .* Split it/;
 
-    drawn('a plan is refused without a record', async () => {
-      const engine = await placeOn(server).engine();
+    drawn('refuse a run whose plan is too large, without a record', async () => {
+      const engine = await clusterOn(server).engine();
       await expect(engine.start({ workflow: wide })).rejects.toMatchObject({
         code: 'OPTIONS_INVALID',
         message: expect.stringMatching(message) as string,
@@ -264,8 +264,8 @@ describeTemporal('faults', (server) => {
       expect((await engine.listRuns()).runs).toEqual([]);
     });
 
-    drawn('the plan of a child fails the calling block', async () => {
-      const engine = await placeOn(server).engine(quiet, { worker: true });
+    drawn('fail a block that calls a child with a plan above the limit', async () => {
+      const engine = await clusterOn(server).engine(quiet, { worker: true });
       await engine.deploy(wide);
       const calling = workflow([block('W', 'workflow_input', { workflowId: 'wide' })], ['Start -> W']);
       expect(await engine.execute({ workflow: calling })).toMatchObject({
@@ -274,28 +274,23 @@ describeTemporal('faults', (server) => {
       });
     });
 
-    drawn(
-      'the state of a run suspends the run before the server refuses it, and its record has the reason',
-      async () => {
-        const script = new Script({}, () => ({ output: {} }));
-        const blocks = [script.executor];
-        const engine = await placeOn(server).engine({ ...quiet, blocks }, { worker: true, budget: 1 });
-        changeInputs((input) => ({
-          ...input,
-          effects: { none: { type: 'x'.repeat(1_950_000), name: 'none' } },
-        }));
-        const names = ['A', 'B', 'C', 'D', 'E', 'F'];
-        const chain = workflow(
-          names.map((name) => work(name)),
-          [`Start -> ${names.join(' -> ')}`],
-        );
-        const { runId } = await engine.start({ workflow: chain });
-        await expect
-          .poll(() => engine.getRun(runId), POLL)
-          .toMatchObject(suspended(/too large for Temporal/));
-        expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
-      },
-    );
+    drawn('suspend a run before its state reaches the limit, and its record has the reason', async () => {
+      const script = new Script({}, () => ({ output: {} }));
+      const blocks = [script.executor];
+      const engine = await clusterOn(server).engine({ ...quiet, blocks }, { worker: true, budget: 1 });
+      changeInputs((input) => ({
+        ...input,
+        effects: { none: { type: 'x'.repeat(1_950_000), name: 'none' } },
+      }));
+      const names = ['A', 'B', 'C', 'D', 'E', 'F'];
+      const chain = workflow(
+        names.map((name) => work(name)),
+        [`Start -> ${names.join(' -> ')}`],
+      );
+      const { runId } = await engine.start({ workflow: chain });
+      await expect.poll(() => engine.getRun(runId), POLL).toMatchObject(suspended(/too large for Temporal/));
+      expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
+    });
   });
 });
 

@@ -4,9 +4,9 @@ import { ECHO, FILE } from '../support/api-files.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
-interface Ran {
+interface ExecuteResult {
   runId: string;
   output: { data: { doc: { id: string; base64?: string }[]; text?: string } };
 }
@@ -23,15 +23,15 @@ describeTemporal('files of an input', (server) => {
     ['passed on', PASSED_ON, TEXT, false],
     ['read by a worker', ECHO, TEXT.repeat(500), true],
   ])('stay in the stores and out of histories, when they are %s', async (_how, exported, text, isRead) => {
-    const place = placeOn(server);
+    const cluster = clusterOn(server);
     const store = await openServiceStore();
-    const engine = await place.engine(ownership(store));
-    await place.worker(ownership(store));
+    const engine = await cluster.engine(ownership(store));
+    await cluster.worker(ownership(store));
     const api = await testApi({ engine, store });
     const path = `/api/v2/workflows/${await api.deployed(exported)}`;
     const content = Buffer.from(text).toString('base64');
     const input = { doc: { ...FILE, data: `data:text/plain;base64,${content}` } };
-    const { data } = await api.call<Ran>('POST', `${path}/execute`, { body: { input } });
+    const { data } = await api.call<ExecuteResult>('POST', `${path}/execute`, { body: { input } });
     const { doc, text: read } = data.output.data;
     expect(doc).toMatchObject([{ name: 'abc.txt', base64: content }]);
     expect(read).toBe(isRead ? content : undefined);

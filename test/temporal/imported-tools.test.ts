@@ -6,7 +6,7 @@ import { startModelServer } from '../support/model-server.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 const KEY = 'key-of-the-shop';
 
@@ -24,9 +24,9 @@ describeTemporal('tools of services on a worker', (server) => {
     onTestFinished(async () => {
       await Promise.all([shop.close(), models.close()]);
     });
-    const place = placeOn(server);
-    const engine = await place.engine();
-    await place.worker({
+    const cluster = clusterOn(server);
+    const engine = await cluster.engine();
+    await cluster.worker({
       blocks: blocks({ toolFiles: [file] }),
       services: { ...models.services, shop: shop.url },
       credentials: { openai: 'key-of-openai', shop: KEY },
@@ -60,15 +60,15 @@ describeTemporal('tools of services on a worker', (server) => {
     expect(texts[1]).toContain('redacted:shop');
   });
 
-  it('of MCP servers are called in sessions, which end with their activities, and can be cancelled', async () => {
+  it('of MCP servers are called in sessions that end with their activities, and the calls can be cancelled', async () => {
     const sky = await startSessions();
     const models = await startModelServer(({ number }) =>
       number === 1 ? { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
     );
     onTestFinished(() => models.close());
-    const place = placeOn(server);
-    const engine = await place.engine();
-    await place.worker({
+    const cluster = clusterOn(server);
+    const engine = await cluster.engine();
+    await cluster.worker({
       blocks: blocks(),
       services: { ...models.services, 'mcp-sky': sky.url },
       credentials: { openai: 'key-of-openai', 'mcp-sky': KEY },
@@ -80,8 +80,8 @@ describeTemporal('tools of services on a worker', (server) => {
     });
     const call = (name: string, tool: string) =>
       block(name, 'mcp', { server: 'sky', tool, arguments: { city: name } });
-    const done = workflow([agent, call('Oslo', 'forecast')], ['Start -> Ask -> Oslo']);
-    const run = await engine.start({ workflow: done });
+    const calling = workflow([agent, call('Oslo', 'forecast')], ['Start -> Ask -> Oslo']);
+    const run = await engine.start({ workflow: calling });
     expect(await run.result()).toMatchObject({
       status: 'completed',
       output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
 import { COUNTER, COUNTING, COUNTING_BY_WORKFLOW, counting, play } from '../agents/killed.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 describeTemporal('a workflow called as a tool by an agent whose worker is killed', (server) => {
   it('continues on another worker, and is not started again', async () => {
     const { common, calls, expectOneRepeated } = await counting();
-    const place = placeOn(server);
+    const cluster = clusterOn(server);
     const { address, namespace } = server;
-    const worker = { address, namespace, queue: place.queue, data: place.data };
-    const engine = await place.engine();
+    const worker = { address, namespace, queue: cluster.queue, data: cluster.data };
+    const engine = await cluster.engine();
     await engine.deploy(COUNTER);
     const run = await engine.start({ workflow: COUNTING_BY_WORKFLOW });
     expect(await play({ worker, ...common, stop: '4' }).last).toBe('4');
@@ -26,10 +26,10 @@ describeTemporal('a workflow called as a tool by an agent whose worker is killed
 describeTemporal('an agent whose worker is killed in its fourth call of a tool', (server) => {
   it('repeats only the interrupted call, on another worker', async () => {
     const { common, calls, expectOneRepeated } = await counting();
-    const place = placeOn(server);
+    const cluster = clusterOn(server);
     const { address, namespace } = server;
-    const worker = { address, namespace, queue: place.queue, data: place.data };
-    const engine = await place.engine();
+    const worker = { address, namespace, queue: cluster.queue, data: cluster.data };
+    const engine = await cluster.engine();
     const run = await engine.start({ workflow: COUNTING });
     expect(await play({ worker, ...common, stop: '4' }).last).toBe('4');
     expect(calls()).toBe(4);

@@ -2,16 +2,16 @@ import { existsSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { PAYING, paying, play } from '../agents/killed.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 describeTemporal('an agent whose worker is killed after a person approved its call', (server) => {
   it('makes the call once, on another worker', async () => {
     const { common, expectOnePayment } = await paying();
-    const place = placeOn(server);
+    const cluster = clusterOn(server);
     const { address, namespace } = server;
-    const worker = { address, namespace, queue: place.queue, data: place.data };
+    const worker = { address, namespace, queue: cluster.queue, data: cluster.data };
     // This engine has no agents, so it records the answer unchecked, and the worker checks it.
-    const engine = await place.engine();
+    const engine = await cluster.engine();
     const run = await engine.start({ workflow: PAYING });
     const killed = play({ worker, ...common, stop: 'answered' }, 'paying');
     expect(await run.result()).toMatchObject({ status: 'paused' });

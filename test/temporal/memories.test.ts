@@ -3,7 +3,7 @@ import { MEMORY_POINTS, play, remembering, REMEMBERING } from '../agents/killed.
 import { describeMemories } from '../conformance/runtime/memories.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { onServer } from './runtime.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 describeTemporal('agents with a memory', (server) => {
   describeMemories((whenDone) => onServer(server, whenDone));
@@ -13,10 +13,10 @@ describeTemporal('agents with a memory', (server) => {
       'killed %s, %s: the conversation has the exchange once',
       async (stop, _when, calls) => {
         const { common, expectOneExchange } = await remembering();
-        const place = placeOn(server);
+        const cluster = clusterOn(server);
         const { address, namespace } = server;
-        const worker = { address, namespace, queue: place.queue, data: place.data };
-        const engine = await place.engine();
+        const worker = { address, namespace, queue: cluster.queue, data: cluster.data };
+        const engine = await cluster.engine();
         const run = await engine.start({ workflow: REMEMBERING }, { question: 'one' });
         expect(await play({ worker, ...common, question: 'one', stop }).last).toBe(stop);
         const other = play({ worker, ...common, question: 'two' });

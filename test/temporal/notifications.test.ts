@@ -4,21 +4,21 @@ import { expectOneNotification, NOTIFYING, play } from '../agents/killed.ts';
 import { describeInterrupted, describeNotifications } from '../agents/notifications.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 describeTemporal('notifications of pauses', (server) => {
   describeNotifications('on workers', async (options) => {
-    const place = placeOn(server);
-    await place.worker(options);
-    return place.engine(options);
+    const cluster = clusterOn(server);
+    await cluster.worker(options);
+    return cluster.engine(options);
   });
 
   it('are not repeated if the worker is killed: another worker opens the pause at the sent address', async () => {
-    const place = placeOn(server);
+    const cluster = clusterOn(server);
     const { address, namespace } = server;
-    const worker = { address, namespace, queue: place.queue, data: place.data };
+    const worker = { address, namespace, queue: cluster.queue, data: cluster.data };
     const options = { worker, url: '', effects: join(dataFolder(), 'effects') };
-    const engine = await place.engine();
+    const engine = await cluster.engine();
     const killed = play({ ...options, stop: 'notified' }, 'notifying');
     const run = await engine.start({ workflow: NOTIFYING });
     await killed.last;
@@ -31,10 +31,10 @@ describeTemporal('notifications of pauses', (server) => {
   });
 
   describeInterrupted(async () => {
-    const place = placeOn(server);
+    const cluster = clusterOn(server);
     return async (options) => {
-      const worker = await place.worker(options);
-      return { engine: await place.engine(options), stop: () => worker.stop({ drainMs: 0, killMs: 2000 }) };
+      const worker = await cluster.worker(options);
+      return { engine: await cluster.engine(options), stop: () => worker.stop({ drainMs: 0, killMs: 2000 }) };
     };
   });
 });

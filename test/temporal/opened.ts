@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 
 /**
- * The server of the project of a file, or the reason why there is none. test/temporal/setup.ts or
+ * The server that the test files of a Vitest project share, or the reason why there is none. test/temporal/setup.ts or
  * test/temporal/production/setup.ts starts it.
  */
 export type TemporalForTests =
@@ -34,7 +34,7 @@ declare module 'vitest' {
 
 /** Suffix of the file that a test writes to request the server. */
 export const SERVER_ASKED = '.asked';
-const ASKED_MS = 100;
+const POLL_MS = 100;
 
 /** A server for the tests of a project, or the reason why there is none. */
 export interface Opened {
@@ -43,28 +43,28 @@ export interface Opened {
 }
 
 /**
- * Provides a project with the path of a file that describes its server. The server is opened at once, or when a test
- * requests it (`SERVER_ASKED`). Returns a function that stops the server.
+ * Provides a project with the path of a file that describes its server. The server is opened immediately if
+ * `isImmediate`, else when a test requests it (`SERVER_ASKED`). Returns a function that stops the server.
  */
 export function provideServer(
   project: TestProject,
   open: () => Promise<Opened>,
-  atOnce: boolean,
+  isImmediate: boolean,
 ): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-tests-'));
   const file = join(folder, 'server.json');
   const start = async (): Promise<Opened> => {
-    const one = await open().catch((error: unknown) =>
+    const result = await open().catch((error: unknown) =>
       noServer(error instanceof Error ? error.message : String(error)),
     );
-    writeFileSync(`${file}.new`, JSON.stringify(one.server));
+    writeFileSync(`${file}.new`, JSON.stringify(result.server));
     renameSync(`${file}.new`, file);
-    return one;
+    return result;
   };
-  let opened = atOnce ? start() : undefined;
+  let opened = isImmediate ? start() : undefined;
   const timer = setInterval(() => {
     if (existsSync(file + SERVER_ASKED)) opened ??= start();
-  }, ASKED_MS);
+  }, POLL_MS);
   timer.unref();
   project.provide('temporal', file);
   return async () => {
@@ -74,7 +74,7 @@ export function provideServer(
   };
 }
 
-/** Reports that no server was found. If one is required, each file of the project fails, but not the whole run. */
+/** Reports that there is no server. If one is required, each file of the project fails, but not the whole run. */
 export function noServer(reason: string): Opened {
   const isRequired = process.env['HEDDLE_REQUIRE_TEMPORAL'] === '1';
   process.stderr.write(`Tests of the Temporal runtime ${isRequired ? 'fail' : 'are skipped'}: ${reason}\n`);

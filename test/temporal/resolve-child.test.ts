@@ -5,19 +5,19 @@ import type { ShownRun } from '../support/api-workflows.ts';
 import { GREETING } from '../support/api-workflows.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
 
 describeTemporal('workers that look up child workflows in workspaces', (server) => {
   it('run the version of a child that the service has deployed, not the newest one of the engine', async () => {
-    const place = placeOn(server);
-    const store = await openServiceStore({ data: place.data });
-    const engine = await place.engine(ownership(store));
+    const cluster = clusterOn(server);
+    const store = await openServiceStore({ data: cluster.data });
+    const engine = await cluster.engine(ownership(store));
     const api = await testApi({ engine, store });
-    const owners = await openServiceOwnership({ data: place.data }, sealer);
+    const owners = await openServiceOwnership({ data: cluster.data }, sealer);
     onTestFinished(() => owners.close());
-    await place.worker({ resolveChild: owners.resolveChild, tenant: owners.tenant });
+    await cluster.worker({ resolveChild: owners.resolveChild, tenant: owners.tenant });
     const child = await api.deployed(GREETING);
     // Simulates a deployment that was interrupted before the service recorded it.
     await engine.deploy(workflow([], [], { id: child, name: 'Never recorded' }));
@@ -31,14 +31,14 @@ describeTemporal('workers that look up child workflows in workspaces', (server) 
   });
 
   it('run as children only workflows of their parent’s workspace', async () => {
-    const place = placeOn(server);
-    const store = await openServiceStore({ data: place.data });
-    const engine = await place.engine(ownership(store));
+    const cluster = clusterOn(server);
+    const store = await openServiceStore({ data: cluster.data });
+    const engine = await cluster.engine(ownership(store));
     const mine = await testApi({ engine, store });
     const theirs = await testApi({ engine, store });
-    const owners = await openServiceOwnership({ data: place.data }, sealer);
+    const owners = await openServiceOwnership({ data: cluster.data }, sealer);
     onTestFinished(() => owners.close());
-    await place.worker({ resolveChild: owners.resolveChild });
+    await cluster.worker({ resolveChild: owners.resolveChild });
     const called = async (child: string) => {
       const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
       const id = await mine.deployed(call);

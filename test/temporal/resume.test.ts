@@ -10,10 +10,11 @@ import { block, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';
 import { openOn } from './replay/open.ts';
 
-const ASKED = workflow([work('A'), block('H', 'human_in_the_loop')], ['Start -> A -> H']);
+const PAUSING = workflow([work('A'), block('H', 'human_in_the_loop')], ['Start -> A -> H']);
 
-describeTemporal('answers', (server) => {
-  // A worker that dies within a task has recorded a pause that the run reaches only later, when it is replayed from its history.
+describeTemporal('answers to pauses', (server) => {
+  // A worker that dies within a task may have recorded a pause that the run reaches only later, when another worker
+  // replays the history.
   it('wait until the run reaches their pause', async () => {
     const script = new Script();
     const { engine, stores, close } = await openOn(server, {
@@ -21,7 +22,7 @@ describeTemporal('answers', (server) => {
       options: { blocks: [script.executor] },
     });
     onTestFinished(close);
-    const { runId } = await engine.start({ workflow: ASKED });
+    const { runId } = await engine.start({ workflow: PAUSING });
     const call = await script.called('A');
     const header = await stores.runs.header(runId);
     const token = pauseToken(header?.tokenKey ?? '', { block: 'H', scope: [], try: 1 });

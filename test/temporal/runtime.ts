@@ -9,9 +9,9 @@ import { dataFolder } from '../support/data-folder.ts';
 import { bundleClocked } from './clocked/bundle.ts';
 import { serveClock } from './clocked/clock-worker.ts';
 
-let clocked: Promise<string> | undefined;
+let clockedBundle: Promise<string> | undefined;
 
-/** Returns a factory of engines on a server, each with a worker in this process; all share one data folder and one queue. */
+/** Returns a factory of engines on a server, each with a worker in this process. They share data folder and queue. */
 export function onServer(
   { address, namespace }: { address: string; namespace: string },
   whenDone: WhenDone = onTestFinished,
@@ -33,7 +33,7 @@ export function onServer(
     open: async (options = {}) => {
       const { clock } = options;
       if (clock) await serve(clock);
-      const bundle = clock && (await (clocked ??= bundleClocked()));
+      const bundle = clock && (await (clockedBundle ??= bundleClocked()));
       const engine = await createEngine({
         ...options,
         runtime: temporal({ address, namespace, queue, data, ...(bundle !== undefined && { bundle }) }),

@@ -5,12 +5,12 @@ import { startHeddle } from '../support/heddle.ts';
 import { openImages } from '../support/images.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 describeTemporal('heddle worker', (server) => {
   it('uses only the sandboxes of the workspace of a run', async () => {
-    const place = placeOn(server);
-    const store = await openServiceStore({ data: place.data });
+    const cluster = clusterOn(server);
+    const store = await openServiceStore({ data: cluster.data });
     const sandboxes = openSandboxes({
       store,
       images: async () => images,
@@ -18,11 +18,11 @@ describeTemporal('heddle worker', (server) => {
     });
     const images = openImages({});
     onTestFinished(() => sandboxes.close());
-    const engine = await place.engine(ownership(store));
+    const engine = await cluster.engine(ownership(store));
     const api = await testApi({ engine, store, sandboxes });
     const { address, namespace } = server;
-    const at = ['--address', address, '--namespace', namespace, '--queue', place.queue];
-    const worker = startHeddle(['worker', '--json', '--data', place.data, ...at]);
+    const at = ['--address', address, '--namespace', namespace, '--queue', cluster.queue];
+    const worker = startHeddle(['worker', '--json', '--data', cluster.data, ...at]);
     await worker.line();
 
     const sandbox = async (name: string, workspaceId = api.workspaceId): Promise<string> => {

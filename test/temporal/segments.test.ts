@@ -22,9 +22,10 @@ describeTemporal('segments', (server) => {
     );
   };
 
-  const tasksGivenUp = async (client: Client, workflowId: string): Promise<number> => {
+  /** Returns the number of workflow tasks that timed out. */
+  const timedOutTasks = async (client: Client, workflowId: string): Promise<number> => {
     const { events } = await client.workflow.getHandle(workflowId).fetchHistory();
-    return (events ?? []).filter(({ workflowTaskTimedOutEventAttributes: given }) => given).length;
+    return (events ?? []).filter(({ workflowTaskTimedOutEventAttributes: timedOut }) => timedOut).length;
   };
 
   const answerAll = async (script: Script, at: string, output: JsonObject): Promise<never> => {
@@ -49,8 +50,8 @@ describeTemporal('segments', (server) => {
     // If the machine delays the worker, the server times a task out, and its blocks run again.
     void answerAll(script, 'A', { n: 2 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [1, 2] } });
-    const lost = await tasksGivenUp(client, run.runId);
-    expect(script.calls.length).toBeLessThanOrEqual(1 + lost);
+    const timedOut = await timedOutTasks(client, run.runId);
+    expect(script.calls.length).toBeLessThanOrEqual(1 + timedOut);
     const logs = await engine.getLogs(run.runId);
     expect(logs.map(({ blockName }) => blockName)).toEqual(['Start', 'F', 'A', 'Z']);
   });
@@ -58,35 +59,35 @@ describeTemporal('segments', (server) => {
   it('a loop of compute blocks needs no activity for any number of iterations', async () => {
     const client = await clientOf();
     const engine = await onServer(server).open();
-    const drawn = workflow(
+    const graph = workflow(
       [
         loop('L', { loopType: 'for', count: 50 }, fn('F', 'return <loop.index>')),
         fn('Z', 'return <l.results>.length'),
       ],
       ['Start -> L -> F', 'L -> Z'],
     );
-    const run = await engine.start({ workflow: drawn });
+    const run = await engine.start({ workflow: graph });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 50 } });
     expect(await activitiesOf(client, run.runId)).toEqual([]);
   });
 
-  it('all parallel blocks start before the run continues after the first result, as in one process', async () => {
+  it('all concurrent blocks start before the run continues after the first result, as on the local runtime', async () => {
     const calc = { types: ['calc'], class: 'compute' as const, execute: () => ({ output: {} }) };
-    const drawn = workflow(
+    const graph = workflow(
       [block('H', 'human_in_the_loop'), ...['A', 'B', 'C'].map((name) => block(name, 'calc'))],
       ['Start -> H -> A -> C', 'H -> B'],
     );
     const completed = async (engine: Engine): Promise<string[]> => {
-      const { runId } = await engine.execute({ workflow: drawn });
+      const { runId } = await engine.execute({ workflow: graph });
       await engine.resume(runId);
       const names: string[] = [];
       for await (const event of engine.follow(runId))
         if (event.type === 'block:completed') names.push(event.log.blockName);
       return names;
     };
-    const here = await createEngine({ blocks: [calc] });
-    onTestFinished(() => here.close());
-    const there = await onServer(server).open({ blocks: [calc] });
-    expect(await completed(there)).toEqual(await completed(here));
+    const local = await createEngine({ blocks: [calc] });
+    onTestFinished(() => local.close());
+    const remote = await onServer(server).open({ blocks: [calc] });
+    expect(await completed(remote)).toEqual(await completed(local));
   });
 });

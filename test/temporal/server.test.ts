@@ -49,7 +49,7 @@ describeTemporal('a development server', ({ binary = '' }) => {
   const argumentsOf = (pid: number): string =>
     execFileSync('ps', ['-ww', '-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
 
-  it.skipIf(binary === '')('is started with the raised poll limits, on the loopback address', async () => {
+  it.skipIf(binary === '')('is started with higher poll limits, on the loopback address', async () => {
     const { pid, address } = await start();
     const args = argumentsOf(pid);
     for (const [name, limit] of Object.entries(POLL_LIMITS)) {
@@ -87,7 +87,7 @@ describeTemporal('a development server', ({ binary = '' }) => {
     },
   );
 
-  it.skipIf(binary === '')('ends when the process that started it is killed with -9', async () => {
+  it.skipIf(binary === '')('ends when the process that started it is killed with SIGKILL', async () => {
     const module = JSON.stringify(
       new URL('../../packages/temporal/src/server/index.ts', import.meta.url).href,
     );

@@ -21,7 +21,7 @@ describe('if no server answers', () => {
       const provide = vi.fn<(key: string, file: string) => void>();
       const stop = setup({ name, provide } as unknown as TestProject);
       const file = provide.mock.calls[0]?.[1] ?? '';
-      // If the server need not be built, it starts only when a test asks for it.
+      // In this project, the server does not have to be built, and it starts only when a test requests it.
       if (name === 'heddle') {
         vi.advanceTimersByTime(60_000);
         expect(write).not.toHaveBeenCalled();

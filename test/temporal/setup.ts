@@ -12,14 +12,14 @@ const NAMESPACE = 'heddle-tests';
 const FETCH = fileURLToPath(new URL('fetch-server.ts', import.meta.url));
 
 /**
- * Starts the server that the tests of this project share, when the first of them needs it. If it must be built first,
- * the build starts at once, in the background while other tests run. Vitest calls this only if the run includes one of
- * the project's files.
+ * Starts the server that the tests of this project share when the first of them needs it. If it must be built first,
+ * the build starts immediately, in the background while other tests run. Vitest calls this only if the run includes one
+ * of the project's files.
  */
 export function setup(project: TestProject): () => Promise<void> {
   const ended = new AbortController();
-  const isFirstToBuild = project.name === 'temporal';
-  const stop = provideServer(project, () => open(ended.signal), isFirstToBuild);
+  const mustBuild = project.name === 'temporal';
+  const stop = provideServer(project, () => open(ended.signal), mustBuild);
   return async () => {
     ended.abort();
     await stop();
@@ -27,11 +27,12 @@ export function setup(project: TestProject): () => Promise<void> {
 }
 
 async function open(signal: AbortSignal): Promise<Opened> {
-  const found = await find(signal);
-  if (found.kind === 'none') return noServer(found.reason);
-  if (found.kind === 'address') return existing(found.address);
-  const binary = found.binary.path;
-  // The database is a file: one in memory is lost with its last connection, which the server closes when a request is aborted.
+  const server = await find(signal);
+  if (server.kind === 'none') return noServer(server.reason);
+  if (server.kind === 'address') return useExisting(server.address);
+  const binary = server.binary.path;
+  // The database is a file. One in memory is lost with its last connection, which the server closes when a request is
+  // aborted.
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
   const clean = (): void => rmSync(folder, { recursive: true, force: true });
   const started = await startDevServer({ binary, namespace: NAMESPACE, dbFile: join(folder, 'temporal.db') });
@@ -52,11 +53,11 @@ async function open(signal: AbortSignal): Promise<Opened> {
 async function find(signal: AbortSignal): Promise<FoundServer> {
   const say = (): void => undefined;
   const sources = ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', 'cache'] as const;
-  const ready = await findServer({ env: process.env, say, sources });
-  return ready.kind === 'none' ? fetched(signal) : ready;
+  const found = await findServer({ env: process.env, say, sources });
+  return found.kind === 'none' ? fetchServer(signal) : found;
 }
 
-function fetched(signal: AbortSignal): Promise<FoundServer> {
+function fetchServer(signal: AbortSignal): Promise<FoundServer> {
   return new Promise((resolve) => {
     const none = (reason: string): void => resolve({ kind: 'none', reason });
     const child = fork(FETCH, [], { execArgv: ['--conditions=@heddle/source', '--no-warnings'], signal });
@@ -66,7 +67,7 @@ function fetched(signal: AbortSignal): Promise<FoundServer> {
   });
 }
 
-async function existing(address: string): Promise<Opened> {
+async function useExisting(address: string): Promise<Opened> {
   const namespace = process.env['TEMPORAL_NAMESPACE'] ?? 'default';
   const problem = await whyNotReady({ address, namespace, searchAttributes: [] });
   if (problem !== undefined)

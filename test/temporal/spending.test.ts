@@ -6,7 +6,7 @@ import { AGENT, ANSWER, modelServer } from '../agents/metered.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import type { ModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 const AGENT_FLOW = { workflow: workflow([block('A', 'agent', AGENT)], ['Start -> A']) };
 
@@ -22,14 +22,14 @@ function optionsFor(
   };
 }
 
-describeTemporal('agents on Temporal workers that share a data folder', (address) => {
+describeTemporal('agents on Temporal workers that share a data folder', (temporalServer) => {
   it('share one spending limit', async () => {
     const server = await modelServer(() => ({ ...ANSWER, output: 1000 }));
-    const place = placeOn(address);
+    const cluster = clusterOn(temporalServer);
     const options = optionsFor(server, { maxCost: { tenant: { dollars: 0.025 } } });
-    await place.worker(options);
-    await place.worker(options);
-    const engine = await place.engine();
+    await cluster.worker(options);
+    await cluster.worker(options);
+    const engine = await cluster.engine();
     const runs = await Promise.all(Array.from({ length: 6 }, () => engine.execute(AGENT_FLOW)));
     expect(runs.filter(({ status }) => status === 'completed')).toHaveLength(2);
     expect(runs.filter(({ error }) => error?.code === 'SPENDING_CAP_REACHED')).toHaveLength(4);
@@ -42,9 +42,9 @@ describeTemporal('agents on Temporal workers that share a data folder', (address
     ['while it waits for the rate limit of its key', ANSWER, { openai: { requestsPerMinute: 2 } }],
   ])('stop within a second when their run is cancelled %s', async (_when, answer, rates) => {
     const server = await modelServer(() => answer);
-    const place = placeOn(address);
-    const worker = await place.worker(optionsFor(server, { rates }));
-    const engine = await place.engine();
+    const cluster = clusterOn(temporalServer);
+    const worker = await cluster.worker(optionsFor(server, { rates }));
+    const engine = await cluster.engine();
     if (answer === ANSWER) await engine.execute(AGENT_FLOW);
     const run = await engine.start(AGENT_FLOW);
     await expect.poll(() => server.requests.length).toBe(1);
@@ -68,12 +68,12 @@ describeTemporal('agents on Temporal workers that share a data folder', (address
       description: 'How to refund an order.',
       content: 'Ask for the number of the order first.',
     };
-    const asked: [tenant: string | undefined, references: readonly string[]][] = [];
+    const lookups: [tenant: string | undefined, references: readonly string[]][] = [];
     const reads: [tenant: string | undefined, id: string][] = [];
     let current = refund;
     const tenantSkills: NonNullable<EngineOptions['tenantSkills']> = {
       find: (tenant, references) => {
-        asked.push([tenant, references]);
+        lookups.push([tenant, references]);
         return tenant === 'mine' ? [current] : [];
       },
       read: (tenant, id) => {
@@ -81,16 +81,16 @@ describeTemporal('agents on Temporal workers that share a data folder', (address
         return tenant === 'mine' && id === current.id ? current : undefined;
       },
     };
-    const refused = { status: 503, headers: { 'retry-after': '0' } };
+    const unavailable = { status: 503, headers: { 'retry-after': '0' } };
     const server = await modelServer(({ number }) => {
       if (number === 1) return { tools: [{ name: 'load_skill', args: { name: refund.name } }] };
       current = { ...refund, description: 'Changed.', content: 'Changed.' };
-      return number < 6 ? refused : ANSWER;
+      return number < 6 ? unavailable : ANSWER;
     });
-    const place = placeOn(address);
-    const engine = await place.engine();
-    const owned = { ...optionsFor(server, {}), tenantSkills };
-    await place.worker({ ...owned, resolveChild: async () => undefined, tenant: () => 'mine' });
+    const cluster = clusterOn(temporalServer);
+    const engine = await cluster.engine();
+    const options = { ...optionsFor(server, {}), tenantSkills };
+    await cluster.worker({ ...options, resolveChild: async () => undefined, tenant: () => 'mine' });
     const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
     const skilled = block('A', 'agent', { ...AGENT, skills: [{ skillId: refund.id }] }, { retry });
     const result = await engine.execute({ workflow: workflow([skilled], ['Start -> A']) });
@@ -101,6 +101,6 @@ describeTemporal('agents on Temporal workers that share a data folder', (address
     const first = JSON.stringify(server.requests[0]?.body);
     expect(first).toContain('- refund-orders: How to refund an order.');
     expect(first).not.toContain(refund.content);
-    expect([asked, reads]).toEqual([[['mine', [refund.id]]], [['mine', refund.id]]]);
+    expect([lookups, reads]).toEqual([[['mine', [refund.id]]], [['mine', refund.id]]]);
   });
 });

@@ -4,7 +4,7 @@ import { ownership, testApi } from '../support/api.ts';
 import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 import { expectStreamed } from '../streams/execute.ts';
 import { expectRetracted, play } from '../streams/killed.ts';
 import { expectRedacted, PARTS, SECRET, SECRETIVE } from '../streams/secret.ts';
@@ -12,12 +12,12 @@ import { collect, emissionsIn, inShort, TALK } from '../streams/talk.ts';
 
 describeTemporal('a chunk that a block emits on a worker', (server) => {
   it('reaches the engine that started the run, while the block runs', async () => {
-    const place = placeOn(server);
+    const cluster = clusterOn(server);
     const script = new Script();
-    const engine = await place.engine();
+    const engine = await cluster.engine();
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
     const events = run.events()[Symbol.asyncIterator]();
-    await place.worker({ blocks: [script.executor] });
+    await cluster.worker({ blocks: [script.executor] });
     const call = await script.called('A');
     call.context.emit({ type: 'text', text: 'now' });
     const seen = [];
@@ -37,10 +37,10 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
   });
 
   it('is redacted with the secrets of the worker, even across chunks, and is not published in part after a timeout', async () => {
-    const place = placeOn(server);
+    const cluster = clusterOn(server);
     const script = new Script();
-    const engine = await place.engine({ env: { KEY: { value: '', secret: false } } });
-    await place.worker({ env: { KEY: SECRET }, blocks: [script.executor] });
+    const engine = await cluster.engine({ env: { KEY: { value: '', secret: false } } });
+    await cluster.worker({ env: { KEY: SECRET }, blocks: [script.executor] });
     const run = await engine.start({ workflow: SECRETIVE });
     const call = await script.called('A');
     for (const text of PARTS) call.context.emit({ type: 'text', text });
@@ -48,8 +48,8 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
     await run.result();
     expectRedacted(await collect(engine.follow(run.runId)));
 
-    const drawn = workflow([block('A', 'work', { key: '{{KEY}}' }, { timeoutMs: 1500 })], ['Start -> A']);
-    const slow = await engine.start({ workflow: drawn });
+    const graph = workflow([block('A', 'work', { key: '{{KEY}}' }, { timeoutMs: 1500 })], ['Start -> A']);
+    const slow = await engine.start({ workflow: graph });
     const emit = (await script.called('A')).context.emit;
     emit({ type: 'text', text: 'say sesame' });
     await slow.result();
@@ -58,23 +58,23 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
   });
 
   it('is part of a streamed execution over HTTP, while the block runs', async () => {
-    const place = placeOn(server);
+    const cluster = clusterOn(server);
     const script = new Script();
     const store = await openServiceStore();
     const environments = {
       names: () => ['KEY'],
       values: () => ({ KEY: SECRET }),
     };
-    const engine = await place.engine({ ...ownership(store), environments });
-    await place.worker({ ...ownership(store), environments, blocks: [script.executor] });
+    const engine = await cluster.engine({ ...ownership(store), environments });
+    await cluster.worker({ ...ownership(store), environments, blocks: [script.executor] });
     await expectStreamed(await testApi({ engine, store }), script);
   });
 
   it('is discarded when the worker is killed, and is then emitted again by the next worker', async () => {
-    const place = placeOn(server);
+    const cluster = clusterOn(server);
     const { address, namespace } = server;
-    const worker = { address, namespace, queue: place.queue, data: place.data };
-    const engine = await place.engine();
+    const worker = { address, namespace, queue: cluster.queue, data: cluster.data };
+    const engine = await cluster.engine();
     const run = await engine.start({ workflow: TALK });
     await play({ worker, stop: 2 }).exited;
     const other = play({ worker });

@@ -4,17 +4,17 @@ import { drawnSteps, drawnTests, scale } from '../support/scale.ts';
 import type { Steps } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { expectOnceBeside } from '../triggers/beside-worker-steps.ts';
-import { expectHeldOnceWhenKilled } from '../triggers/flow-killed-steps.ts';
+import { expectOnceWhenKilledInTurn } from '../triggers/beside-worker-steps.ts';
+import { expectDeliveredOnceWhenKilled } from '../triggers/flow-killed-steps.ts';
 import { expectPolledOnceWhenKilled } from '../triggers/feeds/killed-steps.ts';
-import type { Place } from '../triggers/killed.ts';
+import type { Backend } from '../triggers/killed.ts';
 import { expectEventsOnceWhenKilled, expectOnceWhenKilled } from '../triggers/killed-steps.ts';
 
 interface Killed {
   what: string;
-  /** The distance of the steps at which the process is killed, in a quick run of the tests. */
+  /** The distance between two steps at which the process is killed, in a quick run of the tests. */
   stride: number;
-  expectOnce: (place: Place, steps: Steps) => Promise<void>;
+  expectOnce: (backend: Backend, steps: Steps) => Promise<void>;
 }
 
 const KILLED: readonly Killed[] = [
@@ -22,23 +22,23 @@ const KILLED: readonly Killed[] = [
     what: 'from the due time of a schedule to its run',
     stride: 2,
     // The steps before the last four do not use the server.
-    expectOnce: (place, { first, stride }) =>
-      expectOnceWhenKilled(place, { stride, first: first + scale(3, 0) }),
+    expectOnce: (backend, { first, stride }) =>
+      expectOnceWhenKilled(backend, { stride, first: first + scale(3, 0) }),
   },
   {
     what: 'from a delivery to its run',
     stride: 5,
-    expectOnce: (place, steps) => expectHeldOnceWhenKilled(place, undefined, steps),
+    expectOnce: (backend, steps) => expectDeliveredOnceWhenKilled(backend, undefined, steps),
   },
   {
     what: 'from a delivery to the run that flow control lets start',
     stride: 12,
-    expectOnce: (place, steps) => expectHeldOnceWhenKilled(place, { concurrency: 1 }, steps),
+    expectOnce: (backend, steps) => expectDeliveredOnceWhenKilled(backend, { concurrency: 1 }, steps),
   },
   {
     what: 'from the end of a run to the run of its event',
     stride: 6,
-    expectOnce: (place, steps) => expectEventsOnceWhenKilled(place, steps),
+    expectOnce: (backend, steps) => expectEventsOnceWhenKilled(backend, steps),
   },
   {
     what: 'from the poll of a feed to the run of its item',
@@ -47,13 +47,13 @@ const KILLED: readonly Killed[] = [
   },
 ];
 
-describeTemporal('a process that is killed', ({ address, namespace }) => {
+describeTemporal('triggers', ({ address, namespace }) => {
   const it = drawnTests(1 / (KILLED.length + 1), 'kinds of triggers whose process is killed on Temporal');
 
   for (const { what, stride, expectOnce } of KILLED) {
     const steps = drawnSteps(stride, `steps ${what} on Temporal`);
     it(
-      `still leads to exactly one run, at each step ${what}`,
+      `start exactly one run if their process is killed at any step ${what}`,
       { timeout: scale(300_000, 1_800_000) },
       async () => {
         const data = dataFolder();
@@ -65,12 +65,12 @@ describeTemporal('a process that is killed', ({ address, namespace }) => {
 
   if (hasPostgres)
     it(
-      'still leads to exactly one run for each event if it is killed alternately with a worker',
+      'start exactly one run for each event if a server and a worker are killed in turn',
       { timeout: 600_000 },
       async () => {
         const postgres = await postgresDatabase();
         const temporal = { address, namespace, queue: `test-${randomUUID()}`, data: dataFolder() };
-        await expectOnceBeside({ store: { postgres }, engine: {}, temporal }, scale(2, 12));
+        await expectOnceWhenKilledInTurn({ store: { postgres }, engine: {}, temporal }, scale(2, 12));
       },
     );
 });

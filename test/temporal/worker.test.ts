@@ -5,13 +5,13 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { fn, workflow } from '../support/workflow.ts';
-import { placeOn } from './worker-place.ts';
+import { clusterOn } from './cluster.ts';
 
 const POLL = { timeout: 30_000 };
 const twoSteps = workflow([work('A'), fn('Z', 'return <a.n> + 1')], ['Start -> A -> Z']);
 
-/** Executes a block that never ends and ignores its abort signal. */
-const deaf = { ...new Script().executor, execute: () => new Promise<never>(() => undefined) };
+/** Executes a block that never ends, and ignores its abort signal. */
+const unresponsive = { ...new Script().executor, execute: () => new Promise<never>(() => undefined) };
 
 async function get(url: string): Promise<{ status: number; text: string }> {
   const response = await fetch(url);
@@ -21,9 +21,9 @@ async function get(url: string): Promise<{ status: number; text: string }> {
 describeTemporal('a worker', (server) => {
   it('runs the workflows that engines without a worker start, and stops on request', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
-    const place = placeOn(server);
-    const engine = await place.engine({ blocks: [script.executor] });
-    const worker = await place.worker({ blocks: [script.executor] });
+    const cluster = clusterOn(server);
+    const engine = await cluster.engine({ blocks: [script.executor] });
+    const worker = await cluster.worker({ blocks: [script.executor] });
     expect(worker.status()).toMatchObject({ state: 'polling', roles: ['engine', 'effects', 'segments'] });
     expect(await engine.execute({ workflow: twoSteps })).toMatchObject({
       status: 'completed',
@@ -37,73 +37,73 @@ describeTemporal('a worker', (server) => {
 
   it('serves only the queues of its roles', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
-    const place = placeOn(server);
-    const engine = await place.engine({ blocks: [script.executor] });
-    const workers = await place.worker({ blocks: [script.executor], tuning: { roles: ['engine'] } });
+    const cluster = clusterOn(server);
+    const engine = await cluster.engine({ blocks: [script.executor] });
+    const engineWorker = await cluster.worker({ blocks: [script.executor], tuning: { roles: ['engine'] } });
     const { runId } = await engine.start({ workflow: twoSteps });
-    await expect.poll(() => workers.status().taskCounters.length, POLL).toBeGreaterThan(0);
+    await expect.poll(() => engineWorker.status().taskCounters.length, POLL).toBeGreaterThan(0);
     expect(script.calls).toEqual([]);
-    const effects = await place.worker({ blocks: [script.executor], tuning: { roles: ['effects'] } });
+    const effectWorker = await cluster.worker({ blocks: [script.executor], tuning: { roles: ['effects'] } });
     const run = await engine.attach(runId);
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
-    expect(effects.status().taskCounters).toMatchObject([
+    expect(effectWorker.status().taskCounters).toMatchObject([
       { task: 'effect', type: 'work', done: 1, failed: 0 },
     ]);
-    expect(workers.status().taskCounters.map(({ task }) => task)).not.toContain('effect');
+    expect(engineWorker.status().taskCounters.map(({ task }) => task)).not.toContain('effect');
   });
 
-  it('runs only workflow code if the sandboxes are on separate workers', async () => {
-    const place = placeOn(server);
-    const engine = await place.engine({}, { local: false });
-    const one = await place.worker({ local: false, tuning: { roles: ['engine', 'effects'] } });
-    const other = await place.worker({ local: false, tuning: { roles: ['segments'] } });
-    const drawn = workflow([fn('A', 'return 20'), fn('B', 'return <a.result> + 1')], ['Start -> A -> B']);
-    expect(await engine.execute({ workflow: drawn })).toMatchObject({
+  it('runs only workflow code and effects if the sandboxes are on separate workers', async () => {
+    const cluster = clusterOn(server);
+    const engine = await cluster.engine({}, { local: false });
+    const engineWorker = await cluster.worker({ local: false, tuning: { roles: ['engine', 'effects'] } });
+    const sandboxWorker = await cluster.worker({ local: false, tuning: { roles: ['segments'] } });
+    const graph = workflow([fn('A', 'return 20'), fn('B', 'return <a.result> + 1')], ['Start -> A -> B']);
+    expect(await engine.execute({ workflow: graph })).toMatchObject({
       status: 'completed',
       output: { result: 21 },
     });
-    expect(other.status().taskCounters).toMatchObject([{ task: 'segment', local: false }]);
-    expect(one.status().taskCounters.map(({ task }) => task)).not.toContain('segment');
+    expect(sandboxWorker.status().taskCounters).toMatchObject([{ task: 'segment', local: false }]);
+    expect(engineWorker.status().taskCounters.map(({ task }) => task)).not.toContain('segment');
   });
 
   describe('that stops', () => {
     it('waits for running blocks, and reports their results', async () => {
       const [first, second] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
-      const place = placeOn(server);
-      const engine = await place.engine({ blocks: [first.executor] });
-      const leaving = await place.worker({ blocks: [first.executor] });
+      const cluster = clusterOn(server);
+      const engine = await cluster.engine({ blocks: [first.executor] });
+      const stoppingWorker = await cluster.worker({ blocks: [first.executor] });
       const run = await engine.start({ workflow: twoSteps });
       const call = await first.called('A');
-      const stopped = leaving.stop({ drainMs: 30_000 });
-      expect(leaving.status()).toMatchObject({ state: 'draining', activities: 1 });
+      const stopped = stoppingWorker.stop({ drainMs: 30_000 });
+      expect(stoppingWorker.status()).toMatchObject({ state: 'draining', activities: 1 });
       call.done({ n: 1 });
       await stopped;
-      await place.worker({ blocks: [second.executor] });
+      await cluster.worker({ blocks: [second.executor] });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
       expect([first.aborted, second.calls]).toEqual([[], []]);
     });
 
-    it('cancels blocks after the grace period and reports finished work, so that other workers continue at once', async () => {
+    it('cancels blocks after the grace period and reports finished work, so that other workers continue immediately', async () => {
       const [first, second] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
-      const place = placeOn(server);
-      const engine = await place.engine({ blocks: [first.executor] });
-      const leaving = await place.worker({ blocks: [first.executor] });
+      const cluster = clusterOn(server);
+      const engine = await cluster.engine({ blocks: [first.executor] });
+      const stoppingWorker = await cluster.worker({ blocks: [first.executor] });
       const run = await engine.start({ workflow: twoSteps });
       await first.called('A');
-      await place.worker({ blocks: [second.executor] });
-      await leaving.stop({ drainMs: 0 });
+      await cluster.worker({ blocks: [second.executor] });
+      await stoppingWorker.stop({ drainMs: 0 });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 8 } });
       expect([first.aborted, first.calls, second.calls]).toEqual([['A'], ['A'], ['A']]);
     });
 
     it('abandons blocks that do not stop, and another worker continues the run', async () => {
       const second = new Script({ A: () => ({ output: { n: 7 } }) });
-      const place = placeOn(server);
-      const engine = await place.engine({ blocks: [deaf] });
-      const hanging = await place.worker({ blocks: [deaf] });
+      const cluster = clusterOn(server);
+      const engine = await cluster.engine({ blocks: [unresponsive] });
+      const hanging = await cluster.worker({ blocks: [unresponsive] });
       const run = await engine.start({ workflow: twoSteps });
       await expect.poll(() => hanging.status().activities, POLL).toBe(1);
-      await place.worker({ blocks: [second.executor] });
+      await cluster.worker({ blocks: [second.executor] });
       await hanging.stop({ drainMs: 0, killMs: 100 });
       await hanging.finished;
       expect(hanging.status()).toMatchObject({ state: 'stopped' });
@@ -111,7 +111,7 @@ describeTemporal('a worker', (server) => {
     });
 
     it('can be stopped twice', async () => {
-      const worker = await placeOn(server).worker();
+      const worker = await clusterOn(server).worker();
       await Promise.all([worker.stop(), worker.stop({ drainMs: 0 })]);
       await worker.stop();
       expect(worker.status().state).toBe('stopped');
@@ -121,9 +121,9 @@ describeTemporal('a worker', (server) => {
   describe('with an endpoint', () => {
     it('serves its state and its counters over HTTP', async () => {
       const script = new Script();
-      const place = placeOn(server);
-      const engine = await place.engine({ blocks: [script.executor] });
-      const worker = await place.worker({ blocks: [script.executor], http: { port: 0 } });
+      const cluster = clusterOn(server);
+      const engine = await cluster.engine({ blocks: [script.executor] });
+      const worker = await cluster.worker({ blocks: [script.executor], http: { port: 0 } });
       const { url = '' } = worker;
       expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
       expect(await get(`${url}/healthz`)).toEqual({ status: 200, text: 'polling\n' });
@@ -138,18 +138,18 @@ describeTemporal('a worker', (server) => {
       call.done({ n: 1 });
       await stopped;
       await expect(get(`${url}/healthz`)).rejects.toThrow(/fetch failed/);
-      const next = await place.worker({ blocks: [script.executor], http: { port: 0 } });
+      const next = await cluster.worker({ blocks: [script.executor], http: { port: 0 } });
       await run.result();
       const done = /^heddle_tasks_total\{task="segment",type="",local="true",outcome="done"\} [1-9]\d*$/m;
       expect((await get(`${next.url}/metrics`)).text).toMatch(done);
     });
 
     it('cannot start if the port is in use', async () => {
-      const taken = createServer().listen(0, '127.0.0.1');
-      onTestFinished(() => void taken.close());
-      await once(taken, 'listening');
-      const { port } = taken.address() as AddressInfo;
-      await expect(placeOn(server).worker({ http: { port } })).rejects.toMatchObject({
+      const portOwner = createServer().listen(0, '127.0.0.1');
+      onTestFinished(() => void portOwner.close());
+      await once(portOwner, 'listening');
+      const { port } = portOwner.address() as AddressInfo;
+      await expect(clusterOn(server).worker({ http: { port } })).rejects.toMatchObject({
         code: 'OPTIONS_INVALID',
         message: expect.stringContaining(`127.0.0.1:${port}`) as string,
       });
@@ -158,6 +158,6 @@ describeTemporal('a worker', (server) => {
 
   it('cannot have two executors for one block type', async () => {
     const blocks = [new Script().executor, new Script().executor];
-    await expect(placeOn(server).worker({ blocks })).rejects.toMatchObject({ code: 'EXECUTOR_DUPLICATE' });
+    await expect(clusterOn(server).worker({ blocks })).rejects.toMatchObject({ code: 'EXECUTOR_DUPLICATE' });
   });
 });

@@ -48,8 +48,8 @@ async function deployAll(from: FiringProcess, feedUrl: string): Promise<Deployed
 }
 
 /**
- * Kills a server and a worker in turn, at various steps, while the other keeps working. Expects exactly one run for each
- * event.
+ * Kills a server and a worker in turn, at various steps, while the other keeps working. Expects exactly one run for
+ * each event.
  */
 export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: number): Promise<void> {
   const news = await newsFeed();

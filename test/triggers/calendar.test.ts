@@ -4,7 +4,7 @@ import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
 import { isFull, leftOut } from '../support/scale.ts';
 
-// Compares the due instants of three years with instants that the Temporal API calculates, which shares no code with the
+// Compares the due instants of three years with instants that the Temporal API calculates. It shares no code with the
 // scheduler.
 
 const HOUR_MS = 3_600_000;

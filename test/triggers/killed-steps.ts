@@ -33,8 +33,8 @@ const MIN_EVENT_STEPS = 5;
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
 /**
- * Kills a process at steps from the end of a run to the run that its event starts, one after another, while `otherCount`
- * further processes also poll for events. Expects that each event has one run.
+ * Kills a process at steps from the end of a run to the run that its event starts, one after another, while
+ * `otherCount` further processes also poll for events. Expects that each event has one run.
  */
 export async function expectEventsOnceWhenKilled(
   backend: Backend,

@@ -1,5 +1,5 @@
-// A process that fires triggers and can be killed at a step: `node process.ts OPTIONS`, where OPTIONS is ProcessOptions as
-// JSON. It reads commands and prints answers, one JSON value per line.
+// A process that fires triggers and can be killed at a step: `node process.ts OPTIONS`, where OPTIONS is ProcessOptions
+// as JSON. It reads commands and prints answers, one JSON value per line.
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { createApi } from '@heddle/api';

@@ -9,7 +9,7 @@ export async function storeOf(kind: 'sqlite' | 'postgres'): Promise<ServiceStore
 }
 
 /**
- * Returns an `every` whose work runs only when the test calls `beat`. Work runs only if `isIncluded` returns true for its
+ * Returns an `every` whose work runs only when the test calls `beat`, and only if `isIncluded` returns true for its
  * interval.
  */
 export function manualBeats(isIncluded: (ms: number) => boolean = () => true): {

@@ -142,8 +142,8 @@ export interface Provider {
   type: string;
   fields: { [name: string]: Json };
   /**
-   * Returns a signed request. `id`: the delivery id, by which duplicates are detected if the provider sends it. `secret`:
-   * by default that of `fields`.
+   * Returns a signed request. `id`: the delivery id, by which duplicates are detected if the provider sends it.
+   * `secret`: by default that of `fields`.
    */
   request(
     body: object,

@@ -7,18 +7,18 @@ import { openEnvironment } from './environment.ts';
 
 const RUNS = 12;
 
-describeTemporal('answers', ({ address, namespace }) => {
-  it('an answer that arrives while a child reports its pause to its parent is not lost with the workflow task', async () => {
+describeTemporal('an answer to a pause', ({ address, namespace }) => {
+  it('that arrives while a child reports the pause to its parent is not lost with the workflow task', async () => {
     const { engine, stores } = await openEnvironment({
       address,
       namespace,
-      place: { data: dataFolder() },
+      store: { data: dataFolder() },
       workers: 1,
     });
     await engine.deploy(
       workflow([block('H', 'human_in_the_loop', {})], ['Start -> H'], { id: 'answered-at-once' }),
     );
-    const drawn = workflow(
+    const graph = workflow(
       [
         block('W', 'workflow_input', { workflowId: 'answered-at-once', inputMapping: '{}' }),
         fn('Z', 'return <w.result.n>'),
@@ -26,18 +26,18 @@ describeTemporal('answers', ({ address, namespace }) => {
       ['Start -> W -> Z'],
     );
     const answered = new Set<string>();
-    /** Answers every pause as soon as it appears, until all are answered. */
+    /** Answers each new pause. Returns the number of runs that have not ended. */
     const answerAll = async (): Promise<number> => {
       const { runs } = await engine.listRuns({ status: ['running', 'paused'], limit: 100 });
-      const open = runs.flatMap(({ runId, pauses }) => pauses.map(({ token }) => ({ runId, token })));
-      for (const { runId, token } of open.filter((one) => !answered.has(one.token))) {
+      const pauses = runs.flatMap(({ runId, pauses: open }) => open.map(({ token }) => ({ runId, token })));
+      for (const { runId, token } of pauses.filter((pause) => !answered.has(pause.token))) {
         answered.add(token);
-        // A refused answer is an error for the caller, which may repeat it.
+        // The caller of a refused answer gets an error and may repeat the answer.
         engine.resume(runId, { token, input: { n: 1 } }).catch(() => answered.delete(token));
       }
       return runs.length;
     };
-    for (let count = 0; count < RUNS; count++) await engine.start({ workflow: drawn });
+    for (let count = 0; count < RUNS; count++) await engine.start({ workflow: graph });
     await expect.poll(answerAll, { timeout: 50_000, interval: 5 }).toBe(0);
     expect((await audit(stores)).faults).toEqual([]);
     expect((await engine.listRuns({ status: ['completed'], limit: 100 })).runs).toHaveLength(2 * RUNS);

@@ -6,8 +6,8 @@ import type { BlockLog, Entry } from '@heddle/core/run';
 import type { SharedStores } from '@heddle/engine/stores';
 import { recordOf } from '../../../packages/engine/src/records/run-record.ts';
 
-/** Counts and problems found in the journals of all runs. */
-export interface Journaled {
+/** Counts and problems in the journals of all runs. */
+export interface JournalAudit {
   runs: number;
   entries: number;
   /** The number of ends (completed or failed) of each attempt of a block, by `key#try`. */
@@ -21,11 +21,11 @@ export interface Journaled {
 }
 
 /** Types of the blocks that call the effect server. */
-const OUTSIDE: ReadonlySet<string> = new Set(['effect', 'compute']);
+const EFFECT_TYPES: ReadonlySet<string> = new Set(['effect', 'compute']);
 
 /** Reads every run in the stores and compares its journal, its record and its logs with each other. */
-export async function audit(stores: SharedStores): Promise<Journaled> {
-  const found: Journaled = {
+export async function audit(stores: SharedStores): Promise<JournalAudit> {
+  const result: JournalAudit = {
     runs: 0,
     entries: 0,
     ended: new Map(),
@@ -36,26 +36,26 @@ export async function audit(stores: SharedStores): Promise<Journaled> {
   let cursor: string | undefined;
   do {
     const page = await stores.runs.list({ limit: 100, ...(cursor !== undefined && { cursor }) });
-    for (const record of page.runs) await auditRun(stores, record, found);
+    for (const record of page.runs) await auditRun(stores, record, result);
     cursor = page.cursor;
   } while (cursor !== undefined);
-  for (const runId of await stores.runs.open()) found.faults.push(`${runId}: it has not ended`);
-  return found;
+  for (const runId of await stores.runs.open()) result.faults.push(`${runId}: it has not ended`);
+  return result;
 }
 
 async function auditRun(
   { runs, definitions }: SharedStores,
   record: RunRecord,
-  found: Journaled,
+  result: JournalAudit,
 ): Promise<void> {
   const { runId } = record;
   const header = (await runs.header(runId)) as NewRun;
   const entries = await runs.journal(runId);
-  found.runs++;
-  found.entries += entries.length;
+  result.runs++;
+  result.entries += entries.length;
   const plan = readPlan((await definitions.plan(header.planHash)) ?? null);
-  for (const entry of entries) noteEntry({ runId, plan, entry }, found);
-  const fault = (what: string): void => void found.faults.push(`${runId}: ${what}`);
+  for (const entry of entries) countEntry({ runId, plan, entry }, result);
+  const fault = (what: string): void => void result.faults.push(`${runId}: ${what}`);
   const replica = new Replica(runId, plan);
   const folded = fold(replica, entries, fault);
   if (!same(recordOf(replica, header, undefined), record))
@@ -69,16 +69,16 @@ async function auditRun(
       fault(`the log of ${blockName} has the status ${status}`);
 }
 
-function noteEntry(
+function countEntry(
   { runId, plan, entry }: { runId: string; plan: Plan; entry: Entry },
-  found: Journaled,
+  result: JournalAudit,
 ): void {
   const add = (map: Map<string, number>, name: string): unknown => map.set(name, (map.get(name) ?? 0) + 1);
-  if (entry.type === 'resumed') add(found.answered, entry.token);
+  if (entry.type === 'resumed') add(result.answered, entry.token);
   if (entry.type !== 'completed' && entry.type !== 'failed') return;
   const name = `${[runId, entry.block, ...entry.scope].join('/')}#${entry.try}`;
-  add(found.ended, name);
-  if (OUTSIDE.has(plan.blocks[entry.block]?.type ?? '')) found.outside.add(name);
+  add(result.ended, name);
+  if (EFFECT_TYPES.has(plan.blocks[entry.block]?.type ?? '')) result.outside.add(name);
 }
 
 /** Returns the logs that follow from the entries. */

@@ -7,7 +7,8 @@ import type { Fleet } from './fleet.ts';
 import { repeatsIn } from './repeats.ts';
 import type { FaultRecord } from './faults.ts';
 
-export interface Ruins {
+/** The state after a chaos test. */
+export interface ChaosResult {
   stores: SharedStores;
   fleet: Fleet;
   effects: EffectServer;
@@ -33,17 +34,20 @@ export interface Figures {
   startsTakenLater: number;
 }
 
-/** Writes the figures into the file that HEDDLE_CHAOS_FIGURES names. docs/reliability.md has the figures of a full run. */
-export function tellFigures(figures: Figures): void {
+/**
+ * Writes the figures into the file that HEDDLE_CHAOS_FIGURES names, if it is set. docs/reliability.md has the figures
+ * of a full run.
+ */
+export function writeFigures(figures: Figures): void {
   const { HEDDLE_CHAOS_FIGURES: file } = process.env;
   if (file !== undefined) writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
 }
 
 /** Expects that no call was lost or recorded twice. Returns the figures. */
-export async function expectWhole({ stores, fleet, effects, outcome }: Ruins): Promise<Figures> {
-  const found = await audit(stores);
+export async function expectNothingLost({ stores, fleet, effects, outcome }: ChaosResult): Promise<Figures> {
+  const journals = await audit(stores);
   expect(outcome.faults).toEqual([]);
-  expect(found.faults).toEqual([]);
+  expect(journals.faults).toEqual([]);
   expect(fleet.lost).toEqual([]);
   for (const { runId, subject } of outcome.runs) {
     const record = await stores.runs.record(runId);
@@ -52,34 +56,34 @@ export async function expectWhole({ stores, fleet, effects, outcome }: Ruins): P
       output: { v: subject.output },
     });
   }
-  const twice = [...found.ended, ...found.answered].filter(([, count]) => count !== 1);
+  const twice = [...journals.ended, ...journals.answered].filter(([, count]) => count !== 1);
   expect(twice).toEqual([]);
 
   const { calls } = effects;
   const called = new Set(calls.map(({ key, try: attempt }) => `${key}#${attempt}`));
   // Every call must be in a journal, and every journal entry must have a call.
-  expect([...called].toSorted()).toEqual([...found.outside].toSorted());
+  expect([...called].toSorted()).toEqual([...journals.outside].toSorted());
 
   const repeats = repeatsIn(calls, { killed: fleet.killed, outages: outcome.outages });
   expect(repeats.filter(({ by }) => by === undefined)).toEqual([]);
   const count = (kind: string): number => calls.filter((call) => call.kind === kind).length;
-  const names = (kind: string): number =>
+  const countAttempts = (kind: string): number =>
     new Set(calls.filter((call) => call.kind === kind).map((call) => `${call.key}#${call.try}`)).size;
-  const again = repeats.filter(({ first }) => first.kind === 'effect');
+  const repeatedEffects = repeats.filter(({ first }) => first.kind === 'effect');
   return {
     runs: outcome.runs.length,
-    childRuns: found.runs - outcome.runs.length,
+    childRuns: journals.runs - outcome.runs.length,
     workersKilled: fleet.killed.length,
     serversKilled: outcome.outages.length,
-    blocksEnded: found.ended.size,
-    journalEntries: found.entries,
-    effects: names('effect'),
+    blocksEnded: journals.ended.size,
+    journalEntries: journals.entries,
+    effects: countAttempts('effect'),
     effectCalls: count('effect'),
-    repeatedForWorker: again.filter(({ by }) => by === 'worker').length,
-    repeatedForServer: again.filter(({ by }) => by === 'server').length,
+    repeatedForWorker: repeatedEffects.filter(({ by }) => by === 'worker').length,
+    repeatedForServer: repeatedEffects.filter(({ by }) => by === 'server').length,
     computeCalls: count('compute'),
-    computeRepeated: count('compute') - names('compute'),
-    pauses: found.answered.size,
+    computeRepeated: count('compute') - countAttempts('compute'),
+    pauses: journals.answered.size,
     answersGivenAgain: [...outcome.answers.values()].filter((times) => times > 1).length,
     startsTakenLater: outcome.refusedStarts,
   };

@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** The call of a running block. */
-export interface Asking {
+/** The request of a running block. */
+export interface EffectRequest {
   /** The block's idempotency key. */
   key: string;
   try: number;
@@ -17,20 +17,20 @@ export interface Asking {
   ms: number;
 }
 
-/** A call of a block that has run or is running. */
-export interface Called extends Asking {
+/** A request, with its times. */
+export interface EffectCall extends EffectRequest {
   beganMs: number;
-  /** Time of the answer, or of the disconnect of the caller. */
+  /** Time of the answer, or when the caller disconnected. */
   endedMs: number | undefined;
   answered: boolean;
 }
 
-/** A server that records the calls of blocks with their times. */
+/** A server that records the calls of blocks. */
 export interface EffectServer {
   readonly url: string;
-  readonly calls: readonly Called[];
+  readonly calls: readonly EffectCall[];
   /** Returns the calls of the key, in order. */
-  of(key: string): Called[];
+  of(key: string): EffectCall[];
   /** Answers all current and later calls immediately. */
   hurry(): void;
   close(): Promise<void>;
@@ -38,20 +38,20 @@ export interface EffectServer {
 
 /** Starts an effect server on the loopback address. */
 export async function startEffectServer(): Promise<EffectServer> {
-  const calls: Called[] = [];
+  const calls: EffectCall[] = [];
   const hurry = new AbortController();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const asked = JSON.parse(await text(request)) as Asking;
-    const call: Called = { ...asked, beganMs: Date.now(), endedMs: undefined, answered: false };
+    const body = JSON.parse(await text(request)) as EffectRequest;
+    const call: EffectCall = { ...body, beganMs: Date.now(), endedMs: undefined, answered: false };
     calls.push(call);
-    const gone = new AbortController();
+    const disconnected = new AbortController();
     response.once('close', () => {
       call.endedMs ??= Date.now();
-      gone.abort();
+      disconnected.abort();
     });
-    const signal = AbortSignal.any([gone.signal, hurry.signal]);
+    const signal = AbortSignal.any([disconnected.signal, hurry.signal]);
     await delay(call.ms, undefined, { signal }).catch(() => undefined);
-    if (gone.signal.aborted) return;
+    if (disconnected.signal.aborted) return;
     call.answered = true;
     response.end('{}');
   };

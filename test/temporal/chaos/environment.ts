@@ -11,7 +11,7 @@ import { startEffectServer } from './effect-server.ts';
 import type { EffectServer } from './effect-server.ts';
 import { Fleet } from './fleet.ts';
 
-/** A server, stores, an effect server, and an engine in the test's process that has no worker. */
+/** Stores, an effect server, worker processes, and an engine without a worker in the process of the test. */
 export interface Environment {
   engine: Engine;
   stores: SharedStores;
@@ -23,7 +23,7 @@ export interface EnvironmentOptions {
   address: string;
   namespace: string;
   /** A data folder, or a PostgreSQL database. */
-  place: { data: string } | { postgres: string };
+  store: { data: string } | { postgres: string };
   workers: number;
   worker?: WorkerTuning;
   /** False if code must not run within workflow tasks. */
@@ -32,14 +32,14 @@ export interface EnvironmentOptions {
 
 /** Returns an environment with `workers` ready worker processes, which are stopped after the test. */
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
-  const { address, namespace, place, workers, worker, local = true } = options;
+  const { address, namespace, store, workers, worker, local = true } = options;
   const shared = { address, namespace, queue: `chaos-${randomUUID()}`, local };
   const effects = await startEffectServer();
   onTestFinished(() => effects.close());
   const stores =
-    'data' in place ? openStores({ ...place, shared: true }) : await openPostgres({ url: place.postgres });
+    'data' in store ? openStores({ ...store, shared: true }) : await openPostgres({ url: store.postgres });
   onTestFinished(() => stores.close());
-  const fleet = new Fleet({ ...shared, ...place, effects: effects.url, ...(worker && { worker }) });
+  const fleet = new Fleet({ ...shared, ...store, effects: effects.url, ...(worker && { worker }) });
   onTestFinished(() => fleet.stop());
   const engine = await createEngine({
     runtime: temporal({ ...shared, stores, worker: false }),

@@ -8,7 +8,7 @@ import type { Subject } from './subjects.ts';
 
 /** A server that the test can kill and restart. */
 export interface KillableServer {
-  /** Kills it with SIGKILL and restarts it with its data; resolves when it serves. */
+  /** Kills the server with SIGKILL and restarts it with its data. Resolves when it serves. */
   restart(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export interface FaultOptions {
   width: number;
 }
 
-/** The effects of the faults. */
+/** The runs, outages and answers of a test with faults. */
 export interface FaultRecord {
   runs: { runId: string; subject: Subject }[];
   outages: Outage[];
@@ -45,60 +45,60 @@ export interface FaultRecord {
 const KILL_INTERVAL_MS = 1500;
 /** Number of workers killed for each kill of the server. */
 const WORKERS_PER_SERVER = 4;
-const LOOK_MS = 200;
+const POLL_MS = 200;
 /** Milliseconds after which an unconfirmed request is repeated. */
 const TIMEOUT_MS = 15_000;
-/** Longer than the detection of a lost worker and the pause between attempts. */
+/** Longer than the detection of a lost worker plus the delay between attempts. */
 const STUCK_MS = 90_000;
 const RUNNING = ['running', 'paused'] as const;
 
 /** Starts runs and answers their pauses while it kills workers and the server, until all runs have ended. */
 export async function injectFaults(parts: FaultOptions): Promise<FaultRecord> {
-  const done: FaultRecord = { runs: [], outages: [], answers: new Map(), refusedStarts: 0, faults: [] };
+  const record: FaultRecord = { runs: [], outages: [], answers: new Map(), refusedStarts: 0, faults: [] };
   const finished = new AbortController();
   await parts.engine.deploy(CHILD);
   const endMs = performance.now() + parts.forMs;
   const isOver = (): boolean => performance.now() > endMs;
-  const people = answerPauses(parts.engine, done, finished.signal);
+  const answering = answerPauses(parts.engine, record, finished.signal);
   try {
-    await Promise.all([keepStarting(parts, done, isOver), keepKilling(parts, done, isOver)]);
-    await drained(parts.stores);
+    await Promise.all([keepStarting(parts, record, isOver), keepKilling(parts, record, isOver)]);
+    await untilDrained(parts.stores);
   } finally {
     finished.abort();
-    await people;
+    await answering;
   }
-  return done;
+  return record;
 }
 
 async function keepStarting(
   { engine, stores, width }: FaultOptions,
-  done: FaultRecord,
+  record: FaultRecord,
   isOver: () => boolean,
 ): Promise<void> {
   for (let count = 0; !isOver();) {
     const open = new Set(await stores.runs.open());
-    const own = done.runs.filter(({ runId }) => open.has(runId)).length;
-    for (let free = width - own; free > 0; free--) await start(engine, done, count++);
-    await delay(LOOK_MS);
+    const own = record.runs.filter(({ runId }) => open.has(runId)).length;
+    for (let free = width - own; free > 0; free--) await start(engine, record, count++);
+    await delay(POLL_MS);
   }
 }
 
-async function start(engine: Engine, done: FaultRecord, count: number): Promise<void> {
+async function start(engine: Engine, record: FaultRecord, count: number): Promise<void> {
   const subject = SUBJECTS[count % SUBJECTS.length] as Subject;
   const runId = `chaos-${process.pid}-${count}`;
-  done.runs.push({ runId, subject });
+  record.runs.push({ runId, subject });
   try {
     await engine.start({ workflow: subject.workflow }, {}, { runId });
   } catch (error) {
     // The run is recorded. The next process that reaches the server starts it.
     if (!isEngineError(error) || error.code !== 'RUNTIME_UNREACHABLE') throw error;
-    done.refusedStarts++;
+    record.refusedStarts++;
   }
 }
 
 async function keepKilling(
   { fleet, server }: FaultOptions,
-  done: FaultRecord,
+  record: FaultRecord,
   isOver: () => boolean,
 ): Promise<void> {
   const starting = new Set<Promise<unknown>>();
@@ -106,7 +106,7 @@ async function keepKilling(
     await delay(KILL_INTERVAL_MS);
     if (kill % (WORKERS_PER_SERVER + 1) === 0) {
       const outage = { fromMs: Date.now(), untilMs: Number.POSITIVE_INFINITY };
-      done.outages.push(outage);
+      record.outages.push(outage);
       await server.restart();
       outage.untilMs = Date.now();
       continue;
@@ -120,51 +120,54 @@ async function keepKilling(
 }
 
 /** Answers every pause and repeats unconfirmed answers. */
-async function answerPauses(engine: Engine, done: FaultRecord, signal: AbortSignal): Promise<void> {
-  const asking = new Set<string>();
+async function answerPauses(engine: Engine, record: FaultRecord, signal: AbortSignal): Promise<void> {
+  const pendingTokens = new Set<string>();
   while (!signal.aborted) {
     const { runs } = await engine.listRuns({ status: [...RUNNING], limit: 200 });
     for (const { runId, pauses } of runs)
       for (const { token, kind, scope } of pauses) {
-        if (kind !== 'human' || asking.has(token)) continue;
-        asking.add(token);
-        done.answers.set(token, (done.answers.get(token) ?? 0) + 1);
+        if (kind !== 'human' || pendingTokens.has(token)) continue;
+        pendingTokens.add(token);
+        record.answers.set(token, (record.answers.get(token) ?? 0) + 1);
         const answered = engine.resume(runId, { token, input: answerTo(scope) });
-        const given = Promise.race([answered, delay(TIMEOUT_MS)]);
+        const confirmed = Promise.race([answered, delay(TIMEOUT_MS)]);
         // The run shows whether the answer was accepted: a pause that is still open is answered again.
-        given
+        confirmed
           .catch((error: unknown) => {
-            if (!isAnswerable(error)) done.faults.push(`An answer to ${runId}: ${String(error)}`);
+            if (!isExpected(error)) record.faults.push(`An answer to ${runId}: ${String(error)}`);
           })
-          .finally(() => asking.delete(token));
+          .finally(() => pendingTokens.delete(token));
       }
-    await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+    await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
 /** Expected errors: the server may be down, or the previous answer was accepted. */
-const ANSWERABLE = new Set([
+const EXPECTED_CODES = new Set([
   'RUNTIME_UNREACHABLE',
   'RESUME_POINT_CLOSED',
   'RESUME_POINT_NOT_FOUND',
   'RUN_ENDED',
 ]);
 
-function isAnswerable(error: unknown): boolean {
-  return isEngineError(error) && ANSWERABLE.has(error.code);
+function isExpected(error: unknown): boolean {
+  return isEngineError(error) && EXPECTED_CODES.has(error.code);
 }
 
-/** Resolves when no run is open, or when no run has made progress for a long time. The records then show the open runs. */
-async function drained({ runs }: SharedStores): Promise<void> {
+/**
+ * Resolves when no run is open, or when no run has made progress for `STUCK_MS`. In that case, the records show the
+ * open runs.
+ */
+async function untilDrained({ runs }: SharedStores): Promise<void> {
   let last = '';
   let movedMs = performance.now();
   while (performance.now() - movedMs < STUCK_MS) {
     const open = await runs.open();
     if (open.length === 0) return;
-    const where = await Promise.all(open.map(async (runId) => (await runs.record(runId))?.seq));
-    const now = JSON.stringify([open, where]);
+    const progress = await Promise.all(open.map(async (runId) => (await runs.record(runId))?.seq));
+    const now = JSON.stringify([open, progress]);
     if (now !== last) movedMs = performance.now();
     last = now;
-    await delay(LOOK_MS);
+    await delay(POLL_MS);
   }
 }

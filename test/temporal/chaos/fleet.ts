@@ -12,7 +12,7 @@ export type WorkerOptions = TemporalOptions & {
 };
 
 /** A worker process that was ended by SIGKILL. */
-export interface Killed {
+export interface KilledWorker {
   pid: number;
   atMs: number;
 }
@@ -21,9 +21,9 @@ const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
 
 /** Worker processes of a test. */
 export class Fleet {
-  /** Output of the workers after they were ready. */
-  readonly said: string[] = [];
-  readonly killed: Killed[] = [];
+  /** Output of the workers, except the line `ready`. */
+  readonly output: string[] = [];
+  readonly killed: KilledWorker[] = [];
   /** Workers that ended without being killed. */
   readonly lost: string[] = [];
   readonly #options: WorkerOptions;
@@ -48,11 +48,11 @@ export class Fleet {
     child.stdin.on('error', () => undefined);
     child.stderr
       .setEncoding('utf8')
-      .on('data', (text: string) => this.said.push(`${pid}: ${text.trimEnd()}`));
+      .on('data', (text: string) => this.output.push(`${pid}: ${text.trimEnd()}`));
     const ready = Promise.withResolvers<number | undefined>();
     createInterface({ input: child.stdout }).on('line', (line) => {
       if (line === 'ready') ready.resolve(pid);
-      else this.said.push(`${pid}: ${line}`);
+      else this.output.push(`${pid}: ${line}`);
     });
     child.once('exit', (code, signal) => {
       if (this.#children.delete(pid)) this.lost.push(`${pid} ended with ${signal ?? code}`);
@@ -66,21 +66,21 @@ export class Fleet {
     const child = this.#children.get(pid);
     if (!child) return;
     this.#children.delete(pid);
-    const gone = once(child, 'exit');
+    const exited = once(child, 'exit');
     child.kill('SIGKILL');
     this.killed.push({ pid, atMs: Date.now() });
-    await gone;
+    await exited;
   }
 
   /** Stops all workers, without counting them as killed. */
   async stop(): Promise<void> {
-    const left = [...this.#children.values()];
+    const children = [...this.#children.values()];
     this.#children.clear();
     await Promise.all(
-      left.map(async (child) => {
-        const gone = once(child, 'exit');
+      children.map(async (child) => {
+        const exited = once(child, 'exit');
         child.kill('SIGKILL');
-        await gone;
+        await exited;
       }),
     );
   }

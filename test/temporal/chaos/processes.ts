@@ -10,8 +10,8 @@ export function descendantsOf(pid: number): number[] {
     .map((row) => row.trim().split(/\s+/).map(Number));
   const found = new Set([pid]);
   // Children may be listed before their parents.
-  for (let before = 0; before < found.size;) {
-    before = found.size;
+  for (let size = 0; size < found.size;) {
+    size = found.size;
     for (const [child = 0, parent = 0] of rows) if (found.has(parent)) found.add(child);
   }
   found.delete(pid);
@@ -19,7 +19,7 @@ export function descendantsOf(pid: number): number[] {
 }
 
 /** Returns the processes that use processor time within `withinMs` milliseconds. */
-export async function burning(pids: readonly number[], withinMs: number): Promise<number[]> {
+export async function busyProcesses(pids: readonly number[], withinMs: number): Promise<number[]> {
   const before = cpuTimesOf(pids);
   await delay(withinMs);
   return [...cpuTimesOf(pids)]
@@ -28,11 +28,11 @@ export async function burning(pids: readonly number[], withinMs: number): Promis
 }
 
 /** Returns the processes that are alive. */
-export function alive(pids: readonly number[]): number[] {
+export function liveProcesses(pids: readonly number[]): number[] {
   return [...cpuTimesOf(pids).keys()];
 }
 
-/** Returns the processor time of each live process as text of the system, in hundredths of a second or finer. */
+/** Returns the processor time of each live process as the system prints it, in hundredths of a second or finer. */
 function cpuTimesOf(pids: readonly number[]): Map<number, string> {
   const rows = execFileSync('ps', ['-A', '-o', 'pid=,stat=,time='], { encoding: 'utf8' }).trim().split('\n');
   const times = new Map<number, string>();

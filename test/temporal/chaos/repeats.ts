@@ -1,10 +1,10 @@
-import type { Called } from './effect-server.ts';
-import type { Killed } from './fleet.ts';
+import type { EffectCall } from './effect-server.ts';
+import type { KilledWorker } from './fleet.ts';
 import type { Outage } from './faults.ts';
 
-/** Deaths of processes that can explain a block that ran twice. */
+/** Deaths of workers and outages of the server, which can explain a block that ran twice. */
 export interface Deaths {
-  killed: readonly Killed[];
+  killed: readonly KilledWorker[];
   outages: readonly Outage[];
 }
 
@@ -12,16 +12,16 @@ export interface Deaths {
 export interface Repeated {
   /** The process that died during the first call; undefined if none did. */
   by: 'worker' | 'server' | undefined;
-  first: Called;
-  again: Called;
+  first: EffectCall;
+  again: EffectCall;
 }
 
 /** Milliseconds within which a result reaches the server if the worker and the server are alive. */
-const HANDED_IN_MS = 10_000;
+const REPORT_MS = 10_000;
 
 /** Returns the repeated calls of attempts, each with its explanation. */
-export function repeatsIn(calls: readonly Called[], deaths: Deaths): Repeated[] {
-  const last = new Map<string, Called>();
+export function repeatsIn(calls: readonly EffectCall[], deaths: Deaths): Repeated[] {
+  const last = new Map<string, EffectCall>();
   const repeats: Repeated[] = [];
   for (const again of calls) {
     const name = `${again.key}#${again.try}`;
@@ -32,12 +32,12 @@ export function repeatsIn(calls: readonly Called[], deaths: Deaths): Repeated[] 
   return repeats;
 }
 
-function explain(first: Called, again: Called, { killed, outages }: Deaths): Repeated['by'] {
-  const handedInMs = (first.endedMs ?? again.beganMs) + HANDED_IN_MS;
-  const died = killed.find(({ pid }) => pid === first.pid);
-  if (died && died.atMs >= first.beganMs && died.atMs <= Math.min(handedInMs, again.beganMs)) return 'worker';
-  const away = outages.some(
-    ({ fromMs, untilMs }) => untilMs >= first.beganMs && fromMs <= Math.min(handedInMs, again.beganMs),
+function explain(first: EffectCall, again: EffectCall, { killed, outages }: Deaths): Repeated['by'] {
+  const reportedMs = (first.endedMs ?? again.beganMs) + REPORT_MS;
+  const kill = killed.find(({ pid }) => pid === first.pid);
+  if (kill && kill.atMs >= first.beganMs && kill.atMs <= Math.min(reportedMs, again.beganMs)) return 'worker';
+  const hadOutage = outages.some(
+    ({ fromMs, untilMs }) => untilMs >= first.beganMs && fromMs <= Math.min(reportedMs, again.beganMs),
   );
-  return away ? 'server' : undefined;
+  return hadOutage ? 'server' : undefined;
 }

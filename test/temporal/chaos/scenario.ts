@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { expectWhole, tellFigures } from './chaos.ts';
+import { expectNothingLost, writeFigures } from './chaos.ts';
 import type { Figures } from './chaos.ts';
 import { openEnvironment } from './environment.ts';
 import type { EnvironmentOptions } from './environment.ts';
@@ -10,21 +10,21 @@ import type { KillableServer } from './faults.ts';
 const WIDTH = 9;
 
 /**
- * Kills a server and three workers repeatedly while runs are in flight, and expects no lost or repeated recorded call.
- * Returns the figures.
+ * Kills a server and its three workers repeatedly while runs are in flight. Expects that no call is lost and none is
+ * recorded twice. Returns the figures.
  */
 export async function runScenario({
   server,
   forMs,
-  ...where
-}: Pick<EnvironmentOptions, 'namespace' | 'place'> & {
+  ...options
+}: Pick<EnvironmentOptions, 'namespace' | 'store'> & {
   server: KillableServer & { address: string };
   forMs: number;
 }): Promise<Figures> {
-  const environment = await openEnvironment({ ...where, address: server.address, workers: 3 });
+  const environment = await openEnvironment({ ...options, address: server.address, workers: 3 });
   const outcome = await injectFaults({ ...environment, server, forMs, width: WIDTH });
-  const figures = await expectWhole({ ...environment, outcome });
-  tellFigures(figures);
+  const figures = await expectNothingLost({ ...environment, outcome });
+  writeFigures(figures);
   expect(figures.runs).toBeGreaterThanOrEqual(WIDTH);
   expect(figures.workersKilled).toBeGreaterThan(3);
   return figures;

@@ -17,14 +17,14 @@ const tries = (maxTries: number) => ({ retry: { enabled: true, maxTries, waitBet
 /** Large enough to be passed by reference. */
 const LARGE = 20_000;
 
-/** A child of one of the subjects; it pauses. */
+/** A child workflow of one of the subjects, which pauses. */
 export const CHILD: Json = workflow(
   [effect('X'), human('H'), fn('Y', 'return <h.n> * 10')],
   ['Start -> X -> H -> Y'],
   { id: 'chaos-child', name: 'Child' },
 );
 
-/** Returns the answer to a pause: its iteration or branch, counted from 1; 1 outside of containers. */
+/** Returns the answer to a pause: `n` is its iteration or branch, counted from 1, and 1 outside of containers. */
 export function answerTo(scope: readonly number[]): Json {
   return { n: (scope.at(-1) ?? 0) + 1 };
 }

@@ -1,18 +1,18 @@
-// A worker that a test kills: `node worker.ts OPTIONS`, JSON of WorkerOptions. It prints `ready` when it serves, and
-// later errors. It ends when its standard input ends, so that it never outlives its parent.
+// A worker that a test kills: `node worker.ts OPTIONS`, JSON of WorkerOptions. It prints `ready` when it polls, and
+// its errors. It ends when its standard input ends, so that it never outlives its parent.
 import { createEngine, isEngineError } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';
 import { setTimeout as delay } from 'node:timers/promises';
 import { blocksOf } from './blocks.ts';
 import type { WorkerOptions } from './fleet.ts';
 
-const AGAIN_MS = 250;
+const RETRY_MS = 250;
 
 const { effects, ...options } = JSON.parse(process.argv[2] ?? '') as WorkerOptions;
 
 process.stdin.resume().once('close', () => process.exit());
 
-const say = (error: unknown): void => {
+const printError = (error: unknown): void => {
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
   process.stdout.write(`${text.replaceAll('\n', ' | ')}\n`);
 };
@@ -24,11 +24,11 @@ async function open(): Promise<void> {
       runtime: temporal(options),
       blocks: blocksOf(effects),
       sandbox: { maxProcesses: 1 },
-      onError: say,
+      onError: printError,
     });
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'RUNTIME_UNREACHABLE') throw error;
-    await delay(AGAIN_MS);
+    await delay(RETRY_MS);
     await open();
   }
 }

@@ -5,7 +5,7 @@ import { dataFolder } from '../../support/data-folder.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, parallel, workflow } from '../../support/workflow.ts';
 import { audit } from './audit.ts';
-import { alive, burning, descendantsOf } from './processes.ts';
+import { busyProcesses, descendantsOf, liveProcesses } from './processes.ts';
 import { openEnvironment } from './environment.ts';
 import type { Environment, EnvironmentOptions } from './environment.ts';
 
@@ -20,7 +20,7 @@ const SOON_MS = 30_000;
 
 describeTemporal('several workers', ({ address, namespace }) => {
   const open = (workers: number, more: Partial<EnvironmentOptions> = {}): Promise<Environment> =>
-    openEnvironment({ address, namespace, place: { data: dataFolder() }, workers, ...more });
+    openEnvironment({ address, namespace, store: { data: dataFolder() }, workers, ...more });
 
   /** Returns the types of the activities of the run, without local activities. */
   async function activitiesOf(runId: string): Promise<string[]> {
@@ -38,16 +38,16 @@ describeTemporal('several workers', ({ address, namespace }) => {
     async () => {
       const { engine, stores, effects, fleet } = await open(2, { local: false });
       const names = ['C1', 'C2', 'C3'];
-      const drawn = workflow(
+      const graph = workflow(
         [
           ...names.map((name) => block(name, 'compute', { ms: 150 })),
           block('L', 'compute', { ms: LONG_MS, from: '<c3.by>' }),
         ],
         [`Start -> ${names.join(' -> ')} -> L`],
       );
-      const { runId } = await engine.start({ workflow: drawn });
+      const { runId } = await engine.start({ workflow: graph });
       await expect.poll(() => effects.of(`${runId}/L`).length, POLL).toBe(1);
-      // Waits for some heartbeats, one of which reports the ended blocks.
+      // Waits for several heartbeats, so that one reports the ended blocks.
       await delay(2500);
       // One activity runs all blocks, so only its heartbeat reports the ended blocks.
       expect(await activitiesOf(runId)).toEqual(['heddle.segment']);
@@ -68,8 +68,8 @@ describeTemporal('several workers', ({ address, namespace }) => {
     { timeout: TEST_MS },
     async () => {
       const { engine, stores, effects } = await open(2);
-      const drawn = workflow([block('E', 'effect', { ms: LONG_MS })], ['Start -> E']);
-      const { runId } = await engine.start({ workflow: drawn });
+      const graph = workflow([block('E', 'effect', { ms: LONG_MS })], ['Start -> E']);
+      const { runId } = await engine.start({ workflow: graph });
       await expect.poll(() => effects.calls.length, POLL).toBe(1);
       const fromMs = performance.now();
       expect(await engine.cancel(runId)).toBe(true);
@@ -85,11 +85,11 @@ describeTemporal('several workers', ({ address, namespace }) => {
 
   it('a cancel from another process stops endless code and its process', { timeout: TEST_MS }, async () => {
     const { engine, stores, fleet } = await open(2);
-    const drawn = workflow([fn('F', 'while (true) {}', {})], ['Start -> F']);
-    const { runId } = await engine.start({ workflow: drawn });
+    const graph = workflow([fn('F', 'while (true) {}', {})], ['Start -> F']);
+    const { runId } = await engine.start({ workflow: graph });
     await expect.poll(() => activitiesOf(runId), POLL).toEqual(['heddle.segment']);
     const busy = (): Promise<number[]> =>
-      burning(
+      busyProcesses(
         fleet.pids.flatMap((pid) => descendantsOf(pid)),
         BUSY_MS,
       );
@@ -106,18 +106,18 @@ describeTemporal('several workers', ({ address, namespace }) => {
 
   it('a killed worker leaves no process with running code', { timeout: TEST_MS }, async () => {
     const { engine, fleet } = await open(1);
-    const drawn = workflow([fn('F', 'while (true) {}')], ['Start -> F']);
-    await engine.start({ workflow: drawn });
+    const graph = workflow([fn('F', 'while (true) {}')], ['Start -> F']);
+    await engine.start({ workflow: graph });
     const [pid = 0] = fleet.pids;
-    await expect.poll(() => burning(descendantsOf(pid), BUSY_MS), POLL).toHaveLength(1);
-    const guests = descendantsOf(pid);
+    await expect.poll(() => busyProcesses(descendantsOf(pid), BUSY_MS), POLL).toHaveLength(1);
+    const sandboxPids = descendantsOf(pid);
     await fleet.kill(pid);
-    await expect.poll(() => alive(guests), POLL).toEqual([]);
+    await expect.poll(() => liveProcesses(sandboxPids), POLL).toEqual([]);
   });
 
   it('the branches of a wide parallel are distributed among the workers', { timeout: TEST_MS }, async () => {
     const { engine, stores, effects, fleet } = await open(3, { worker: { activities: 5 } });
-    const drawn = workflow(
+    const graph = workflow(
       [
         parallel(
           'P',
@@ -128,20 +128,20 @@ describeTemporal('several workers', ({ address, namespace }) => {
       ],
       ['Start -> P -> E', 'P -> Z'],
     );
-    const { status, output } = await engine.execute({ workflow: drawn });
+    const { status, output } = await engine.execute({ workflow: graph });
     expect({ status, output }).toMatchObject({
       status: 'completed',
       output: { result: Array.from({ length: 60 }, (_, index) => index) },
     });
-    const byPid = Map.groupBy(effects.calls, ({ pid }) => pid);
+    const callsByPid = Map.groupBy(effects.calls, ({ pid }) => pid);
     expect(effects.calls).toHaveLength(60);
-    expect([...byPid.keys()].every((pid) => fleet.pids.includes(pid))).toBe(true);
-    expect(byPid.size).toBeGreaterThanOrEqual(2);
+    expect([...callsByPid.keys()].every((pid) => fleet.pids.includes(pid))).toBe(true);
+    expect(callsByPid.size).toBeGreaterThanOrEqual(2);
     expect((await audit(stores)).faults).toEqual([]);
   });
 });
 
-/** Prints times without asserting them. docs/reliability.md has the times of one run. */
+/** Prints a time without asserting it. docs/reliability.md has the times of one run. */
 function logDuration(what: string, tookMs: number): void {
   process.stderr.write(`${what} after ${Math.round(tookMs)} ms\n`);
 }

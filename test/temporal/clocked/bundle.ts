@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
-/** Builds the workflows with timers on the clock of a test. Returns the path of the bundle. */
+/** Bundles the workflow whose timers use the clock of a test. Returns the path of the bundle. */
 export async function bundleClocked(): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('workflow.ts', import.meta.url)),

@@ -25,14 +25,14 @@ export async function serveClock(
 }
 
 function until(clock: Clock, dueMs: number, closing: AbortSignal): Promise<void> {
-  const given = AbortSignal.any([closing, Context.current().cancellationSignal]);
+  const signal = AbortSignal.any([closing, Context.current().cancellationSignal]);
   // A test clock does not fire timers whose time has already passed.
   if (dueMs <= clock.now()) return Promise.resolve();
   return new Promise((resolve, reject) => {
     const cancel = clock.at(dueMs, resolve);
-    given.addEventListener('abort', () => {
+    signal.addEventListener('abort', () => {
       cancel();
-      reject(given.reason as Error);
+      reject(signal.reason as Error);
     });
   });
 }

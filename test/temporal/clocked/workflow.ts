@@ -1,7 +1,7 @@
 import { ActivityCancellationType, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import { defineRun } from '../../../packages/temporal/dist/workflow/define-run.js';
 
-/** The workflow of runs with timers on the clock of a test: an activity of the test waits for the time. */
+/** The workflow of runs whose timers use the clock of a test: an activity of the test waits for each timer. */
 const run: ReturnType<typeof defineRun> = defineRun(async (dueMs: number) => {
   const { until } = proxyActivities<{ until(dueMs: number): Promise<void> }>({
     taskQueue: `${workflowInfo().taskQueue}-clock`,

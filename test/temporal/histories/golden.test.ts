@@ -2,23 +2,32 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../../support/data-folder.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { replayFaults } from '../replay/histories-of.ts';
-import { keep, keptNames, machineIn, readKept, record, replayable, tidy } from './record.ts';
+import {
+  machineIn,
+  readStored,
+  record,
+  removeUnused,
+  replayable,
+  storedNames,
+  storeHistories,
+} from './record.ts';
 import { SUBJECTS } from './subjects.ts';
 import type { Subject } from './subjects.ts';
 
 const RECORDS = process.env['HEDDLE_RECORD_HISTORIES'] === '1';
 
 /** The remedy for a failure of these tests. */
-const BROKEN =
-  'The workflow code of this checkout sends other commands than the code that started the run: runs in flight would stop when workers are updated. Keep the old behaviour for runs that have already started, by a version step, and add histories of the new behaviour: see CONTRIBUTING.md, "Golden histories".';
+const REMEDY =
+  'The workflow code of this checkout sends other commands than the code that started the run. Runs in flight would stop when workers are updated. Keep the old behaviour for runs that have already started, by a version step, and add histories of the new behaviour: see CONTRIBUTING.md, "Golden histories".';
 
 describeTemporal('golden histories', (server) => {
   it.runIf(RECORDS)(
     'are recorded again',
     async () => {
-      for (const subject of SUBJECTS) keep(subject.name, await record(server, subject, dataFolder()));
-      tidy(SUBJECTS);
-      expect(keptNames()).toHaveLength(SUBJECTS.length);
+      for (const subject of SUBJECTS)
+        storeHistories(subject.name, await record(server, subject, dataFolder()));
+      removeUnused(SUBJECTS);
+      expect(storedNames()).toHaveLength(SUBJECTS.length);
     },
     300_000,
   );
@@ -31,29 +40,29 @@ describeTemporal('golden histories', (server) => {
 
 // These need no server.
 describe('golden histories', () => {
-  it.each(keptNames())(
-    '%s: an earlier run replays; otherwise the change of workflow code needs a version step',
+  it.each(storedNames())(
+    '%s: an earlier run can be replayed; otherwise the change of workflow code needs a version step',
     async (name) => {
-      expect(await replayFaults(replayable(readKept(name))), BROKEN).toEqual([]);
+      expect(await replayFaults(replayable(readStored(name))), REMEDY).toEqual([]);
     },
   );
 
   it('exist for every subject', () => {
-    expect(keptNames()).toEqual(SUBJECTS.map(({ name }) => name).toSorted());
-    expect(readKept('continued').length).toBeGreaterThan(1);
-    expect(readKept('child').length).toBe(2);
+    expect(storedNames()).toEqual(SUBJECTS.map(({ name }) => name).toSorted());
+    expect(readStored('continued').length).toBeGreaterThan(1);
+    expect(readStored('child').length).toBe(2);
   });
 
   it('have no data of the machine that recorded them', () => {
-    const names = keptNames();
-    expect(names.filter((name) => machineIn(JSON.stringify(readKept(name))) !== undefined)).toEqual([]);
+    const names = storedNames();
+    expect(names.filter((name) => machineIn(JSON.stringify(readStored(name))) !== undefined)).toEqual([]);
   });
 
   it('do not replay if the workflow code behaves differently', async () => {
-    const kept = readKept('retries');
-    const { events } = kept[0]!.history;
+    const stored = readStored('retries');
+    const { events } = stored[0]!.history;
     const [scheduled] = events.flatMap((event) => event['activityTaskScheduledEventAttributes'] ?? []);
     Object.assign(scheduled!, { activityType: { name: 'other' } });
-    expect((await replayFaults(replayable(kept)))[0]).toMatch(/nondeterminism/i);
+    expect((await replayFaults(replayable(stored)))[0]).toMatch(/nondeterminism/i);
   });
 });

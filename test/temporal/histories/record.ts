@@ -15,37 +15,37 @@ const { History } = proto.temporal.api.history.v1;
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 
 /** Stored histories as JSON: first those of the run in order, then those of its children. */
-export type Kept = { workflowId: string; history: { events: { [key: string]: unknown }[] } }[];
+export type StoredHistories = { workflowId: string; history: { events: { [key: string]: unknown }[] } }[];
 
-/** Returns the names of the subjects with stored histories. */
-export function keptNames(): string[] {
+/** Returns the names of the stored histories. */
+export function storedNames(): string[] {
   return readdirSync(FOLDER)
     .filter((file) => file.endsWith('.json'))
     .map((file) => file.slice(0, -'.json'.length))
     .toSorted();
 }
 
-export function readKept(name: string): Kept {
-  return JSON.parse(readFileSync(`${FOLDER}${name}.json`, 'utf8')) as Kept;
+export function readStored(name: string): StoredHistories {
+  return JSON.parse(readFileSync(`${FOLDER}${name}.json`, 'utf8')) as StoredHistories;
 }
 
 /** Returns stored histories in the form for a replay. */
-export function replayable(kept: Kept): RunHistory[] {
-  return kept.map(({ workflowId, history }) => ({ workflowId, history: History.fromObject(history) }));
+export function replayable(stored: StoredHistories): RunHistory[] {
+  return stored.map(({ workflowId, history }) => ({ workflowId, history: History.fromObject(history) }));
 }
 
 /** Replaces the stored histories of this name. Throws if they contain data of this machine. */
-export function keep(name: string, histories: readonly RunHistory[]): void {
-  const kept = histories.map(({ workflowId, history }) => ({ workflowId, history: plain(history) }));
-  const text = `${JSON.stringify(kept)}\n`;
-  const found = machineIn(text);
-  if (found !== undefined) throw new Error(`The history "${name}" has data of this machine: ${found}`);
+export function storeHistories(name: string, histories: readonly RunHistory[]): void {
+  const stored = histories.map(({ workflowId, history }) => ({ workflowId, history: plain(history) }));
+  const text = `${JSON.stringify(stored)}\n`;
+  const mark = machineIn(text);
+  if (mark !== undefined) throw new Error(`The history "${name}" has data of this machine: ${mark}`);
   writeFileSync(`${FOLDER}${name}.json`, text);
 }
 
 /** Removes histories without a subject. */
-export function tidy(subjects: readonly Subject[]): void {
-  for (const name of keptNames())
+export function removeUnused(subjects: readonly Subject[]): void {
+  for (const name of storedNames())
     if (!subjects.some((subject) => subject.name === name)) rmSync(`${FOLDER}${name}.json`);
 }
 
@@ -59,7 +59,7 @@ function plain(history: RunHistory['history']): unknown {
   return JSON.parse(text.replaceAll(/\d+@[^"]*?-(?=[0-9a-f]{32}|[0-9a-f-]{36})/g, 'worker-')) as unknown;
 }
 
-/** Returns the data of the recording machine in a text and its payloads. */
+/** Returns a mark of this machine that is in the text or in its payloads; undefined if there is none. */
 export function machineIn(text: string): string | undefined {
   const payloads = [...text.matchAll(/"data":"([^"]*)"/g)].map(([, data = '']) =>
     Buffer.from(data, 'base64').toString(),
@@ -70,7 +70,7 @@ export function machineIn(text: string): string | undefined {
 
 /** Runs the subject on a server. Returns its histories and those of its children. */
 export async function record(server: TemporalServer, subject: Subject, data: string): Promise<RunHistory[]> {
-  const { drawn, children = [], options = {}, lead, name, budget, local } = subject;
+  const { graph, children = [], options = {}, finish, name, budget, local } = subject;
   const script = goldenBlocks();
   const { engine, close } = await openOn(server, {
     data,
@@ -82,9 +82,9 @@ export async function record(server: TemporalServer, subject: Subject, data: str
   try {
     for (const child of children) await engine.deploy(child);
     const runId = `${name}-${randomUUID()}`;
-    const run = await engine.start({ workflow: drawn }, { n: 2 }, { ...options, runId });
+    const run = await engine.start({ workflow: graph }, { n: 2 }, { ...options, runId });
     if (name !== 'cancel') await run.result();
-    await lead?.(engine, runId, script);
+    await finish?.(engine, runId, script);
     const { runs } = await engine.listRuns();
     const all = await Promise.all(runs.map((one) => histories.of(one.runId)));
     return all.flat();

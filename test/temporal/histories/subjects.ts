@@ -6,22 +6,22 @@ import { block, condition, fn, loop, parallel, workflow } from '../../support/wo
 /** A run with a stored history. */
 export interface Subject {
   name: string;
-  drawn: Json;
+  graph: Json;
   /** Its child workflows. */
   children?: readonly Json[];
   options?: ExecuteOptions;
   /** Options of the deployment. */
   budget?: number;
   local?: boolean;
-  /** Completes the run; absent if it ends without further action. */
-  lead?(engine: Engine, runId: string, script: Script): Promise<unknown>;
+  /** Ends the run. Undefined if the run ends without further action. */
+  finish?(engine: Engine, runId: string, script: Script): Promise<unknown>;
 }
 
 const RETRY = { enabled: true, maxTries: 3, waitBetweenTriesMs: 10 };
 
 /**
- * Returns the blocks of the type `work`: `Flaky` fails in its first two attempts, `Slow` waits for the test, the others
- * answer immediately.
+ * Returns the blocks of the type `work`: `Flaky` fails in its first two attempts, `A` answers immediately, and `Slow`
+ * waits for the test.
  */
 export function goldenBlocks(): Script {
   return new Script({
@@ -37,18 +37,18 @@ export function goldenBlocks(): Script {
 export const SUBJECTS: readonly Subject[] = [
   {
     name: 'line',
-    drawn: workflow([fn('F', 'return 1'), work('A'), fn('Z', 'return <f.result>')], ['Start -> F -> A -> Z']),
+    graph: workflow([fn('F', 'return 1'), work('A'), fn('Z', 'return <f.result>')], ['Start -> F -> A -> Z']),
   },
   {
     name: 'condition',
-    drawn: workflow(
+    graph: workflow(
       [condition('C', { yes: '<start.n> > 1', no: '' }), work('A'), fn('B', 'return 2')],
       ['Start -> C', 'C:yes -> A', 'C:no -> B'],
     ),
   },
   {
     name: 'loops',
-    drawn: workflow(
+    graph: workflow(
       [
         loop(
           'L',
@@ -66,55 +66,55 @@ export const SUBJECTS: readonly Subject[] = [
   },
   {
     name: 'parallel',
-    drawn: workflow(
+    graph: workflow(
       [parallel('P', { parallelType: 'count', count: 4 }, work('A')), fn('Z', 'return <p.results>.length')],
       ['Start -> P -> A', 'P -> Z'],
     ),
   },
   {
     name: 'retries',
-    drawn: workflow([work('Flaky', { retry: RETRY }), fn('Z', 'return 1')], ['Start -> Flaky -> Z']),
+    graph: workflow([work('Flaky', { retry: RETRY }), fn('Z', 'return 1')], ['Start -> Flaky -> Z']),
   },
   {
     name: 'pause',
-    drawn: workflow([block('H', 'human_in_the_loop'), fn('Z', 'return <h.n>')], ['Start -> H -> Z']),
-    lead: async (engine, runId) => engine.resume(runId, { input: { n: 1 } }),
+    graph: workflow([block('H', 'human_in_the_loop'), fn('Z', 'return <h.n>')], ['Start -> H -> Z']),
+    finish: async (engine, runId) => engine.resume(runId, { input: { n: 1 } }),
   },
   {
     name: 'wait',
-    drawn: workflow([block('W', 'wait', { timeValue: '0.1' }), work('A')], ['Start -> W -> A']),
+    graph: workflow([block('W', 'wait', { timeValue: '0.1' }), work('A')], ['Start -> W -> A']),
   },
   {
     name: 'child',
-    drawn: workflow([block('W', 'workflow', { workflowId: 'golden-child' }), work('A')], ['Start -> W -> A']),
+    graph: workflow([block('W', 'workflow', { workflowId: 'golden-child' }), work('A')], ['Start -> W -> A']),
     children: [workflow([work('A')], ['Start -> A'], { id: 'golden-child', name: 'Child' })],
   },
   {
     name: 'time-out',
-    drawn: workflow([work('Slow', { timeoutMs: 50 }), work('A')], ['Start -> Slow', 'Slow:error -> A']),
+    graph: workflow([work('Slow', { timeoutMs: 50 }), work('A')], ['Start -> Slow', 'Slow:error -> A']),
   },
   {
     name: 'cancel',
-    drawn: workflow([work('Slow')], ['Start -> Slow']),
-    lead: async (engine, runId, script) => {
+    graph: workflow([work('Slow')], ['Start -> Slow']),
+    finish: async (engine, runId, script) => {
       await script.called('Slow');
       return engine.cancel(runId, 'enough');
     },
   },
-  { name: 'deadline', drawn: workflow([work('Slow')], ['Start -> Slow']), options: { timeoutMs: 300 } },
-  { name: 'failed', drawn: workflow([fn('F', 'throw new Error("no")'), work('A')], ['Start -> F -> A']) },
+  { name: 'deadline', graph: workflow([work('Slow')], ['Start -> Slow']), options: { timeoutMs: 300 } },
+  { name: 'failed', graph: workflow([fn('F', 'throw new Error("no")'), work('A')], ['Start -> F -> A']) },
   {
     name: 'continued',
-    drawn: workflow(
+    graph: workflow(
       [loop('L', { loopType: 'for', count: 8 }, work('A')), block('H', 'human_in_the_loop')],
       ['Start -> L -> A', 'Start -> H'],
     ),
     budget: 4,
-    lead: async (engine, runId) => engine.resume(runId, { input: {} }),
+    finish: async (engine, runId) => engine.resume(runId, { input: {} }),
   },
   {
     name: 'segments-elsewhere',
-    drawn: workflow([fn('F', 'return 1'), work('A'), fn('Z', 'return 2')], ['Start -> F -> A -> Z']),
+    graph: workflow([fn('F', 'return 1'), work('A'), fn('Z', 'return 2')], ['Start -> F -> A -> Z']),
     local: false,
   },
 ];

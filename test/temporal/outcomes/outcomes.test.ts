@@ -11,20 +11,20 @@ import type { Opened } from '../replay/open.ts';
 import { inFlight } from '../replay/in-flight.ts';
 
 /** Number of concurrent cases. */
-const FLIGHT = 20;
+const CONCURRENCY = 20;
 
 describeTemporal('recorded outcomes', (server) => {
   const cases = sample(outcomeCases(), 8, 'recorded outcomes');
   const data = dataFolder(afterAll);
   const engines = new Map<string, Promise<Opened>>();
   const runIds = new Map(cases.map(({ id }) => [id, `${id}-${crypto.randomUUID()}`]));
-  let judged: Map<string, Promise<string>> | undefined;
+  let results: Map<string, Promise<string>> | undefined;
 
   afterAll(async () => {
     for (const engine of engines.values()) await (await engine).close();
   });
 
-  /** Returns the engine, with one worker, for the environment of a case, whose values are options of an engine. */
+  /** Returns the engine, with one worker, for the options of a case. Cases with the same options share an engine. */
   function engineFor(outcome: OutcomeCase): Promise<Opened> {
     const options = optionsFor(outcome);
     const id = JSON.stringify(options);
@@ -35,15 +35,15 @@ describeTemporal('recorded outcomes', (server) => {
 
   /** Returns the outcomes by case. The first call starts all cases. */
   function judge(): Map<string, Promise<string>> {
-    judged ??= inFlight(cases, {
-      most: FLIGHT,
+    results ??= inFlight(cases, {
+      limit: CONCURRENCY,
       name: ({ id }) => id,
       work: async (outcome) => {
         const { engine } = await engineFor(outcome);
         return runCase(engine, outcome, runIds.get(outcome.id));
       },
     });
-    return judged;
+    return results;
   }
 
   it.each(cases.map(({ id, title }) => [id, title]))('%s %s', async (id) => {

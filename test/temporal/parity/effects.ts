@@ -5,7 +5,7 @@ import { numbersFor } from '../../support/seeded.ts';
 /** Milliseconds after which a wait ends. */
 const WAIT_MS = 30;
 
-/** Returns numbers that depend only on the attempt and its block. */
+/** Returns a generator of random numbers that depend only on the attempt and its block. */
 export function drawFor(call: {
   seed: number;
   block: string;
@@ -21,7 +21,7 @@ export function callName(block: string, scope: readonly number[], nth: number): 
   return `${[block, ...scope].join('.')}#${nth}`;
 }
 
-/** Effects that wait until the test answers them, each according to its seed. */
+/** Effects that wait until the test answers them. Their results depend on their seeds. */
 export class HeldEffects {
   readonly #open = new Map<string, Map<string, () => void>>();
 
@@ -60,16 +60,16 @@ export class HeldEffects {
     const calls = this.#open.get(runId) ?? new Map<string, () => void>();
     this.#open.set(runId, calls);
     return new Promise((resolve, reject) => {
-      const leave = (): void => {
+      const removeCall = (): void => {
         if (calls.get(name) === give) calls.delete(name);
       };
       const give = (): void => {
-        leave();
+        removeCall();
         // Inside a promise, so that a failure rejects the call.
         resolve(Promise.resolve().then(() => answerOf(context)));
       };
       const stop = (): void => {
-        leave();
+        removeCall();
         reject(signal.reason as Error);
       };
       if (signal.aborted) stop();
@@ -81,7 +81,7 @@ export class HeldEffects {
   }
 }
 
-/** Returns the random numbers of an attempt. Throws for attempts that are drawn to fail. */
+/** Returns the random numbers of an attempt. Throws for a random share of the attempts. */
 function randomOf({ block, scope, field, attempt: nth }: BlockContext): () => number {
   const draw = drawFor({ seed: Number(field('seed')), block: block.id, scope, nth });
   if (draw() < 0.12) {

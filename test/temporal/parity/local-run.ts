@@ -9,7 +9,7 @@ import { callName } from './effects.ts';
 import type { HeldEffects } from './effects.ts';
 import { RaceDetector, RUNNING_TIMERS } from './race-detector.ts';
 
-/** An action of the test on an idle run, whose journal has `seq` entries and which makes no progress without the test. */
+/** An action of the test on an idle run: its journal has `seq` entries, and it makes no progress without the test. */
 export type Step = { seq: number } & (
   | { do: 'answer'; call: string }
   | { do: 'resume'; block: string; scope: readonly number[] }
@@ -47,16 +47,21 @@ export class JournalReader {
 
 /**
  * Executes the scenario and returns its script: the steps, in an order that the scenario draws, one whenever the run is
- * idle. `apart`: the other runtime executes every block separately. `racy`: the order of events is undefined, so that
- * another runtime may have another journal.
+ * idle. `isPerBlock`: the other runtime executes every block in its own activity. `racy`: the order of events is
+ * undefined, so that another runtime may have another journal.
  */
 export async function playLocally(
   environment: Environment,
-  { plan, scenario, runId, apart }: { plan: Plan; scenario: Scenario; runId: string; apart: boolean },
+  {
+    plan,
+    scenario,
+    runId,
+    isPerBlock,
+  }: { plan: Plan; scenario: Scenario; runId: string; isPerBlock: boolean },
 ): Promise<{ steps: Step[]; entries: Entry[]; racy: boolean }> {
   const replica = new Replica(runId, plan);
   const journal = new JournalReader(environment, runId);
-  const race = new RaceDetector(replica, { apart });
+  const race = new RaceDetector(replica, { isPerBlock });
   const draw = numbers(scenario.order);
   const steps: Step[] = [];
   let refusal: { error: unknown } | undefined;
@@ -73,7 +78,7 @@ export async function playLocally(
     await act(environment, runId, step, { entries: journal.entries, refused });
   }
   environment.effects.clear(runId);
-  return { steps, entries: journal.entries, racy: race.found };
+  return { steps, entries: journal.entries, racy: race.isRacy };
 
   /** Waits until the run is idle. Returns the possible actions; undefined if the run has ended. */
   async function untilIdle(): Promise<Action[] | undefined> {

@@ -18,32 +18,32 @@ import { playAlong } from './temporal-run.ts';
 /** Maximum time of a run on both runtimes together. */
 const RUN_TIMEOUT_MS = 200_000;
 
-/** All effects of a run can be open at once, because the script decides which one is answered next. */
+/** All effects of a run can wait at the same time, because the script decides which one is answered next. */
 const OPTIONS = { concurrency: { engine: 10_000, run: 10_000 }, sandbox: { maxProcesses: 1 } };
 
 export type Deployment = Omit<DeploymentOptions, 'queue'> & { worker?: WorkerTuning };
 
 type OpenEnvironment = Environment & { close(): Promise<void> };
 
-/** The local runtime in memory and the Temporal runtime on a server, which must execute every run with the same result. */
+/** The local runtime in memory and the Temporal runtime on a server, which must give every run the same result. */
 export class Pair {
   readonly #local: OpenEnvironment;
   readonly #temporal: OpenEnvironment;
   readonly #histories: Histories;
-  /** True if the Temporal runtime executes every block separately. */
-  readonly #apart: boolean;
+  /** True if the Temporal runtime executes every block in its own activity. */
+  readonly #isPerBlock: boolean;
   readonly #played: { scenario: Scenario; histories: RunHistory[] }[] = [];
 
   private constructor(parts: {
     local: OpenEnvironment;
     temporal: OpenEnvironment;
     histories: Histories;
-    apart: boolean;
+    isPerBlock: boolean;
   }) {
     this.#local = parts.local;
     this.#temporal = parts.temporal;
     this.#histories = parts.histories;
-    this.#apart = parts.apart;
+    this.#isPerBlock = parts.isPerBlock;
   }
 
   static async on(
@@ -64,39 +64,39 @@ export class Pair {
       local,
       temporal: { ...temporal, effects },
       histories,
-      apart: deployment.checkpoint === 'block',
+      isPerBlock: deployment.checkpoint === 'block',
     });
   }
 
   /**
-   * Executes the scenario on both. Throws with the first difference of the runs. Returns false without a comparison if the order
-   * of events is undefined.
+   * Executes the scenario on both runtimes. Throws with the first difference of the runs. Returns false without a
+   * comparison if the order of events is undefined.
    */
   async compare(scenario: Scenario): Promise<boolean> {
-    const run = { plan: planOf(scenario), scenario, runId: randomUUID(), apart: this.#apart };
-    let at = 'the local run';
+    const run = { plan: planOf(scenario), scenario, runId: randomUUID(), isPerBlock: this.#isPerBlock };
+    let phase = 'the local run';
     const compared = async (): Promise<boolean> => {
       const script = await playLocally(this.#local, run);
       if (script.racy) return false;
-      at = `the run ${run.runId} on the server`;
+      phase = `the run ${run.runId} on the server`;
       const entries = await playAlong(this.#temporal, {
         ...run,
         ...script,
         total: script.entries.length,
-        isThrough: (runId) => this.#histories.isThrough(runId),
+        isIdle: (runId) => this.#histories.isIdle(runId),
       });
       const expected = await shapeOf(this.#local.engine, run.runId, script.entries);
       const actual = await shapeOf(this.#temporal.engine, run.runId, entries);
       const difference = firstDifference(expected, actual);
       if (difference !== undefined) throw new Error(`The runs differ: ${difference}`);
-      at = 'the end of the workflow';
+      phase = 'the end of the workflow';
       const histories = await this.#histories.of(run.runId);
       this.#played.push({ scenario, histories });
       return true;
     };
     return within(RUN_TIMEOUT_MS, compared()).catch(async (error: unknown) => {
-      const history = await this.#histories.shortly(run.runId);
-      throw new Error(`${String(error)}; ${at}; ${history}`, { cause: error });
+      const history = await this.#histories.summaryOf(run.runId);
+      throw new Error(`${String(error)}; ${phase}; ${history}`, { cause: error });
     });
   }
 
@@ -108,9 +108,9 @@ export class Pair {
     const faults = await replayFaults(this.#played.flatMap(({ histories }) => histories));
     return faults.map((error) => {
       const [runId] = error.split(':');
-      const one = this.#played.find(({ histories }) => histories[0]?.workflowId === runId);
-      if (!one) throw new Error(error);
-      return { scenario: one.scenario, error: `replay: ${error}` };
+      const run = this.#played.find(({ histories }) => histories[0]?.workflowId === runId);
+      if (!run) throw new Error(error);
+      return { scenario: run.scenario, error: `replay: ${error}` };
     });
   }
 

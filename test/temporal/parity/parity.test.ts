@@ -15,7 +15,7 @@ const COUNT = scale(10, 200);
 const SEED = isFull ? Number(process.env['HEDDLE_SAMPLE_SEED']) : 138_832_345;
 const TIMEOUT_MS = scale(240_000, 3_600_000);
 
-const DEPLOYMENTS: [title: string, deployment: Deployment, flight: number][] = [
+const DEPLOYMENTS: [title: string, deployment: Deployment, concurrency: number][] = [
   ['with the defaults', {}, 16],
   ['with a tight budget', { budget: 4 }, 16],
   ['with an activity for every block', { checkpoint: 'block' }, 16],
@@ -26,10 +26,10 @@ const DEPLOYMENTS: [title: string, deployment: Deployment, flight: number][] = [
 const compute = { kind: 'block', class: 'compute', handlesError: false } as const;
 const wait = { ...compute, class: 'wait' } as const;
 const parallel = { kind: 'parallel', class: 'inline', handlesError: false } as const;
-const calm = { start: 0, seed: 1, mood: 'wild', graceMs: 0, order: 0 } as const;
+const DEFAULTS = { start: 0, seed: 1, mood: 'wild', graceMs: 0, order: 0 } as const;
 
-/** Runs that differed once. */
-const FIXED: readonly Scenario[] = [
+/** Scenarios whose runs once differed. */
+const REGRESSIONS: readonly Scenario[] = [
   {
     // The run starts at a container with two first blocks, and one has a successor (R6).
     region: {
@@ -52,7 +52,7 @@ const FIXED: readonly Scenario[] = [
       ],
       entries: [0],
     },
-    ...calm,
+    ...DEFAULTS,
   },
   {
     // With a tight budget the run continues as new before n2 and n3 start, and n3 is first (R6).
@@ -72,18 +72,18 @@ const FIXED: readonly Scenario[] = [
       ],
       entries: [0],
     },
-    ...calm,
+    ...DEFAULTS,
   },
 ];
 
 describeTemporal('parity with the local runtime', (server) => {
   it.each(sample(DEPLOYMENTS, 2, 'deployments that random runs compare with the local runtime'))(
     'random runs have the same journal, logs and result: %s',
-    async (_title, deployment, flight) => {
+    async (_title, deployment, concurrency) => {
       const pair = await Pair.on(server, { data: dataFolder(), deployment });
-      const drawn = [...FIXED, ...fc.sample(scenarios('wild'), { numRuns: COUNT, seed: SEED })];
-      const results = inFlight([...drawn.entries()], {
-        most: flight,
+      const allScenarios = [...REGRESSIONS, ...fc.sample(scenarios('wild'), { numRuns: COUNT, seed: SEED })];
+      const results = inFlight([...allScenarios.entries()], {
+        limit: concurrency,
         name: ([index]) => String(index),
         work: ([, scenario]) => pair.compare(scenario),
       });
@@ -91,7 +91,7 @@ describeTemporal('parity with the local runtime', (server) => {
       await pair.close();
       const different = settled.flatMap((one, index) =>
         one.status === 'rejected'
-          ? [{ scenario: drawn[index] as Scenario, error: one.reason as unknown }]
+          ? [{ scenario: allScenarios[index] as Scenario, error: one.reason as unknown }]
           : [],
       );
       const failed = [...different, ...(await pair.unreplayable())];
@@ -105,10 +105,10 @@ describeTemporal('parity with the local runtime', (server) => {
 
 /** Returns the error of the smallest failed scenario, with the errors of the other scenarios. */
 function smallest(failed: readonly { scenario: Scenario; error: unknown }[]): Error {
-  const texts = failed.map(({ scenario, error }) => ({ text: JSON.stringify(scenario), error }));
-  const [first, ...others] = texts.toSorted((a, b) => a.text.length - b.text.length);
-  const found = `HEDDLE_SAMPLE_SEED=${SEED} has ${failed.length} different runs; the smallest: ${String(first?.error)}`;
-  return new Error([found, first?.text, ...others.map(({ error }) => String(error))].join('\n'), {
+  const failures = failed.map(({ scenario, error }) => ({ text: JSON.stringify(scenario), error }));
+  const [first, ...others] = failures.toSorted((a, b) => a.text.length - b.text.length);
+  const summary = `HEDDLE_SAMPLE_SEED=${SEED} has ${failed.length} different runs; the smallest: ${String(first?.error)}`;
+  return new Error([summary, first?.text, ...others.map(({ error }) => String(error))].join('\n'), {
     cause: first?.error,
   });
 }

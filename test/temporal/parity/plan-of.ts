@@ -101,17 +101,17 @@ function containerOf(
   id: string,
   draw: () => number,
 ): ContainerConfig {
-  const drawn = Math.floor(draw() * 4.5);
+  const size = Math.floor(draw() * 4.5);
   if (perTurn)
-    return { kind: firstFree ? 'doWhile' : 'while', condition: conditionOf(id, drawn) } as ContainerConfig;
+    return { kind: firstFree ? 'doWhile' : 'while', condition: conditionOf(id, size) } as ContainerConfig;
   if (count !== undefined)
     return { kind: kind === 'loop' ? 'for' : 'parallelCount', count: { static: count } };
-  const items = Array.from({ length: drawn }, (_, index): JsonObject => ({ index }));
+  const items = Array.from({ length: size }, (_, index): JsonObject => ({ index }));
   return {
     kind: kind === 'loop' ? 'forEach' : 'parallelCollection',
     collection:
       draw() < 0.1
-        ? { invalid: 'The collection is drawn to be invalid.' }
+        ? { invalid: 'The collection is invalid on purpose.' }
         : { template: { kind: 'literal', value: items } },
   };
 }

@@ -13,24 +13,24 @@ const LOOP = loop(
   block('B', 'response'),
 );
 
-/** A run with a parallel of `branches` branches, each with a while loop of A and the Response B. `edges`: further edges. */
+/** A run of a parallel with `branches` branches, each with a while loop of A and the Response B. `edges` are added. */
 class Run {
   readonly #replica: Replica;
   readonly #race: RaceDetector;
 
-  constructor({ branches = 2, graceMs = 0, apart = false, edges = [] as string[] } = {}) {
+  constructor({ branches = 2, graceMs = 0, isPerBlock = false, edges = [] as string[] } = {}) {
     const inside = [LOOP, fn('M', 'return 3')];
     const blocks = [parallel('P', { parallelType: 'count', count: branches }, ...inside)];
     const plan = compiled(blocks, ['Start -> P -> L -> A -> B', ...edges]);
     this.#replica = new Replica('run', plan);
-    this.#race = new RaceDetector(this.#replica, { apart });
+    this.#race = new RaceDetector(this.#replica, { isPerBlock });
     const { start } = plan;
     this.#post({ type: 'started', format: 1, start, input: { v: {} }, graceMs, variables: {} });
     this.completes('Start', []);
   }
 
   get isRacy(): boolean {
-    return this.#race.found;
+    return this.#race.isRacy;
   }
 
   /** Records that the condition of the loop of a branch is true. */
@@ -85,7 +85,7 @@ it('a Response that ends the run races with the second condition', () => {
   expect(new Run().expands(0).completes('A', [0, 0]).completes('B', [0, 0]).isRacy).toBe(true);
 });
 
-it('a failure that an error edge handles races for its place in the journal', () => {
+it('a failure that an error edge handles races for its position in the journal', () => {
   const run = new Run({ edges: ['A:error -> B'] });
   expect(run.expands(0).isRacy).toBe(false);
   expect(run.fails('A', [0, 0]).isRacy).toBe(true);
@@ -109,12 +109,12 @@ it('a failure after a single condition is not a race', () => {
 
 it.each([
   [
-    'an effect with a time limit races with a block beside it (R21)',
+    'an effect with a time limit races with a concurrent block (R21)',
     [work('W', { timeoutMs: 20 }), fn('A', 'return 1')],
     true,
   ],
   [
-    'an effect without a time limit does not race with a block beside it',
+    'an effect without a time limit does not race with a concurrent block',
     [work('W'), fn('A', 'return 1')],
     false,
   ],
@@ -126,7 +126,7 @@ it.each([
 ])('%s', (_title, blocks, isRacy) => {
   const plan = compiled(blocks, ['Start -> W', 'Start -> A']);
   const replica = new Replica('run', plan);
-  const race = new RaceDetector(replica, { apart: false });
+  const race = new RaceDetector(replica, { isPerBlock: false });
   const { start } = plan;
   const entries: EntryBody[] = [
     { type: 'started', format: 1, start, input: { v: {} }, graceMs: 0, variables: {} },
@@ -136,9 +136,9 @@ it.each([
     const entry = { seq: replica.seq + 1, atMs: 1, ...body };
     race.applied(entry, replica.apply(entry));
   }
-  expect(race.found).toBe(isRacy);
+  expect(race.isRacy).toBe(isRacy);
 });
 
-it('two conditions are a race if every block runs separately', () => {
-  expect(new Run({ apart: true }).isRacy).toBe(true);
+it('two conditions are a race if every block runs in its own activity', () => {
+  expect(new Run({ isPerBlock: true }).isRacy).toBe(true);
 });

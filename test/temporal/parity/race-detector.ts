@@ -13,29 +13,30 @@ export const RUNNING_TIMERS: ReadonlySet<string> = new Set(['retry', 'wait', 'ti
  * evaluate in the order of the commands. It changes the journal if a block after the first expansion fails or ends a
  * scope that also contains the second container (R17), which may happen before or after the second expansion ends.
  *
- * A block beside an effect with a time limit is a pair, too (R21): a segment and an effect can be two activities, and each starts
- * when a worker takes it. Without a time limit, the test decides when the effect ends.
+ * A block and an effect with a time limit that run at the same time are such operations, too (R21): a segment and an
+ * effect can be two activities, and each starts when a worker takes it. Without a time limit, the test decides when the
+ * effect ends.
  */
 export class RaceDetector {
-  found = false;
+  isRacy = false;
   readonly #replica: Replica;
-  readonly #apart: boolean;
+  readonly #isPerBlock: boolean;
   /** Addresses of the expansions that were pending at the same time since the run was last idle. */
   #groups: Address[][] = [];
   /** True if an expansion of a group has ended. */
-  #isOneAnswered = false;
+  #hasAnswer = false;
 
-  /** `apart`: the other runtime executes every block separately, so any two blocks end in an undefined order. */
-  constructor(replica: Replica, { apart }: { apart: boolean }) {
+  /** `isPerBlock`: the other runtime executes every block in its own activity, so any two end in an undefined order. */
+  constructor(replica: Replica, { isPerBlock }: { isPerBlock: boolean }) {
     this.#replica = replica;
-    this.#apart = apart;
+    this.#isPerBlock = isPerBlock;
   }
 
   /** Records an entry. Must be called after the replica has applied it. */
   applied(entry: Entry, applied: Applied): void {
     const pending = this.#replica.pendingCommands();
-    this.found ||= this.#isUnordered(pending) || this.#isExpansionOvertaken(entry, applied);
-    this.#isOneAnswered ||= this.#answersGroup(entry);
+    this.isRacy ||= this.#isUnordered(pending) || this.#isExpansionOvertaken(entry, applied);
+    this.#hasAnswer ||= this.#answersGroup(entry);
     const expanding = pending.flatMap((command) => (command.type === 'expand' ? [command.at] : []));
     if (expanding.length > 1) this.#groups.push(expanding);
   }
@@ -43,22 +44,22 @@ export class RaceDetector {
   /** Records that the run is idle: later events cannot race with earlier events. */
   quiet(): void {
     this.#groups = [];
-    this.#isOneAnswered = false;
+    this.#hasAnswer = false;
   }
 
   #isUnordered(pending: readonly Command[]): boolean {
     if (this.#mayTimeOutFirst(pending)) return true;
     const unordered = pending.filter((command) => {
       if (command.type === 'timer') return RUNNING_TIMERS.has(command.timer);
-      if (command.type !== 'run') return this.#apart && command.type === 'expand';
+      if (command.type !== 'run') return this.#isPerBlock && command.type === 'expand';
       const { class: kind } = this.#replica.index.node(command.at);
-      return kind === 'child' || (this.#apart && kind !== 'effect');
+      return kind === 'child' || (this.#isPerBlock && kind !== 'effect');
     });
     if (unordered.length > 1) return true;
-    return unordered.length > 0 && !this.#apart && pending.some(({ type }) => type === 'expand');
+    return unordered.length > 0 && !this.#isPerBlock && pending.some(({ type }) => type === 'expand');
   }
 
-  /** True if an effect has a time limit, and a block runs in the segment beside it. */
+  /** True if an effect has a time limit, and a block runs in a segment at the same time. */
   #mayTimeOutFirst(pending: readonly Command[]): boolean {
     const limited = pending.some((command) => command.type === 'timer' && command.timer === 'timeout');
     return (
@@ -68,7 +69,7 @@ export class RaceDetector {
   }
 
   #isExpansionOvertaken(entry: Entry, applied: Applied): boolean {
-    if (entry.type === 'failed' && this.#isOneAnswered) return true;
+    if (entry.type === 'failed' && this.#hasAnswer) return true;
     const ended = this.#endedScopes(applied);
     return this.#groups.some((group) =>
       ended.some((scope) => group.filter((at) => isInside(at, scope)).length > 1),
@@ -81,7 +82,7 @@ export class RaceDetector {
     return this.#groups.some((group) => group.some((at) => at.join('.') === name));
   }
 
-  /** Returns the addresses of the run (`[]`), the containers and the branches that start no more blocks after this entry. */
+  /** Returns the addresses of the run (`[]`), containers and branches that start no more blocks after this entry. */
   #endedScopes({ commands, notices }: Applied): Address[] {
     const ofCommands = commands.flatMap((command): Address[] => {
       if (command.type === 'end') return [[]];

@@ -45,8 +45,8 @@ export function firstDifference(local: Shape, temporal: Shape): string | undefin
 }
 
 function common(value: object): Json {
-  const kept = Object.entries(value).filter(([name, field]) => !DIFFERING.has(name) && field !== undefined);
+  const fields = Object.entries(value).filter(([name, field]) => !DIFFERING.has(name) && field !== undefined);
   // Ids of child runs are derived with a random key of the run.
-  const named = (key: string, field: unknown): unknown => (key === 'childRunId' ? 'the child' : field);
-  return JSON.parse(JSON.stringify(Object.fromEntries(kept)), named) as Json;
+  const replacer = (key: string, field: unknown): unknown => (key === 'childRunId' ? 'the child' : field);
+  return JSON.parse(JSON.stringify(Object.fromEntries(fields)), replacer) as Json;
 }

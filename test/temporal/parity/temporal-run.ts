@@ -4,14 +4,15 @@ import { act, JournalReader } from './local-run.ts';
 import type { Environment, Step } from './local-run.ts';
 
 /**
- * Maximum time of a run to reach the next step of its script. Longer than the minute after which the server repeats a write of
- * the journal that it gave to no worker, as happens on a busy machine.
+ * Maximum time until a run reaches the next step of its script. Longer than the minute after which the server retries a
+ * journal write that no worker has received, as happens on a busy machine.
  */
 const STEP_TIMEOUT_MS = 120_000;
 
 /**
- * Executes the script and returns the journal. Throws if the run does not reach a step in time. `isThrough` returns true
- * if no workflow task is under way: the SDK puts a signal that arrives during a task before the timers that fired in it.
+ * Executes the script and returns the journal. Throws if the run does not reach a step in time. `isIdle` returns true
+ * if no workflow task is in progress: the SDK handles a signal that arrives during a task before the timers that fired
+ * in it.
  */
 export async function playAlong(
   environment: Environment,
@@ -21,14 +22,14 @@ export async function playAlong(
     runId,
     steps,
     total,
-    isThrough,
+    isIdle,
   }: {
     plan: Plan;
     scenario: Scenario;
     runId: string;
     steps: readonly Step[];
     total: number;
-    isThrough: (runId: string) => Promise<boolean>;
+    isIdle: (runId: string) => Promise<boolean>;
   },
 ): Promise<Entry[]> {
   const { until } = scenario;
@@ -47,10 +48,10 @@ export async function playAlong(
   return journal.entries;
 
   function isDue(step: Step): boolean | Promise<boolean> {
-    return step.do === 'answer' ? environment.effects.calls(runId).includes(step.call) : isThrough(runId);
+    return step.do === 'answer' ? environment.effects.calls(runId).includes(step.call) : isIdle(runId);
   }
 
-  /** Returns true if the run's record has its end. The record is written after the journal, so the caller polls. */
+  /** Returns true if the run's record has an end time. It is written after the journal, so the caller polls. */
   async function isOver(): Promise<boolean> {
     return (await environment.stores.runs.record(runId))?.endedMs !== undefined;
   }

@@ -12,8 +12,11 @@ import type { KillableServer } from '../chaos/faults.ts';
 const NAMESPACE = 'chaos';
 const FOR_MS = scale(30_000, 600_000);
 
-/** Starts a production server for one test, which can be killed with SIGKILL and restarted on the same databases and ports. */
-async function mortalServer(): Promise<KillableServer & { address: string }> {
+/**
+ * Starts a production server for one test, which can be killed with SIGKILL and restarted with the same databases and
+ * ports.
+ */
+async function killableServer(): Promise<KillableServer & { address: string }> {
   const { tools } = productionTools();
   if (!tools) throw new Error('The tools for a production server are missing.');
   const postgres = await serverOf(tools.postgres);
@@ -35,12 +38,12 @@ async function mortalServer(): Promise<KillableServer & { address: string }> {
 
 describeTemporal('chaos on the production server', () => {
   it(
-    'killing workers and the server in a loop, on PostgreSQL, loses and repeats no work, and every run ends as expected',
+    'killing workers and the server in a loop, on PostgreSQL, loses no call and records none twice, and all runs complete',
     { timeout: FOR_MS + 600_000 },
     async () => {
-      const place = { postgres: await postgresDatabase() };
-      const server = await mortalServer();
-      const figures = await runScenario({ server, namespace: NAMESPACE, place, forMs: FOR_MS });
+      const store = { postgres: await postgresDatabase() };
+      const server = await killableServer();
+      const figures = await runScenario({ server, namespace: NAMESPACE, store, forMs: FOR_MS });
       expect(figures.serversKilled).toBeGreaterThan(0);
     },
   );

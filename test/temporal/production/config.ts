@@ -17,7 +17,7 @@ interface Parts {
   readonly postgres: PostgresServer;
   readonly databases: { readonly store: string; readonly visibility: string };
   readonly shards: number;
-  /** The file of `dynamicConfig()`. */
+  /** Path of the file with `dynamicConfig()`. */
   readonly dynamic: string;
 }
 

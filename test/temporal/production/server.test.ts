@@ -10,17 +10,17 @@ import { type ProductionTools, productionTools } from './tools.ts';
 import { serverOf } from '../../support/postgres-server.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 
-function tools(): ProductionTools {
-  const found = productionTools();
-  if (!found.tools) throw new Error(found.reason);
-  return found.tools;
+function requireTools(): ProductionTools {
+  const result = productionTools();
+  if (!result.tools) throw new Error(result.reason);
+  return result.tools;
 }
 
-/** Starts a production server for one test; stopped after it. */
+/** Starts a production server, which is stopped after the test. */
 async function start(name: string, namespace: string): Promise<ProductionServer> {
-  const given = tools();
-  const postgres = await serverOf(given.postgres);
-  const server = await startProductionServer({ tools: given, postgres, name, namespace });
+  const tools = requireTools();
+  const postgres = await serverOf(tools.postgres);
+  const server = await startProductionServer({ tools, postgres, name, namespace });
   onTestFinished(async () => server.stop());
   return server;
 }
@@ -35,7 +35,7 @@ describeTemporal('the production server', ({ address, namespace }) => {
 
   it('accepts the poll limits by their names and types', async () => {
     const file = join(dataFolder(), 'dynamic.yaml');
-    const { server } = tools();
+    const { server } = requireTools();
     const validate = async (config: object): Promise<unknown> => {
       writeFileSync(file, JSON.stringify(config));
       return runCommand(server.path, ['validate-dynamic-config', file], {
@@ -60,9 +60,9 @@ describeTemporal('the production server', ({ address, namespace }) => {
   });
 
   it('reports why it cannot create its databases', async () => {
-    const given = tools();
-    const postgres = { ...(await serverOf(given.postgres)), password: 'wrong' };
-    const started = startProductionServer({ tools: given, postgres, name: 'never', namespace: 'never' });
+    const tools = requireTools();
+    const postgres = { ...(await serverOf(tools.postgres)), password: 'wrong' };
+    const started = startProductionServer({ tools, postgres, name: 'never', namespace: 'never' });
     await expect(started).rejects.toThrow(
       /^The database never cannot be created: .*create-database failed with 1: .*no usable database/,
     );

@@ -29,7 +29,7 @@ export interface ProductionServerOptions {
   readonly logFile?: string;
 }
 
-/** A full Temporal server like in production, with all services in one process and its own databases. */
+/** A full Temporal server as in production, with all services in one process and its own databases. */
 export interface ProductionServer {
   readonly address: string;
   readonly namespace: string;
@@ -41,7 +41,7 @@ export interface ProductionServer {
 
 const SCHEMA_MS = 120_000;
 const READY_MS = 120_000;
-/** Time that the server waits at a stop until other members have noticed it. */
+/** Time that the server waits when it stops, so that other members notice it. */
 const GRACE_MS = 15_000;
 const RETENTION = '86400s';
 const ALREADY_EXISTS = 409;
@@ -55,7 +55,7 @@ const databasesOf = (name: string): readonly { database: string; schema: string 
 ];
 
 /**
- * Starts a production server with higher poll limits; resolves when it answers. It ends with this process.
+ * Starts a production server with higher poll limits. Resolves when it answers. It ends with this process.
  *
  * @throws if its databases cannot be created or it does not answer, with its last output.
  */
@@ -96,8 +96,8 @@ async function whyNotServing(
   namespace: string,
 ): Promise<string | undefined> {
   const address = addressOf(ports);
-  const over = new AbortController();
-  const within = { timeoutMs: READY_MS, signal: over.signal };
+  const ended = new AbortController();
+  const within = { timeoutMs: READY_MS, signal: ended.signal };
   try {
     const problem = await Promise.race([
       untilReady({ address, namespace: OWN_NAMESPACE, searchAttributes: [] }, within),
@@ -105,7 +105,7 @@ async function whyNotServing(
     ]);
     return problem ?? (await registerNamespace(ports.frontend.httpPort, namespace));
   } finally {
-    over.abort();
+    ended.abort();
   }
 }
 
@@ -115,10 +115,10 @@ async function registerNamespace(httpPort: number, namespace: string): Promise<s
     method: 'POST',
     body: JSON.stringify({ namespace, workflowExecutionRetentionPeriod: RETENTION }),
   });
-  const said = await answer.text();
+  const body = await answer.text();
   return answer.ok || answer.status === ALREADY_EXISTS
     ? undefined
-    : `the server refused the namespace: ${said}`;
+    : `the server refused the namespace: ${body}`;
 }
 
 /** Creates the database if it does not exist, and migrates its tables to the newest version. */

@@ -7,7 +7,7 @@ import { noServer, type Opened, provideServer } from '../opened.ts';
 
 const NAMESPACE = 'heddle-tests';
 
-/** Starts the server that the tests of this project share. Vitest calls it only if the run includes one of its files. */
+/** Starts the server that the tests of this project share. Vitest calls this only if the run includes one of them. */
 export function setup(project: TestProject): () => Promise<void> {
   const found = productionTools();
   const { tools } = found;

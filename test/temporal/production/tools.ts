@@ -8,7 +8,7 @@ export interface ProductionTools {
   readonly sql: Found;
 }
 
-/** Returns the tools, or the reason why one is missing. The first call builds and downloads them, which takes minutes. */
+/** Returns the tools, or the reasons why some are missing. The first call builds or downloads them in minutes. */
 export function productionTools():
   | { readonly tools: ProductionTools }
   | { readonly tools?: undefined; readonly reason: string } {

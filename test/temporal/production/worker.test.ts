@@ -5,16 +5,16 @@ import { startHeddle } from '../../support/heddle.ts';
 import { Script, work } from '../../support/scripted.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { fn, workflow } from '../../support/workflow.ts';
-import { placeOn } from '../worker-place.ts';
+import { clusterOn } from '../cluster.ts';
 
-const drawn = workflow([work('A'), fn('Z', 'return <a.n>')], ['Start -> A -> Z']);
+const graph = workflow([work('A'), fn('Z', 'return <a.n>')], ['Start -> A -> Z']);
 
 describeTemporal('workers of the production server', (server) => {
   it('with versions finish the runs that they have started; new runs start on the current version', async () => {
-    const place = placeOn(server);
-    const deployment = `looms-${place.queue}`;
+    const cluster = clusterOn(server);
+    const deployment = `looms-${cluster.queue}`;
     const [one, two] = [new Script(), new Script()];
-    const engine = await place.engine({ blocks: [one.executor] });
+    const engine = await cluster.engine({ blocks: [one.executor] });
     const connection = await NativeConnection.connect({ address: server.address });
     onTestFinished(() => connection.close());
     const makeCurrent = (buildId: string): Promise<unknown> =>
@@ -24,13 +24,13 @@ describeTemporal('workers of the production server', (server) => {
         buildId,
         ignoreMissingTaskQueues: true,
       });
-    await place.worker({ blocks: [one.executor], tuning: { version: { deployment, build: '1' } } });
+    await cluster.worker({ blocks: [one.executor], tuning: { version: { deployment, build: '1' } } });
     await makeCurrent('1');
-    const first = await engine.start({ workflow: drawn });
+    const first = await engine.start({ workflow: graph });
     const call = await one.called('A');
-    await place.worker({ blocks: [two.executor], tuning: { version: { deployment, build: '2' } } });
+    await cluster.worker({ blocks: [two.executor], tuning: { version: { deployment, build: '2' } } });
     await makeCurrent('2');
-    const second = await engine.start({ workflow: drawn });
+    const second = await engine.start({ workflow: graph });
     (await two.called('A')).done({ n: 2 });
     expect(await second.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
     call.done({ n: 1 });
@@ -39,16 +39,16 @@ describeTemporal('workers of the production server', (server) => {
   });
 
   it('with a version can be started from the command line, and are ready when the server knows the version', async () => {
-    const place = placeOn(server);
-    const where = ['--address', server.address, '--namespace', server.namespace, '--queue', place.queue];
-    const build = `looms-${place.queue}:7`;
-    const worker = startHeddle(['worker', '--json', '--build', build, ...where], { cwd: place.data });
-    expect(JSON.parse(await worker.line())).toMatchObject({ ready: true, queue: place.queue });
+    const cluster = clusterOn(server);
+    const target = ['--address', server.address, '--namespace', server.namespace, '--queue', cluster.queue];
+    const build = `looms-${cluster.queue}:7`;
+    const worker = startHeddle(['worker', '--json', '--build', build, ...target], { cwd: cluster.data });
+    expect(JSON.parse(await worker.line())).toMatchObject({ ready: true, queue: cluster.queue });
   });
 
-  it('get the runs that their own process starts at once, with eager start', async () => {
+  it('with eager start immediately receive the runs that their own process starts', async () => {
     const start = vi.spyOn(WorkflowClient.prototype, 'start');
-    const engine = await placeOn(server).engine({}, { worker: true, eager: true });
+    const engine = await clusterOn(server).engine({}, { worker: true, eager: true });
     const run = await engine.execute({ workflow: workflow([fn('A', 'return 1')], ['Start -> A']) });
     expect(run).toMatchObject({ status: 'completed', output: { result: 1 } });
     const handle = await (start.mock.results[0]?.value as ReturnType<WorkflowClient['start']>);

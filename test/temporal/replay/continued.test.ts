@@ -9,14 +9,14 @@ import { Histories, replayFaults } from './histories-of.ts';
 import type { RunHistory } from './histories-of.ts';
 import { openOn } from './open.ts';
 
-const TURNS = scale(40, 100);
+const ITERATIONS = scale(40, 100);
 const BUDGET = 20;
-/** The most events that one iteration can add to a history that has reached its budget, plus those at its start and end. */
-const EVENTS = BUDGET * 6 + 60;
+/** Upper bound of the events of a history: those of its budget, of one more iteration, and of its start and end. */
+const MAX_EVENTS = BUDGET * 6 + 60;
 
 const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 5 };
 
-/** A workflow with a loop of effects (some iterations contain a parallel) beside a pause and a wait that stay open. */
+/** A workflow with a loop of effects (some iterations have a parallel), and concurrent pauses and a wait. */
 const LONG = workflow(
   [
     block('H', 'human_in_the_loop'),
@@ -24,7 +24,7 @@ const LONG = workflow(
     block('W', 'wait', { timeValue: '1.5' }),
     loop(
       'L',
-      { loopType: 'for', count: TURNS },
+      { loopType: 'for', count: ITERATIONS },
       work('A', { retry: RETRY }),
       fn('F', 'return <loop.index> % 20 === 0 ? [1, 2, 3] : []'),
       parallel('P', { parallelType: 'collection', collection: '<f.result>' }, work('B')),
@@ -42,7 +42,7 @@ const LONG = workflow(
   ],
 );
 
-/** Number of runs at once, and size of the worker's cache. */
+/** Number of concurrent runs, and size of the worker's cache. */
 const CACHES: [title: string, sizes: { runs: number; cachedWorkflows: number }][] = [
   ['with a cache for all of them', { runs: 1, cachedWorkflows: 500 }],
   ['with a cache that is too small for all of them', { runs: 3, cachedWorkflows: 2 }],
@@ -52,13 +52,13 @@ describeTemporal('runs that continue in new histories', (server) => {
   it.each(sample(CACHES, 1, 'caches of a worker with long runs'))(
     'run each effect exactly once, %s',
     async (_title, { runs, cachedWorkflows }) => {
-      const done = new Map<string, number>();
+      const counts = new Map<string, number>();
       const { promise: halfway, resolve } = Promise.withResolvers<void>();
-      let half = 0;
+      let runsAtHalf = 0;
       const script = new Script({}, ({ idempotencyKey, scope, block: { name }, attempt: nth }) => {
-        if (name === 'A' && scope[0] === TURNS / 2 && ++half === runs) resolve();
+        if (name === 'A' && scope[0] === ITERATIONS / 2 && ++runsAtHalf === runs) resolve();
         if (name === 'A' && (scope[0] ?? 0) % 50 === 7 && nth === 1) throw new Error('once');
-        done.set(idempotencyKey, (done.get(idempotencyKey) ?? 0) + 1);
+        counts.set(idempotencyKey, (counts.get(idempotencyKey) ?? 0) + 1);
         return { output: { by: name } };
       });
       const { engine, stores, close } = await openOn(server, {
@@ -73,15 +73,15 @@ describeTemporal('runs that continue in new histories', (server) => {
           Array.from({ length: runs }, () => engine.start({ workflow: LONG })),
         );
         await halfway;
-        await Promise.all(started.map(({ runId }) => toTheEnd(engine, runId)));
-        expect(new Set(done.values())).toEqual(new Set([1]));
-        expect(done.size).toBe(runs * (TURNS + (TURNS / 20) * 3));
+        await Promise.all(started.map(({ runId }) => completeRun(engine, runId)));
+        expect(new Set(counts.values())).toEqual(new Set([1]));
+        expect(counts.size).toBe(runs * (ITERATIONS + (ITERATIONS / 20) * 3));
         for (const { runId } of started) {
           const entries = await stores.runs.journal(runId);
           expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, index) => index + 1));
           const logs = await engine.getLogs(runId);
-          expect(logs.filter(({ blockName }) => blockName === 'A')).toHaveLength(TURNS);
-          await expectManySmall(await histories.of(runId));
+          expect(logs.filter(({ blockName }) => blockName === 'A')).toHaveLength(ITERATIONS);
+          await expectShortHistories(await histories.of(runId));
         }
       } finally {
         await histories.close();
@@ -92,8 +92,8 @@ describeTemporal('runs that continue in new histories', (server) => {
   );
 });
 
-/** Answers both pauses: the second one after everything else has ended. */
-async function toTheEnd(engine: Engine, runId: string): Promise<void> {
+/** Answers both pauses, the second one after everything else has ended. */
+async function completeRun(engine: Engine, runId: string): Promise<void> {
   const open = async (name: string): Promise<string> =>
     (await engine.getRun(runId)).pauses.find(({ blockName }) => blockName === name)?.token ?? '';
   await engine.resume(runId, { token: await open('H'), input: { n: 7 } });
@@ -103,13 +103,13 @@ async function toTheEnd(engine: Engine, runId: string): Promise<void> {
   const result = await engine.resume(runId, { token: await open('Open'), input: {} });
   expect(result).toMatchObject({ status: 'completed' });
   const outputs = await engine.getRun(runId, { select: ['Z.result'] });
-  expect(outputs.blockOutputs).toEqual({ 'Z.result': { turns: TURNS, said: 7 } });
+  expect(outputs.blockOutputs).toEqual({ 'Z.result': { turns: ITERATIONS, said: 7 } });
 }
 
 /** Expects that no history of the run is too long and that each one can be replayed. */
-async function expectManySmall(chain: readonly RunHistory[]): Promise<void> {
+async function expectShortHistories(chain: readonly RunHistory[]): Promise<void> {
   const lengths = chain.map(({ history }) => history.events?.length ?? 0);
-  expect(chain.length).toBeGreaterThan(TURNS / BUDGET);
-  expect(Math.max(...lengths)).toBeLessThan(EVENTS);
+  expect(chain.length).toBeGreaterThan(ITERATIONS / BUDGET);
+  expect(Math.max(...lengths)).toBeLessThan(MAX_EVENTS);
   expect(await replayFaults(chain)).toEqual([]);
 }

@@ -21,8 +21,8 @@ const LINE = [`Start -> ${NAMES.join(' -> ')}`];
 describeTemporal('the number of events of a run on a server', (server) => {
   /** Runs the workflow until it ends. Returns the types of the events in all its histories. */
   async function events(
-    drawn: Json,
-    look?: (engine: Engine, runId: string) => Promise<void>,
+    graph: Json,
+    inspect?: (engine: Engine, runId: string) => Promise<void>,
   ): Promise<string[]> {
     const script = new Script({}, () => ({ output: {} }));
     const { engine, close } = await openOn(server, {
@@ -31,9 +31,9 @@ describeTemporal('the number of events of a run on a server', (server) => {
     });
     const histories = await Histories.at(server);
     try {
-      const run = await engine.execute({ workflow: drawn });
+      const run = await engine.execute({ workflow: graph });
       expect(run).toMatchObject({ status: 'completed' });
-      await look?.(engine, run.runId);
+      await inspect?.(engine, run.runId);
       const chain = await histories.of(run.runId);
       expect(await replayFaults(chain)).toEqual([]);
       return chain.flatMap(({ history }) => history.events ?? []).map(typeOf);
@@ -68,16 +68,16 @@ describeTemporal('the number of events of a run on a server', (server) => {
   it(
     'is much smaller than the number of iterations of a loop that only computes',
     async () => {
-      const turns = scale(4000, 100_000);
-      const drawn = workflow(
-        [loop('L', { loopType: 'for', count: turns }, block('A', 'calc'))],
+      const iterations = scale(4000, 100_000);
+      const graph = workflow(
+        [loop('L', { loopType: 'for', count: iterations }, block('A', 'calc'))],
         ['Start -> L -> A'],
       );
-      const types = await events(drawn, async (engine, runId) => {
+      const types = await events(graph, async (engine, runId) => {
         const [, log] = (await engine.getLogs(runId)).filter(({ blockName }) => blockName !== 'A');
-        expect((log?.output as { results: Json[] } | undefined)?.results).toHaveLength(turns);
+        expect((log?.output as { results: Json[] } | undefined)?.results).toHaveLength(iterations);
       });
-      expect(types.length).toBeLessThanOrEqual(turns / 50);
+      expect(types.length).toBeLessThanOrEqual(iterations / 50);
     },
     scale(120_000, 900_000),
   );

@@ -50,14 +50,14 @@ export class Histories {
     return chain;
   }
 
-  /** Returns true if the run has no scheduled or running workflow task, so that its history is complete so far. */
-  async isThrough(runId: string): Promise<boolean> {
+  /** Returns true if the run has no scheduled or running workflow task, so that its history is complete for now. */
+  async isIdle(runId: string): Promise<boolean> {
     const { raw } = await this.#client.workflow.getHandle(runId).describe();
     return !raw.pendingWorkflowTask;
   }
 
   /** Returns the status and the event types of the run on the server, in one line. */
-  async shortly(runId: string): Promise<string> {
+  async summaryOf(runId: string): Promise<string> {
     try {
       const handle = this.#client.workflow.getHandle(runId);
       const { status } = await handle.describe();

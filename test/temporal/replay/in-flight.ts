@@ -1,17 +1,21 @@
-/** Calls `work` for each item, with at most `most` calls at a time. Returns the promises by the names of the items. */
+/** Calls `work` for each item, with at most `limit` calls at a time. Returns the promises by the names of the items. */
 export function inFlight<Item, Result>(
   items: readonly Item[],
-  { most, name, work }: { most: number; name: (item: Item) => string; work: (item: Item) => Promise<Result> },
+  {
+    limit,
+    name,
+    work,
+  }: { limit: number; name: (item: Item) => string; work: (item: Item) => Promise<Result> },
 ): Map<string, Promise<Result>> {
-  const free: (() => void)[] = [];
+  const queue: (() => void)[] = [];
   let busy = 0;
   const run = async (item: Item): Promise<Result> => {
-    if (busy >= most) await new Promise<void>((resolve) => free.push(resolve));
+    if (busy >= limit) await new Promise<void>((resolve) => queue.push(resolve));
     else busy++;
     try {
       return await work(item);
     } finally {
-      const next = free.shift();
+      const next = queue.shift();
       if (next) next();
       else busy--;
     }

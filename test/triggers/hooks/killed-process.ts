@@ -66,8 +66,8 @@ class HookedProcess {
   }
 
   /**
-   * Runs `work` until the process dies at the step or `isDone` returns true. Returns true if the process has died; then,
-   * another process has replaced it.
+   * Runs `work` until the process dies at the step or `isDone` returns true. Returns true if the process has died;
+   * another process has then replaced it.
    */
   async dies(dieAt: number, work: () => Promise<void>, isDone: () => boolean): Promise<boolean> {
     const process = this.#runningProcess();
@@ -157,8 +157,8 @@ class HookedProcess {
 }
 
 /**
- * Kills processes, one after the other, at steps of the creation, check and removal of a webhook at its provider. Expects
- * that the next process leaves one webhook at the provider, or none after the removal.
+ * Kills processes, one after the other, at steps of the creation, check and removal of a webhook at its provider.
+ * Expects that the next process leaves one webhook at the provider, or none after the removal.
  */
 export async function expectHookOnceWhenKilled(
   backend: Backend,

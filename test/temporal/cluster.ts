@@ -6,17 +6,18 @@ import type { HeddleWorker, TemporalOptions, WorkerOptions } from '@heddle/tempo
 import { onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 
-/** A deployment for one test on a server: engines that only start runs, and workers that run them. */
-export interface Place {
+/** Engines that only start runs, and workers that run them, on a new task queue with one data folder. */
+export interface Cluster {
   readonly queue: string;
   readonly data: string;
-  /** Opens an engine without a worker; closed after the test. */
+  /** Opens an engine without a worker, which is closed after the test. */
   engine(options?: EngineOptions, more?: Partial<TemporalOptions>): Promise<Engine>;
-  /** Starts a worker; stopped after the test. */
+  /** Starts a worker, which is stopped after the test. */
   worker(options?: Partial<WorkerOptions>): Promise<HeddleWorker>;
 }
 
-export function placeOn({ address, namespace }: { address: string; namespace: string }): Place {
+/** Returns a new cluster that uses the server. */
+export function clusterOn({ address, namespace }: { address: string; namespace: string }): Cluster {
   const queue = `test-${randomUUID()}`;
   const data = dataFolder();
   return {
