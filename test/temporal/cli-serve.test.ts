@@ -62,21 +62,21 @@ async function runAfterRestart(server: readonly string[], store: readonly string
   expect(await first.call('POST', `${path}/deploy`)).toMatchObject({ status: 200 });
   const { status, runId } = await first.call('POST', `${path}/execute`, { async: true });
   expect(status).toBe(202);
-  const at = `${path}/runs/${runId}`;
+  const runPath = `${path}/runs/${runId}`;
   await expect
-    .poll(async () => (await first.call('GET', at)).data.status, { timeout: 30_000, interval: 100 })
+    .poll(async () => (await first.call('GET', runPath)).data.status, { timeout: 30_000, interval: 100 })
     .toBe('paused');
   first.process.child.kill('SIGKILL');
   await first.process.ended;
 
   const second = await serve(server, store, first);
-  const paused = async () => (await second.call('GET', at)).data.paused;
+  const paused = async () => (await second.call('GET', runPath)).data.paused;
   await expect.poll(paused, { timeout: 60_000, interval: 100 }).toMatchObject({ pauseKind: 'human' });
   const { contextId } = await paused();
-  expect(await second.call('POST', `${at}/resume`, { contextId, input: { n: 41 } })).toMatchObject({
+  expect(await second.call('POST', `${runPath}/resume`, { contextId, input: { n: 41 } })).toMatchObject({
     status: 202,
   });
-  const ended = async () => (await second.call('GET', `${at}?includeOutput=true`)).data;
+  const ended = async () => (await second.call('GET', `${runPath}?includeOutput=true`)).data;
   await expect.poll(async () => (await ended()).status, { timeout: 60_000, interval: 100 }).toBe('completed');
   const run = await ended();
   second.process.child.kill('SIGTERM');

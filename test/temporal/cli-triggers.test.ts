@@ -88,11 +88,11 @@ describeTemporal('heddle worker --triggers', (server) => {
         const due = { due_ms: nowMs, fire_ms: nowMs };
         await db.updateTable('triggers').set(due).where('workflow_id', 'in', schedules).execute();
       };
-      const completed = async (workflowId: string): Promise<number> => {
+      const completedCount = async (workflowId: string): Promise<number> => {
         const { runs } = await api.engine.listRuns({ workflowId });
         return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
       };
-      const all = () => Promise.all([...schedules, hooked].map(completed));
+      const counts = () => Promise.all([...schedules, hooked].map(completedCount));
 
       await makeDue();
       const { data } = await api.call<{ webhooks: { url: string }[] }>(
@@ -105,14 +105,14 @@ describeTemporal('heddle worker --triggers', (server) => {
         const response = await fetch(base + path, { method: 'POST', headers, body: JSON.stringify({ id }) });
         return ((await response.json()) as { runId: string }).runId;
       });
-      const [first, second, ...again] = await Promise.all(deliveries);
-      expect(again).toEqual([first, second]);
-      await expect.poll(all, TIMEOUT).toEqual([1, 1, 1, 2]);
+      const [first, second, ...repeats] = await Promise.all(deliveries);
+      expect(repeats).toEqual([first, second]);
+      await expect.poll(counts, TIMEOUT).toEqual([1, 1, 1, 2]);
 
       served.child.kill('SIGKILL');
       await served.ended;
       await makeDue();
-      await expect.poll(all, TIMEOUT).toEqual([2, 2, 2, 2]);
+      await expect.poll(counts, TIMEOUT).toEqual([2, 2, 2, 2]);
       const fires = await db.selectFrom('trigger_fires').select('run_id').execute();
       expect(new Set(fires.map(({ run_id: runId }) => runId)).size).toBe(6);
       worker.child.kill('SIGTERM');

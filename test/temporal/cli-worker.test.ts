@@ -127,9 +127,9 @@ describeTemporal('heddle worker', (server) => {
     await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
     worker.child.kill('SIGINT');
     await worker.until('Stopping');
-    const again = setInterval(() => worker.child.kill('SIGINT'), 250);
+    const signals = setInterval(() => worker.child.kill('SIGINT'), 250);
     const { exit } = await worker.ended;
-    clearInterval(again);
+    clearInterval(signals);
     expect(exit).toBe(130);
   });
 
@@ -155,19 +155,19 @@ describeTemporal('heddle worker', (server) => {
 });
 
 describeTemporal('runs of a shared folder', (server) => {
-  async function waiting(): Promise<{ project: Project; runId: string; run: Started }> {
+  async function startWaiting(): Promise<{ project: Project; runId: string; run: Started }> {
     const project = projectOn(server, WAITING);
     await workerAt(project);
     const run = project.start(['run', 'flow.json', ...REMOTE]);
     await run.until('‖ Nap');
-    const [found] = await project.runs();
-    return { project, runId: found!.runId, run };
+    const [record] = await project.runs();
+    return { project, runId: record!.runId, run };
   }
 
   drawn(
     'can be listed, shown and tailed while workers run them, and cancelled through their server',
     async () => {
-      const { project, runId, run } = await waiting();
+      const { project, runId, run } = await startWaiting();
       const { cwd } = project;
       expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('paused: until ');
       expect((await heddle(['runs', 'show', runId], { cwd })).stdout).toMatch(/✓ {2}First/);
@@ -185,7 +185,7 @@ describeTemporal('runs of a shared folder', (server) => {
   drawn(
     'are neither cancelled nor resumed without the options of Temporal, which the error names',
     async () => {
-      const { project, runId } = await waiting();
+      const { project, runId } = await startWaiting();
       for (const verb of ['cancel', 'resume']) {
         const { exit, stderr } = await heddle(['runs', verb, runId], { cwd: project.cwd });
         expect(exit).toBe(2);
@@ -229,8 +229,8 @@ describeTemporal('runs of a shared folder', (server) => {
     const project = projectOn(server, WAITING);
     const run = project.start(['run', 'flow.json', ...REMOTE]);
     await expect.poll(async () => (await project.runs()).length, { timeout: 20_000 }).toBe(1);
-    const [found] = await project.runs();
-    const cancelled = await heddle(['runs', 'cancel', found!.runId, ...ON_TEMPORAL, ...project.server], {
+    const [record] = await project.runs();
+    const cancelled = await heddle(['runs', 'cancel', record!.runId, ...ON_TEMPORAL, ...project.server], {
       cwd: project.cwd,
     });
     expect(cancelled.exit).toBe(2);
@@ -254,8 +254,8 @@ describeTemporal('runs in PostgreSQL', (server) => {
       const [{ runId }] = (JSON.parse(listed.stdout) as { data: [{ runId: string }] }).data;
       expect((await heddle(['runs', 'show', runId, ...store], { cwd })).stdout).toContain('completed');
       expect((await heddle(['runs', 'tail', runId, ...store], { cwd })).exit).toBe(0);
-      const again = ['runs', 'rerun', runId, '--from', 'work', ...ON_TEMPORAL, ...project.server, ...store];
-      const { exit, stdout } = await heddle(again, { cwd });
+      const rerun = ['runs', 'rerun', runId, '--from', 'work', ...ON_TEMPORAL, ...project.server, ...store];
+      const { exit, stdout } = await heddle(rerun, { cwd });
       expect(JSON.parse(stdout)).toMatchObject({ result: 7 });
       expect(exit).toBe(0);
     },

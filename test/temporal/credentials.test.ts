@@ -95,14 +95,14 @@ describeTemporal('stored credentials', (server) => {
       expect(run).toContain('MODEL_REFUSED');
       const history = await historyText(await clientOf(server), runId);
       expect(history.length).toBeGreaterThan(1000);
-      const shown = [
+      const outputs = [
         JSON.stringify(answer.body),
         logs,
         run,
         history,
         JSON.stringify(model.requests.map(({ body }) => body)),
       ];
-      for (const text of [...shown, reports.map(String).join()])
+      for (const text of [...outputs, reports.map(String).join()])
         expect(text).not.toMatch(/sk-the-key|\bat-|\brt-/);
     },
   );

@@ -16,7 +16,7 @@ import { clusterOn } from './cluster.ts';
 
 const POLL = { timeout: 45_000 };
 const quiet = { onError: (): void => undefined };
-const one = workflow([fn('A', 'return 1')], ['Start -> A']);
+const oneBlock = workflow([fn('A', 'return 1')], ['Start -> A']);
 
 /** Opens the stores of `data` with some methods replaced. They are closed after the test. */
 function storesWith(
@@ -85,7 +85,7 @@ describeTemporal('faults', (server) => {
       proxy.cut();
       const runId = `stranded-${cluster.queue}`;
       const error: unknown = await engine
-        .start({ workflow: one }, {}, { runId })
+        .start({ workflow: oneBlock }, {}, { runId })
         .catch((reason: unknown) => reason);
       return { cluster, runId, error };
     }
@@ -184,7 +184,7 @@ describeTemporal('faults', (server) => {
         },
       }));
       const worker = await cluster.worker({ ...quiet, stores: old } as Partial<WorkerOptions>);
-      const { runId } = await engine.start({ workflow: one });
+      const { runId } = await engine.start({ workflow: oneBlock });
       await expect
         .poll(() => engine.getRun(runId), POLL)
         .toMatchObject(suspended(/format version 99, but this engine supports 1/));
@@ -201,7 +201,7 @@ describeTemporal('faults', (server) => {
     const engine = await cluster.engine();
     await cluster.worker(quiet);
     changeInputs((input) => ({ ...input, format: 99 }));
-    const { runId } = await engine.start({ workflow: one });
+    const { runId } = await engine.start({ workflow: oneBlock });
     await expect
       .poll(() => engine.getRun(runId), POLL)
       .toMatchObject(suspended(/newer Heddle started this run \(format 99/));

@@ -10,7 +10,7 @@ describeTemporal('agents with a memory', (server) => {
 
   describe('whose worker is killed after the answer of the model', () => {
     it.each(MEMORY_POINTS)(
-      'killed %s, %s: the conversation has the exchange once',
+      'stopped at "%s", %s: the conversation has the exchange once',
       async (stop, _when, calls) => {
         const { common, expectOneExchange } = await remembering();
         const cluster = clusterOn(server);

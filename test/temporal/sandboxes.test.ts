@@ -21,8 +21,8 @@ describeTemporal('heddle worker', (server) => {
     const engine = await cluster.engine(ownership(store));
     const api = await testApi({ engine, store, sandboxes });
     const { address, namespace } = server;
-    const at = ['--address', address, '--namespace', namespace, '--queue', cluster.queue];
-    const worker = startHeddle(['worker', '--json', '--data', cluster.data, ...at]);
+    const target = ['--address', address, '--namespace', namespace, '--queue', cluster.queue];
+    const worker = startHeddle(['worker', '--json', '--data', cluster.data, ...target]);
     await worker.line();
 
     const sandbox = async (name: string, workspaceId = api.workspaceId): Promise<string> => {

@@ -77,7 +77,7 @@ describeTemporal('segments', (server) => {
       [block('H', 'human_in_the_loop'), ...['A', 'B', 'C'].map((name) => block(name, 'calc'))],
       ['Start -> H -> A -> C', 'H -> B'],
     );
-    const completed = async (engine: Engine): Promise<string[]> => {
+    const completedBlocks = async (engine: Engine): Promise<string[]> => {
       const { runId } = await engine.execute({ workflow: graph });
       await engine.resume(runId);
       const names: string[] = [];
@@ -88,6 +88,6 @@ describeTemporal('segments', (server) => {
     const local = await createEngine({ blocks: [calc] });
     onTestFinished(() => local.close());
     const remote = await onServer(server).open({ blocks: [calc] });
-    expect(await completed(remote)).toEqual(await completed(local));
+    expect(await completedBlocks(remote)).toEqual(await completedBlocks(local));
   });
 });

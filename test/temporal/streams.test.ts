@@ -20,18 +20,18 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
     await cluster.worker({ blocks: [script.executor] });
     const call = await script.called('A');
     call.context.emit({ type: 'text', text: 'now' });
-    const seen = [];
-    while (emissionsIn(seen).length === 0) {
+    const received = [];
+    while (emissionsIn(received).length === 0) {
       const { value, done } = await events.next();
       if (done) throw new Error('The events ended.');
-      seen.push(value);
+      received.push(value);
     }
     call.context.emit({ type: 'tool', phase: 'start', id: '1', name: 'search' });
     call.done();
-    seen.push(...(await collect({ [Symbol.asyncIterator]: () => events })));
-    const ofBlock = inShort(seen).filter((text) => text.startsWith('A '));
+    received.push(...(await collect({ [Symbol.asyncIterator]: () => events })));
+    const ofBlock = inShort(received).filter((text) => text.startsWith('A '));
     expect(ofBlock).toEqual(['A started', 'A "now"', 'A tool', 'A completed']);
-    expect(emissionsIn(seen).map(({ number }) => number)).toEqual([1, 2]);
+    expect(emissionsIn(received).map(({ number }) => number)).toEqual([1, 2]);
     for (const late of [engine.follow(run.runId), run.events()])
       expect(inShort(await collect(late)).slice(-5)).toEqual([...ofBlock, 'run ended']);
   });

@@ -28,22 +28,22 @@ async function deployAll(from: FiringProcess, feedUrl: string): Promise<Deployed
   const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
   const request = <Data>(...parts: [string, string, unknown?]) =>
     from.call<Data>('request', { key, request: parts });
-  const deployed = async (exported: Json): Promise<string> => {
+  const deploy = async (exported: Json): Promise<string> => {
     const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name: randomUUID() });
     await request('PUT', `/workflows/${id}/state`, draftOf(exported));
     await request('POST', `/workflows/${id}/deploy`);
     return id;
   };
-  const watched = await deployed(scheduledWorkflow({}, { type: 'start_trigger' }));
+  const watched = await deploy(scheduledWorkflow({}, { type: 'start_trigger' }));
   const events = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
   const every = { scheduleType: 'minutes', minutesInterval: INTERVAL_MINUTES, missedRuns: 'all' };
-  const id = await deployed(webhookWorkflow({ flowControl: { concurrency: 1 } }));
+  const id = await deploy(webhookWorkflow({ flowControl: { concurrency: 1 } }));
   const { webhooks } = await request<{ webhooks: { url: string }[] }>('GET', `/workflows/${id}/deployment`);
   return {
     ...{ key, watched, hook: { id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname } },
-    schedule: await deployed(scheduledWorkflow({ ...every, missedLimit: 100 })),
-    feed: await deployed(scheduledWorkflow({ feedUrl, pollMinutes: 1 }, { type: 'rss' })),
-    watcher: await deployed(scheduledWorkflow(events, { type: 'sim_workspace_event' })),
+    schedule: await deploy(scheduledWorkflow({ ...every, missedLimit: 100 })),
+    feed: await deploy(scheduledWorkflow({ feedUrl, pollMinutes: 1 }, { type: 'rss' })),
+    watcher: await deploy(scheduledWorkflow(events, { type: 'sim_workspace_event' })),
   };
 }
 
@@ -66,11 +66,15 @@ export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: numbe
     nowMs += 6000;
     for (const each of [processes.server, processes.worker])
       await each.call('now', { nowMs, stillDies: true }).catch(() => undefined);
-    const completed = async (call: 'fires' | 'items' | 'deliveries'): Promise<number> => {
+    const completedCount = async (call: 'fires' | 'items' | 'deliveries'): Promise<number> => {
       const runs = await from.call<Pick<ReportedFire, 'status'>[]>(call);
       return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
     };
-    const done = [await completed('fires'), await completed('items'), await completed('deliveries')];
+    const done = [
+      await completedCount('fires'),
+      await completedCount('items'),
+      await completedCount('deliveries'),
+    ];
     const runs = [schedule, feed, hook.id, watcher].map((workflowId) =>
       from.call<number>('runs', { workflowId }),
     );

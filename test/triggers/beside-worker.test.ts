@@ -67,12 +67,12 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     count: number,
     { only, stepMs = 0 }: { only?: 'server' | 'worker' | undefined; stepMs?: number },
   ): Promise<void> {
-    const completed = async (): Promise<number> => {
+    const completedCount = async (): Promise<number> => {
       advance(stepMs, only);
       const { runs } = await server.engine.listRuns({ workflowId: id, limit: 100 });
       return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
     };
-    await expect.poll(completed, { timeout: 10_000, interval: 30 }).toBe(count);
+    await expect.poll(completedCount, { timeout: 10_000, interval: 30 }).toBe(count);
   }
 
   /**

@@ -42,7 +42,7 @@ async function queueRuns(
 }
 
 /** Waits until `count` runs of a workflow have started. Returns their start times, earliest first. */
-async function starts(from: FiringProcess, { key, workspaceId }: Hook, count: number): Promise<number[]> {
+async function startTimes(from: FiringProcess, { key, workspaceId }: Hook, count: number): Promise<number[]> {
   const path = `/logs?workspaceId=${workspaceId}&sortOrder=asc&limit=1000`;
   const read = () => from.call<{ startedAt: string }[]>('request', { key, request: ['GET', path] });
   await expect.poll(async () => (await read()).length, TIMEOUT).toBe(count);
@@ -65,7 +65,7 @@ describe('a queued run', { timeout: scale(180_000, 1_800_000) }, () => {
         return { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 5000 } } };
       })();
       const first = await startProcess({ ...backend, nowMs: atMinute(0) });
-      const [busy, other] = [await deployHook(first), await deployHook(first)];
+      const [busyHook, otherHook] = [await deployHook(first), await deployHook(first)];
       await first.call('stop').catch(() => undefined);
       const { data, postgres } = backend.store;
       const store = await openServiceStore(
@@ -75,19 +75,19 @@ describe('a queued run', { timeout: scale(180_000, 1_800_000) }, () => {
       );
       const burst = Array.from({ length: BURST }, () => randomUUID());
       const single = randomUUID();
-      await queueRuns(store.database as Kysely<TriggerTables>, { ...busy, ageMs: 60_000 }, burst);
-      await queueRuns(store.database as Kysely<TriggerTables>, { ...other, ageMs: 0 }, [single]);
+      await queueRuns(store.database as Kysely<TriggerTables>, { ...busyHook, ageMs: 60_000 }, burst);
+      await queueRuns(store.database as Kysely<TriggerTables>, { ...otherHook, ageMs: 0 }, [single]);
       await store.close();
 
       const processes = await Promise.all(
         Array.from({ length: processCount }, () => startProcess({ ...backend, nowMs: atMinute(1) })),
       );
       const [reader] = processes as [FiringProcess];
-      const [startMs = 0] = await starts(reader, other, 1);
-      const burstStarts = await starts(reader, busy, BURST);
+      const [startMs = 0] = await startTimes(reader, otherHook, 1);
+      const burstStarts = await startTimes(reader, busyHook, BURST);
       // Each process begins 16 starts before it alternates between workspaces.
       expect(burstStarts.filter((ms) => ms < startMs).length).toBeLessThan(STARTS * 2 * processCount);
-      const count = () => reader.call<number>('runs', { workflowId: other.id });
+      const count = () => reader.call<number>('runs', { workflowId: otherHook.id });
       expect(await count()).toBe(1);
     },
   );

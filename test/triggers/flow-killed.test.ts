@@ -37,12 +37,12 @@ describe('flow control', { timeout: scale(300_000, 1_800_000) }, () => {
         const [dying, other] = both as [FiringProcess, FiringProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;
         ids.push(deliveryId, `${deliveryId}b`);
-        const [, two] = await Promise.all([
+        const [, answer] = await Promise.all([
           deliver(dying, hook, { deliveryId, dieAt: ((5 * index) % 31) + 1 }),
           deliver(other, hook, { deliveryId }),
           deliver(other, hook, { deliveryId: `${deliveryId}b` }),
         ]);
-        expect(two?.status).toBe(200);
+        expect(answer?.status).toBe(200);
         // Otherwise the process could die in the next round, in which the other process dies.
         await dying.call('now', {}).catch(() => undefined);
         both.splice(0, 2, other, dying.isDead() ? await processes.start() : dying);

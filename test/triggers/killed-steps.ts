@@ -79,7 +79,7 @@ async function deployWatched(
   from: FiringProcess,
 ): Promise<{ key: string; watched: string; watcher: string }> {
   const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
-  const deployed = async (name: string, exported: Json): Promise<string> => {
+  const deploy = async (name: string, exported: Json): Promise<string> => {
     const request = <Data>(...parts: [string, string, unknown?]) =>
       from.call<Data>('request', { key, request: parts });
     const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name });
@@ -87,8 +87,8 @@ async function deployWatched(
     await request('POST', `/workflows/${id}/deploy`);
     return id;
   };
-  const watched = await deployed('Watched', scheduledWorkflow({}, { type: 'start_trigger' }));
+  const watched = await deploy('Watched', scheduledWorkflow({}, { type: 'start_trigger' }));
   const fields = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
-  const watcher = await deployed('Watcher', scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
+  const watcher = await deploy('Watcher', scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
   return { key, watched, watcher };
 }

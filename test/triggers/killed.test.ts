@@ -18,8 +18,8 @@ describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
     async () => {
       const postgres = await postgresDatabase();
       const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
-      const at = (minute: number) => startProcess({ ...backend, nowMs: atMinute(minute) });
-      const processes = [await at(0), await at(0)];
+      const startAt = (minute: number) => startProcess({ ...backend, nowMs: atMinute(minute) });
+      const processes = [await startAt(0), await startAt(0)];
       const [first] = processes;
       if (!first) throw new Error('There is no process.');
       const { key, workflowIds } = await deployMinutely(first, 3);
@@ -35,7 +35,7 @@ describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
           other.call('now', { nowMs }),
           other.call('request', { key, request: ['POST', `/workflows/${redeployed}/deploy`] }),
         ]);
-        processes.push(other, isDead ? await at(minute) : dying);
+        processes.push(other, isDead ? await startAt(minute) : dying);
       }
       const [last] = processes;
       if (!last) throw new Error('There is no process.');

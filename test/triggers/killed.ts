@@ -90,13 +90,13 @@ export async function startProcess(options: ProcessOptions): Promise<FiringProce
     else if (message.error === undefined) pendingCalls.get(message.id)?.resolve(message.value);
     else pendingCalls.get(message.id)?.reject(new Error(message.error));
   });
-  let last = 0;
+  let lastId = 0;
   await ready.promise;
   return {
     isDead: () => isDead,
     call: async (call, command = {}) => {
       if (isDead) throw new Error(`The process has ended: ${errorOutput}`);
-      const id = ++last;
+      const id = ++lastId;
       const answer = Promise.withResolvers<unknown>();
       pendingCalls.set(id, answer);
       child.stdin.write(`${JSON.stringify({ ...command, id, call })}\n`);

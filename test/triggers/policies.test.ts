@@ -37,15 +37,15 @@ describe('a schedule whose last run waits for a person', () => {
     await expectFires(api, id, ['2026-01-01T00:01Z']);
     const first = await lastRunIs(api, id, 'paused');
     api.moveTo('2026-01-01T00:02Z');
-    const waits = overlap === 'queue' ? 'overlap' : null;
+    const waitsFor = overlap === 'queue' ? 'overlap' : null;
     const next = overlap === 'queue' ? '2026-01-01T00:02:00.000Z' : '2026-01-01T00:03:00.000Z';
-    await expect.poll(() => api.trigger(id)).toMatchObject({ waitsFor: waits, nextDueAt: next });
+    await expect.poll(() => api.trigger(id)).toMatchObject({ waitsFor, nextDueAt: next });
     if (overlap === 'allow') {
       await expectFires(api, id, expected);
       return;
     }
     api.moveTo('2026-01-01T00:03:30Z');
-    await expect.poll(async () => (await api.trigger(id)).waitsFor).toBe(waits);
+    await expect.poll(async () => (await api.trigger(id)).waitsFor).toBe(waitsFor);
     await api.engine.cancel(first);
     api.moveTo('2026-01-01T00:03:40Z');
     if (overlap === 'queue') {

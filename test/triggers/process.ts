@@ -139,11 +139,11 @@ async function call<Data>(
 /** Returns the runs that triggers have started, with their status. */
 async function fires(): Promise<ReportedFire[]> {
   const rows = await db.selectFrom('trigger_fires').selectAll().orderBy('due_ms').execute();
-  const found = rows.map(async ({ workflow_id: workflowId, due_ms: due, run_id: runId, version }) => {
+  const reports = rows.map(async ({ workflow_id: workflowId, due_ms: due, run_id: runId, version }) => {
     const run = await engine.getRun(runId).catch(() => undefined);
     return { workflowId, dueMs: Number(due), version, status: run?.status ?? 'unknown' };
   });
-  return Promise.all(found);
+  return Promise.all(reports);
 }
 
 /** Sends a delivery to a webhook. */
@@ -158,11 +158,11 @@ async function deliver({ path = '', deliveryId = '', dieAt = Infinity, sent }: C
 /** Returns the accepted deliveries with the status of their runs. */
 async function deliveries(): Promise<{ deliveryId: string | null; runId: string; status: string }[]> {
   const rows = await hooks.selectFrom('webhook_deliveries').selectAll().orderBy('delivery_id').execute();
-  const found = rows.map(async ({ delivery_id: deliveryId, run_id: runId }) => {
+  const reports = rows.map(async ({ delivery_id: deliveryId, run_id: runId }) => {
     const run = await engine.getRun(runId).catch(() => undefined);
     return { deliveryId, runId, status: run?.status ?? 'unknown' };
   });
-  return Promise.all(found);
+  return Promise.all(reports);
 }
 
 /** Returns the items that have started runs, with the status of the runs. */
@@ -173,13 +173,13 @@ async function items(): Promise<{ runId: string; status: string; title: unknown 
     .select('run_id')
     .where('run_id', 'is not', null)
     .execute();
-  const found = rows.map(async ({ run_id: runId }) => {
+  const reports = rows.map(async ({ run_id: runId }) => {
     const run = await engine.getRun(runId ?? '').catch(() => undefined);
     const [first] = await engine.getLogs(runId ?? '').catch(() => []);
     const { title = null } = (first?.output ?? {}) as { title?: unknown };
     return { runId: runId ?? '', status: run?.status ?? 'unknown', title };
   });
-  return Promise.all(found);
+  return Promise.all(reports);
 }
 
 /** Returns the number of runs of a workflow in the engine. */

@@ -39,14 +39,14 @@ function openReceiver(
   const webhookType = types.get(type) as WebhookType;
   const read = webhookType.read(fields);
   if (!('config' in read)) throw new Error(JSON.stringify(read.problems));
-  const found: FoundWebhook = { key: 'hook', workspaceId: 'looms', type: webhookType, config: read.config };
+  const webhook: FoundWebhook = { key: 'hook', workspaceId: 'looms', type: webhookType, config: read.config };
   const [events, refusals, errors]: [WebhookEvent[], string[], unknown[]] = [[], [], []];
   const runs = new Map<string, string>();
   let reads = 0;
   const store: WebhookStore = {
     find(path) {
       reads += 1;
-      return Promise.resolve(path === 'hook-path' ? found : undefined);
+      return Promise.resolve(path === 'hook-path' ? webhook : undefined);
     },
     secretsOf: () => Promise.resolve([webhookType.secretOf(read.config) ?? '']),
     accept(_found, event) {

@@ -83,14 +83,14 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
         const [dying, other] = processes as [FiringProcess, FiringProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;
         const deploys = { key: hook.key, request: ['POST', `/workflows/${hook.id}/deploy`] as const };
-        const [one, two] = await Promise.all([
+        const [dyingAnswer, answer] = await Promise.all([
           deliver(dying, hook, { deliveryId, dieAt: ((2 * index) % 11) + 1 }),
           deliver(other, hook, { deliveryId }),
           other.call('request', deploys),
         ]);
-        expect(two?.status).toBe(200);
-        answers.set(deliveryId, two?.body.runId ?? '');
-        if (one) expect(one.body.runId).toBe(two?.body.runId);
+        expect(answer?.status).toBe(200);
+        answers.set(deliveryId, answer?.body.runId ?? '');
+        if (dyingAnswer) expect(dyingAnswer.body.runId).toBe(answer?.body.runId);
         // The process may die after the answer, if it reaches the step.
         if (!dying.isDead()) await dying.call('now').catch(() => undefined);
         processes.splice(0, 2, other, dying.isDead() ? await start(backend) : dying);

@@ -281,13 +281,13 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
     await api.send(hook.path, sent);
     const query = `workspaceId=${api.workspaceId}&workflowId=${hook.id}`;
     const { data } = await api.call<{ id: string }[]>('GET', `/api/v2/webhooks?${query}`);
-    const at = `/api/v2/webhooks/${data[0]?.id}/deliveries`;
-    const deliveries = await api.call<{ id: string; runId: string }[]>('GET', at);
+    const deliveriesPath = `/api/v2/webhooks/${data[0]?.id}/deliveries`;
+    const deliveries = await api.call<{ id: string; runId: string }[]>('GET', deliveriesPath);
     const [first] = deliveries.data;
     const otherApi = await webhookApi(store, { engine: api.engine, store: api.store });
     expect((await otherApi.call('GET', `/api/v2/webhooks?${query}`)).status).toBe(404);
-    expect((await otherApi.call('GET', at)).status).toBe(404);
-    expect((await otherApi.call('POST', `${at}/${first?.id}/replay`)).status).toBe(404);
+    expect((await otherApi.call('GET', deliveriesPath)).status).toBe(404);
+    expect((await otherApi.call('POST', `${deliveriesPath}/${first?.id}/replay`)).status).toBe(404);
     const trigger = await api.call('GET', `/api/v2/triggers/${data[0]?.id}`);
     expect(JSON.stringify([data, deliveries.body, trigger.body])).not.toContain('literal secret');
     // A delivery cannot be replayed through another webhook.
@@ -393,13 +393,13 @@ describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
       'GET',
       `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.id}`,
     );
-    const at = `/api/v2/webhooks/${data[0]?.id}/deliveries`;
-    const { data: before } = await api.call<{ id: string }[]>('GET', at);
-    const replay = await api.call<{ runId: string }>('POST', `${at}/${before[0]?.id}/replay`);
+    const deliveriesPath = `/api/v2/webhooks/${data[0]?.id}/deliveries`;
+    const { data: before } = await api.call<{ id: string }[]>('GET', deliveriesPath);
+    const replay = await api.call<{ runId: string }>('POST', `${deliveriesPath}/${before[0]?.id}/replay`);
     expect(replay).toMatchObject({ status: 202, data: { workflowId: hook.id } });
     expect(replay.data.runId).not.toBe(first.body['runId']);
     expect(await api.inputOf(replay.data.runId)).toMatchObject({ n: 7, query: { from: 'here' } });
-    const { data: after } = await api.call<object[]>('GET', at);
+    const { data: after } = await api.call<object[]>('GET', deliveriesPath);
     expect(after).toHaveLength(2);
     expect(after).toContainEqual(expect.objectContaining({ replayOf: before[0]?.id, deliveryId: null }));
     expect(api.faults).toEqual([]);

@@ -8,14 +8,14 @@ export function descendantsOf(pid: number): number[] {
     .trim()
     .split('\n')
     .map((row) => row.trim().split(/\s+/).map(Number));
-  const found = new Set([pid]);
+  const descendants = new Set([pid]);
   // Children may be listed before their parents.
-  for (let size = 0; size < found.size;) {
-    size = found.size;
-    for (const [child = 0, parent = 0] of rows) if (found.has(parent)) found.add(child);
+  for (let size = 0; size < descendants.size;) {
+    size = descendants.size;
+    for (const [child = 0, parent = 0] of rows) if (descendants.has(parent)) descendants.add(child);
   }
-  found.delete(pid);
-  return [...found];
+  descendants.delete(pid);
+  return [...descendants];
 }
 
 /** Returns the processes that use processor time within `withinMs` milliseconds. */

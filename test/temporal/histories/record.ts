@@ -86,8 +86,8 @@ export async function record(server: TemporalServer, subject: Subject, data: str
     if (name !== 'cancel') await run.result();
     await finish?.(engine, runId, script);
     const { runs } = await engine.listRuns();
-    const all = await Promise.all(runs.map((one) => histories.of(one.runId)));
-    return all.flat();
+    const chains = await Promise.all(runs.map((run) => histories.of(run.runId)));
+    return chains.flat();
   } finally {
     await histories.close();
     await close();

@@ -75,7 +75,7 @@ export class Pair {
   async compare(scenario: Scenario): Promise<boolean> {
     const run = { plan: planOf(scenario), scenario, runId: randomUUID(), isPerBlock: this.#isPerBlock };
     let phase = 'the local run';
-    const compared = async (): Promise<boolean> => {
+    const compareRuns = async (): Promise<boolean> => {
       const script = await playLocally(this.#local, run);
       if (script.racy) return false;
       phase = `the run ${run.runId} on the server`;
@@ -94,7 +94,7 @@ export class Pair {
       this.#played.push({ scenario, histories });
       return true;
     };
-    return within(RUN_TIMEOUT_MS, compared()).catch(async (error: unknown) => {
+    return within(RUN_TIMEOUT_MS, compareRuns()).catch(async (error: unknown) => {
       const history = await this.#histories.summaryOf(run.runId);
       throw new Error(`${String(error)}; ${phase}; ${history}`, { cause: error });
     });

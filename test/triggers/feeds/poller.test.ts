@@ -143,16 +143,16 @@ describe('a feed', () => {
       'GET',
       `/api/v2/triggers?workspaceId=${api.workspaceId}&type=rss`,
     );
-    const at = `/api/v2/triggers/${data[0]?.id}`;
-    await api.call('POST', `${at}/pause`);
+    const triggerPath = `/api/v2/triggers/${data[0]?.id}`;
+    await api.call('POST', `${triggerPath}/pause`);
     news.items.unshift({ id: 'a' });
     const before = news.requests.length;
     api.moveTo('2026-01-01T00:05:00Z');
     expect(await api.trigger(id)).toMatchObject({ state: 'paused', nextDueAt: null });
     expect(news.requests.length).toBe(before);
-    await api.call('POST', `${at}/resume`);
+    await api.call('POST', `${triggerPath}/resume`);
     await expectTitles(api, id, ['a']);
-    expect((await api.call('POST', `${at}/run`)).status).toBe(409);
+    expect((await api.call('POST', `${triggerPath}/run`)).status).toBe(409);
   });
 
   it('is polled with exponential backoff after failures, and is suspended after a day of failures', async () => {
@@ -321,8 +321,8 @@ describe('a feed', () => {
     await expect
       .poll(async () => (await api.trigger(foreign)).health.lastError)
       .toBe('The workspace does not have the stored credential of the trigger.');
-    const own = await storeToken(api.workspaceId);
-    const id = await api.feed('gmail', { triggerCredentials: own, pollMinutes: 1 });
+    const ownCredential = await storeToken(api.workspaceId);
+    const id = await api.feed('gmail', { triggerCredentials: ownCredential, pollMinutes: 1 });
     await api.polled(id);
     gmail.deliver('one');
     api.moveTo('2026-01-01T00:01:00Z');

@@ -26,7 +26,7 @@ describe('the next check of a webhook at its provider', () => {
     return (await storeCredential(api.store.database, sealer, credential)).credential.id;
   };
   /** Deploys a workflow, and waits until its webhook exists at the provider. */
-  const hooked = async (credential: string): Promise<string> => {
+  const deployHook = async (credential: string): Promise<string> => {
     const id = await api.hooked(type, { ...fields, triggerCredentials: '' });
     await api.redeployed(id, type, { ...fields, triggerCredentials: credential });
     await api.settled(id, 'active');
@@ -38,7 +38,7 @@ describe('the next check of a webhook at its provider', () => {
       .set(values as never)
       .where('id' as never, '=', credential as never)
       .execute();
-  const delivered = async (id: string): Promise<number> => {
+  const deliveryStatus = async (id: string): Promise<number> => {
     const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
     return (await api.deliver(hook, crypto.randomUUID())).status;
   };
@@ -53,7 +53,7 @@ describe('the next check of a webhook at its provider', () => {
 
   it('uses the new secret of a credential whose secret was replaced', async () => {
     const credential = await store(HOOK_CREDENTIALS.github);
-    const id = await hooked(credential);
+    const id = await deployHook(credential);
     expect(await store(HOOK_CREDENTIALS.githubWeak)).toBe(credential);
     api.advance(DAY_MS);
     expect(await errorOf(id)).toMatchObject({ message: expect.stringMatching(/not allowed to manage/) });
@@ -61,19 +61,19 @@ describe('the next check of a webhook at its provider', () => {
     api.advance(DAY_MS);
     await api.settled(id, 'active');
     expect((await api.triggerOf(id)).health.lastError).toBeNull();
-    expect(await delivered(id)).toBe(200);
+    expect(await deliveryStatus(id)).toBe(200);
   });
 
   it('fails until a person has connected the account again', async () => {
     const credential = await store(HOOK_CREDENTIALS.github);
-    const id = await hooked(credential);
+    const id = await deployHook(credential);
     await change(credential, { state: 'reconnect' });
     api.advance(DAY_MS);
     expect(await errorOf(id)).toMatchObject({
       retryable: false,
       message: expect.stringMatching(/Connect the account again/),
     });
-    expect(await delivered(id)).toBe(200);
+    expect(await deliveryStatus(id)).toBe(200);
     await store(HOOK_CREDENTIALS.github2);
     api.advance(DAY_MS);
     await api.settled(id, 'active');
@@ -81,7 +81,7 @@ describe('the next check of a webhook at its provider', () => {
 
   it('fails after the credential was moved to another workspace', async () => {
     const credential = await store(HOOK_CREDENTIALS.github, 'moved');
-    const id = await hooked(credential);
+    const id = await deployHook(credential);
     const others = await api.store.workspaces.createWorkspace('Others', api.userId);
     await change(credential, { workspace_id: others });
     const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
@@ -95,7 +95,7 @@ describe('the next check of a webhook at its provider', () => {
 
   it('fails after the credential was deleted; deliveries still start runs, and another credential can replace it', async () => {
     const credential = await store(HOOK_CREDENTIALS.github, 'deleted');
-    const id = await hooked(credential);
+    const id = await deployHook(credential);
     const [before] = await api.hooksOf(id);
     const path = `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
     expect((await api.call('DELETE', path)).status).toBe(200);
@@ -104,7 +104,7 @@ describe('the next check of a webhook at its provider', () => {
     expect(await errorOf(id)).toMatchObject({ retryable: false, message });
     const { warnings } = await api.deployment(id);
     expect(warnings).toEqual([expect.stringMatching(/does not have the stored credential/)]);
-    expect(await delivered(id)).toBe(200);
+    expect(await deliveryStatus(id)).toBe(200);
     await api.redeployed(id, type, { ...fields, triggerCredentials: 'github2' });
     await api.settled(id, 'active');
     expect(await api.hooksOf(id)).toMatchObject([{ id: before?.id }]);
@@ -115,7 +115,7 @@ describe('the next check of a webhook at its provider', () => {
 
   it('is omitted after an undeployment without the credential: the webhook stays, is recorded, and gets 404', async () => {
     const credential = await store(HOOK_CREDENTIALS.github, 'deleted too');
-    const id = await hooked(credential);
+    const id = await deployHook(credential);
     const { id: trigger } = await api.triggerOf(id);
     const path = `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
     expect((await api.call('DELETE', path)).status).toBe(200);
@@ -123,6 +123,6 @@ describe('the next check of a webhook at its provider', () => {
     await expect.poll(() => api.rowOf(id)).toBeUndefined();
     expect(await actions(trigger)).toContain('TRIGGER_HOOK_LEFT');
     expect(await api.hooksOf(id)).toHaveLength(1);
-    expect(await delivered(id)).toBe(404);
+    expect(await deliveryStatus(id)).toBe(404);
   });
 });

@@ -50,8 +50,8 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     it('is reused by another version with the same fields, without a request to the provider', async () => {
       const [before] = await api.hooksOf(id);
       const requestCount = providers.requests.length;
-      const deployed = await api.redeployed(id, type, fields);
-      expect(deployed.latestDeploymentAttempt).toMatchObject({ status: 'active' });
+      const deployment = await api.redeployed(id, type, fields);
+      expect(deployment.latestDeploymentAttempt).toMatchObject({ status: 'active' });
       expect(await api.hooksOf(id)).toEqual([before]);
       expect(providers.requests).toHaveLength(requestCount);
     });
@@ -81,9 +81,9 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
       providers.hooks.splice(providers.hooks.indexOf(hook), 1);
       api.advance(DAY_MS);
       await expect.poll(() => api.hooksOf(id)).toHaveLength(1);
-      const [again] = (await api.hooksOf(id)) as [SimulatedHook];
+      const [recreated] = (await api.hooksOf(id)) as [SimulatedHook];
       await expect.poll(async () => (await api.rowOf(id))?.lease_id).toBeNull();
-      expect(await api.deliver(again, 'four')).toMatchObject({ status: 200 });
+      expect(await api.deliver(recreated, 'four')).toMatchObject({ status: 200 });
     });
 
     it('is removed when its trigger is paused, and created again when the trigger is resumed', async () => {
@@ -149,15 +149,15 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     await api.redeployed(id, GITHUB.type, { ...GITHUB.fields, selectedTriggerId: 'github_pr_opened' });
     await api.settled(id, 'active');
     expect(await api.hooksOf(id)).toEqual([{ ...before, events: ['pull_request'] }]);
-    const other = { ...GITHUB.fields, triggerCredentials: 'github2' };
-    await api.redeployed(id, GITHUB.type, other);
+    const otherFields = { ...GITHUB.fields, triggerCredentials: 'github2' };
+    await api.redeployed(id, GITHUB.type, otherFields);
     await api.settled(id, 'active');
     expect(await api.hooksOf(id)).toMatchObject([{ id: before.id, events: ['push'] }]);
-    await api.redeployed(id, GITHUB.type, { ...other, repo: 'shuttle' });
+    await api.redeployed(id, GITHUB.type, { ...otherFields, repo: 'shuttle' });
     await api.settled(id, 'active');
     await expect.poll(() => api.hooksOf(id)).toMatchObject([{ place: 'ada/shuttle' }]);
     await api.redeployed(id, GITHUB.type, {
-      ...other,
+      ...otherFields,
       repo: 'shuttle',
       triggerPath: `mine-${id.slice(0, 8)}`,
     });

@@ -31,11 +31,11 @@ describe.each(drawnStores('repaired credentials of hooks'))(
       const credential = { workspaceId, name, provider: 'github', material };
       return (await storeCredential(api.store.database, sealer, credential)).credential.id;
     };
-    const hooked = (credential: string): Promise<string> =>
+    const deployHook = (credential: string): Promise<string> =>
       api.hooked(type, { ...fields, triggerCredentials: credential });
     /** Deploys a workflow whose webhook is refused. */
     const deployRefused = async (credential: string): Promise<string> => {
-      const id = await hooked(credential);
+      const id = await deployHook(credential);
       await api.settled(id, 'failed');
       expect(await delayOf(id)).toBe(DAY_MS);
       return id;
@@ -115,7 +115,7 @@ describe.each(drawnStores('repaired credentials of hooks'))(
         requested.resolve();
         return answer.promise;
       };
-      const id = await hooked(credential);
+      const id = await deployHook(credential);
       await api.rowOf(id);
       await requested.promise;
       await store('late', VALID_KEY);

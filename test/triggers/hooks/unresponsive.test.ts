@@ -157,9 +157,9 @@ describe('while a provider never answers', () => {
 
   it('its many webhooks of one workspace delay neither another workspace nor webhooks at another provider', async () => {
     const { providers, api, silentId, requestCount, failures } = await silentApi();
-    const other = await api.store.workspaces.createWorkspace('Others', api.userId);
+    const otherWorkspace = await api.store.workspaces.createWorkspace('Others', api.userId);
     const own = Array.from({ length: 10 }, () => api.workspaceId);
-    await addCopies(api, silentId, [...own, other]);
+    await addCopies(api, silentId, [...own, otherWorkspace]);
     const id = await api.hooked(HOOKED.stripe.type, HOOKED.stripe.fields);
     await api.settled(id, 'active');
     await expect.poll(requestCount).toBe(3);
@@ -169,7 +169,7 @@ describe('while a provider never answers', () => {
       .where('lease_id', 'is not', null)
       .execute();
     expect(working.map(({ workspace_id: workspaceId }) => workspaceId).toSorted()).toEqual(
-      [api.workspaceId, api.workspaceId, other].toSorted(),
+      [api.workspaceId, api.workspaceId, otherWorkspace].toSorted(),
     );
     expect(await failures()).toBe(0);
     await providers.close();
