@@ -14,7 +14,8 @@ export function lazy<T extends { close(): Promise<void> }>(open: () => Promise<T
         throw error;
       })),
     async close() {
-      await (await opening)?.close();
+      // A failure to open is the concern of those who called `get`.
+      await (await opening?.catch(() => undefined))?.close();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { NEW_RUN, repeatable, runOptions, withOptions } from './run-options.ts';
+import { count, NEW_RUN, repeatable, runOptions, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -140,12 +140,6 @@ function statusOption(): Option {
         throw new InvalidArgumentError(`"${unknown}" is not a status. Use ${STATUSES.join(', ')}.`);
       return statuses;
     });
-}
-
-function count(text: string): number {
-  const number = Number(text);
-  if (Number.isInteger(number) && number > 0) return number;
-  throw new InvalidArgumentError('Use a whole number above 0.');
 }
 
 function parseIterations(text: string): number[] {

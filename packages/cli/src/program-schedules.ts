@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { server } from './program-serve.ts';
-import { jsonData, withOptions } from './run-options.ts';
+import { count, jsonData, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -49,7 +49,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     new Option('--from <time>', 'the earliest due time (2026-01-31T00:00:00Z)').makeOptionMandatory(),
     new Option('--to <time>', 'the latest due time, not in the future').makeOptionMandatory(),
     new Option('--limit <count>', 'maximum number of runs, up to 1,000: if more are due, none is started')
-      .argParser(Number)
+      .argParser(count)
       .default(100),
     ...server(),
     jsonData('backfill'),

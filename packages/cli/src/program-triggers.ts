@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { server } from './program-serve.ts';
-import { jsonData, withOptions } from './run-options.ts';
+import { count, jsonData, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -26,7 +26,7 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
     .description('Lists the latest events of a trigger with the decisions of its flow control.')
     .argument('<trigger>', TRIGGER);
   withOptions(events, [
-    new Option('--limit <count>', 'maximum number of events').argParser(Number).default(50),
+    new Option('--limit <count>', 'maximum number of events').argParser(count).default(50),
     ...server(),
     jsonData('[events]'),
   ]).action(async (trigger: string, options) => {

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { server } from './program-serve.ts';
-import { jsonData, withOptions } from './run-options.ts';
+import { count, jsonData, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -26,7 +26,7 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     .description('Lists the latest deliveries that a webhook has accepted.')
     .argument('<webhook>', WEBHOOK);
   withOptions(deliveries, [
-    new Option('--limit <count>', 'maximum number of deliveries').argParser(Number).default(50),
+    new Option('--limit <count>', 'maximum number of deliveries').argParser(count).default(50),
     ...server(),
     jsonData('[deliveries]'),
   ]).action(async (webhook: string, options) => {

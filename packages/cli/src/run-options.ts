@@ -31,6 +31,13 @@ export interface RemoteOptions {
 
 export const DEFAULT_URL = 'http://127.0.0.1:7373';
 
+/** Parses the value of an option that is a count. */
+export function count(text: string): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number > 0) return number;
+  throw new InvalidArgumentError('Use a whole number above 0.');
+}
+
 /** Parses an option in seconds. Returns milliseconds. */
 export function seconds(text: string): number {
   const count = Number(text);
