@@ -12,7 +12,7 @@ import { describeRuntime } from './runtime.ts';
 import { describeMemories } from './runtime/memories.ts';
 import type { RuntimeUnderTest, WhenDone } from './runtime/suite.ts';
 
-/** One sandbox for all engines without options of sandboxes: starting its processes would take longer than most tests. */
+/** The sandbox of all engines without sandbox options: its own processes for each would take longer than most tests. */
 const code = new CodeService({ maxProcesses: 2, python: { maxProcesses: 1 } });
 afterAll(() => code.close());
 
@@ -52,7 +52,7 @@ function local(data: string | undefined, whenDone: WhenDone = onTestFinished): R
 describeRuntime('local, in memory', (whenDone) => local(undefined, whenDone), { durable: false });
 describeRuntime('local, on SQLite', (whenDone) => local(dataFolder(whenDone), whenDone), {
   durable: true,
-  // All groups run in memory.
+  // The engines in memory run all groups.
   share: 1 / 12,
   restarts: 1 / 4,
 });

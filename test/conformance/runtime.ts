@@ -35,13 +35,13 @@ interface Durability {
   durable: boolean;
   /** True if runs continue on any worker, without the engine that started them. */
   shared?: boolean;
-  /** Share of the groups of restarts that a quick run draws; default 1. */
+  /** Share of the groups of restart tests that a quick run draws. Default: 1. */
   restarts?: number;
 }
 
 /**
- * Defines the tests for a runtime. A test file calls this once, or for a slow runtime one file calls each half. A quick
- * run draws `share` of the groups.
+ * Defines the tests for a runtime. For a slow runtime, two test files call `describeGraphs` and `describeServices`
+ * instead. A quick run draws `share` of the groups of tests.
  */
 export function describeRuntime(
   name: string,
@@ -90,7 +90,7 @@ const SERVICES = {
 /** Defines the tests of data and control flow. A quick run draws `share` of the groups. */
 export function describeGraphs(name: string, make: MakeRuntime, share = 1): void {
   describe(`runtime: ${name}`, () => {
-    for (const describeGroup of drawn(GRAPHS, name, share)) describeGroup(make);
+    for (const describeGroup of draw(GRAPHS, name, share)) describeGroup(make);
   });
 }
 
@@ -104,14 +104,14 @@ export function describeServices(
   { durable, shared = false, restarts = 1, share = 1 }: Durability & { share?: number },
 ): void {
   describe(`runtime: ${name}`, () => {
-    for (const describeGroup of drawn(SERVICES, name, share)) describeGroup(make);
-    if (durable) describeRestart(make, shared, (groups) => drawn(groups, `restarts of ${name}`, restarts));
+    for (const describeGroup of draw(SERVICES, name, share)) describeGroup(make);
+    if (durable) describeRestart(make, shared, (groups) => draw(groups, `restarts of ${name}`, restarts));
   });
 }
 
-/** Returns the groups that this run draws. */
-function drawn<T>(groups: { readonly [name: string]: T }, name: string, share: number): T[] {
+/** Returns the groups that this run draws: all in a full run. */
+function draw<T>(groups: { readonly [name: string]: T }, name: string, share: number): T[] {
   const all = Object.entries(groups);
-  const what = `groups of conformance of ${name} (of ${Object.keys(groups).join(', ')})`;
-  return sample(all, Math.ceil(all.length * share), what).map(([, describeGroup]) => describeGroup);
+  const label = `groups of conformance of ${name} (of ${Object.keys(groups).join(', ')})`;
+  return sample(all, Math.ceil(all.length * share), label).map(([, describeGroup]) => describeGroup);
 }

@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 export interface AccessSetup {
   access: Access;
   workspaceIds: readonly [string, string];
-  /** Adds a person with this role in the workspace, or without a role a person who is not a member. Returns the id. */
+  /** Adds a person with this role in the workspace; without a role, the person is not a member. Returns the id. */
   person(workspaceId: string, role?: Role): Promise<string>;
 }
 
@@ -24,11 +24,11 @@ export function describeAccess(name: string, open: () => Promise<AccessSetup>): 
     it('is granted to members with the role or a higher one', async () => {
       const { access, person, workspaceIds } = await open();
       const [workspaceId] = workspaceIds;
-      for (const [has, role] of ROLES.entries()) {
+      for (const [level, role] of ROLES.entries()) {
         const principal = principalOf(await person(workspaceId, role));
-        for (const [needs, needed] of ROLES.entries()) {
-          const answer = has >= needs ? 'granted' : 'INSUFFICIENT_WORKSPACE_ROLE';
-          expect(await access.check(principal, workspaceId, needed)).toBe(answer);
+        for (const [requiredLevel, requiredRole] of ROLES.entries()) {
+          const answer = level >= requiredLevel ? 'granted' : 'INSUFFICIENT_WORKSPACE_ROLE';
+          expect(await access.check(principal, workspaceId, requiredRole)).toBe(answer);
         }
       }
     });
@@ -36,9 +36,9 @@ export function describeAccess(name: string, open: () => Promise<AccessSetup>): 
     it('conceals a workspace from people who are not members, and from callers who are not people', async () => {
       const { access, person, workspaceIds } = await open();
       const [workspaceId, other] = workspaceIds;
-      const strangers = [await person(other, 'admin'), await person(workspaceId), 'nobody', '', null];
-      for (const stranger of strangers)
-        expect(await access.check(principalOf(stranger), workspaceId, 'read')).toBe('concealed');
+      const outsiders = [await person(other, 'admin'), await person(workspaceId), 'nobody', '', null];
+      for (const outsider of outsiders)
+        expect(await access.check(principalOf(outsider), workspaceId, 'read')).toBe('concealed');
       const member = principalOf(await person(workspaceId, 'read'));
       for (const unknown of ['none', ''])
         expect(await access.check(member, unknown, 'read')).toBe('concealed');

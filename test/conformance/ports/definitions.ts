@@ -2,7 +2,7 @@ import type { Definitions } from '@heddle/api/ports';
 import { describe, expect, it } from 'vitest';
 
 /** A workflow to define. */
-export interface Defined {
+export interface NewDefinition {
   workspaceId: string;
   name: string;
   isDeployed?: boolean;
@@ -15,7 +15,7 @@ export interface DefinitionsSetup {
   definitions: Definitions;
   workspaceIds: readonly [string, string];
   /** Returns the id of the workflow. */
-  define(workflow: Defined): Promise<string>;
+  define(workflow: NewDefinition): Promise<string>;
 }
 
 /** Tests an implementation of workflow definitions. `open` opens an empty one with two workspaces. */
@@ -37,7 +37,7 @@ export function describeDefinitions(name: string, open: () => Promise<Definition
         expect(await definitions.find(unknown)).toBeUndefined();
     });
 
-    it('belong to the tenant that is their workspace', async () => {
+    it('belong to a tenant with the id of their workspace', async () => {
       const { definitions, define, workspaceIds } = await open();
       for (const workspaceId of workspaceIds) {
         const id = await define({ workspaceId, name: 'Loom' });
@@ -46,7 +46,7 @@ export function describeDefinitions(name: string, open: () => Promise<Definition
       expect(await definitions.tenant('none')).toBeUndefined();
     });
 
-    it('are children of callers in the same workspace only, if they are deployed and not archived', async () => {
+    it('can be children only of callers in the same workspace, and only if they are deployed and not archived', async () => {
       const { definitions, define, workspaceIds } = await open();
       const [workspaceId, other] = workspaceIds;
       const caller = await define({ workspaceId, name: 'Caller' });

@@ -8,7 +8,7 @@ const RUN = { workflowId: 'w', userId: null, mode: 'sync' } as const;
 /** Tests an implementation of limits. `open` opens one without usage. */
 export function describeLimits(
   name: string,
-  open: (given: { buckets: Buckets; concurrency: ConcurrencyLimits }) => Promise<{
+  open: (options: { buckets: Buckets; concurrency: ConcurrencyLimits }) => Promise<{
     limiter: Limiter;
     concurrency: Concurrency;
   }>,

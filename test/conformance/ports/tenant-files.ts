@@ -11,16 +11,16 @@ async function* chunksOf(text: string): AsyncGenerator<Uint8Array> {
 /** Tests an implementation of files of tenants. `open` opens one without files. The tenants `ada` and `bob` exist. */
 export function describeTenantFiles(name: string, open: () => Promise<TenantFiles> | TenantFiles): void {
   describe(`${name}: files of tenants`, () => {
-    let keys = 0;
+    let keyCount = 0;
     const create = async (
       files: TenantFiles,
       tenant: Tenant,
       text: string,
-      more: Partial<NewTenantFile> & { key?: string } = {},
+      options: Partial<NewTenantFile> & { key?: string } = {},
     ) => {
-      const { key = `key ${(keys += 1)}`, ...given } = more;
+      const { key = `key ${(keyCount += 1)}`, ...overrides } = options;
       const file = { name: 'a.txt', folderPath: '/', type: 'text/plain', taken: 'rename' as const };
-      return files.create(tenant, { ...file, ...given, chunks: chunksOf(text) }, key);
+      return files.create(tenant, { ...file, ...overrides, chunks: chunksOf(text) }, key);
     };
     const textOf = async (files: TenantFiles, tenant: Tenant, id: string): Promise<string | undefined> => {
       const opened = await files.open(tenant, id);
@@ -32,7 +32,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
     };
     const all = { folderPath: '/', recursive: true, limit: 100 };
 
-    it('keep content, name, type and folder', async () => {
+    it('have the content, name, type and folder that they were stored with', async () => {
       const files = await open();
       const file = await create(files, 'ada', 'hello', { folderPath: '/R%C3%A9/b', type: 'text/csv' });
       expect(file).toMatchObject({ name: 'a.txt', size: 5, type: 'text/csv', folderPath: '/R%C3%A9/b' });
@@ -41,17 +41,17 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(Number.isNaN(Date.parse(file.updatedAt))).toBe(false);
     });
 
-    it('of one tenant do not exist for another', async () => {
+    it('are not visible to other tenants', async () => {
       const files = await open();
       const { id, revision } = await create(files, 'ada', 'hello', { folderPath: '/Plans' });
-      const stranger = async (of: string) => [
-        await files.find('bob', of),
-        await files.open('bob', of),
-        await files.replace('bob', { id: of, revision, chunks: chunksOf('x') }, `r ${of}`),
-        await files.move('bob', { id: of, folderPath: '/' }, `m ${of}`),
+      const accessByBob = async (fileId: string) => [
+        await files.find('bob', fileId),
+        await files.open('bob', fileId),
+        await files.replace('bob', { id: fileId, revision, chunks: chunksOf('x') }, `r ${fileId}`),
+        await files.move('bob', { id: fileId, folderPath: '/' }, `m ${fileId}`),
         await files.list('bob', { ...all, folderPath: '/Plans' }),
       ];
-      expect(await stranger(id)).toEqual(await stranger('unknown'));
+      expect(await accessByBob(id)).toEqual(await accessByBob('unknown'));
       expect(await files.list('bob', all)).toEqual({ folders: [], files: [], truncated: false });
       expect(await textOf(files, 'ada', id)).toBe('hello');
     });
@@ -62,13 +62,13 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(await create(files, 'ada', 'other', { key: 'k' })).toEqual(first);
       expect(await files.stored('ada', 'k')).toEqual(first);
       expect(await files.stored('bob', 'k')).toBeUndefined();
-      const theirs = await create(files, 'bob', 'other', { key: 'k' });
-      expect(theirs.id).not.toBe(first.id);
+      const ofBob = await create(files, 'bob', 'other', { key: 'k' });
+      expect(ofBob.id).not.toBe(first.id);
       expect((await files.list('ada', all))?.files).toHaveLength(1);
       expect(await textOf(files, 'ada', first.id)).toBe('hello');
     });
 
-    it('get another name, or replace the file with the same name', async () => {
+    it('get another name if the name exists in the folder, or replace the file that has it', async () => {
       const files = await open();
       const first = await create(files, 'ada', 'one');
       const second = await create(files, 'ada', 'two');
@@ -76,16 +76,16 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       const third = await create(files, 'ada', 'three', { taken: 'replace' });
       expect(third).toMatchObject({ id: first.id, name: first.name, size: 5 });
       expect(third.revision).not.toBe(first.revision);
-      const elsewhere = await create(files, 'ada', 'four', { taken: 'replace', folderPath: '/b' });
-      expect(elsewhere).toMatchObject({ name: 'a.txt' });
-      expect(elsewhere.id).not.toBe(first.id);
+      const inOtherFolder = await create(files, 'ada', 'four', { taken: 'replace', folderPath: '/b' });
+      expect(inOtherFolder).toMatchObject({ name: 'a.txt' });
+      expect(inOtherFolder.id).not.toBe(first.id);
     });
 
     it('are replaced only if the caller has read the current revision, and once for an idempotency key', async () => {
       const files = await open();
       const { id, revision } = await create(files, 'ada', 'one');
-      const replace = (text: string, of: string, key: string) =>
-        files.replace('ada', { id, revision: of, chunks: chunksOf(text) }, key);
+      const replace = (text: string, ofRevision: string, key: string) =>
+        files.replace('ada', { id, revision: ofRevision, chunks: chunksOf(text) }, key);
       const changed = await replace('two', revision, 'k1');
       expect(changed).toMatchObject({ id, size: 3 });
       expect(await replace('three', revision, 'k2')).toBeUndefined();
@@ -94,7 +94,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(await textOf(files, 'ada', id)).toBe('two');
     });
 
-    it('are not stored if their content fails, and the idempotency key stays unused', async () => {
+    it('are not stored if reading their content fails, and the idempotency key stays unused', async () => {
       const files = await open();
       const chunks = (async function* () {
         yield Buffer.from('half');
@@ -106,17 +106,19 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(await create(files, 'ada', 'whole', { key: 'k' })).toMatchObject({ size: 5 });
     });
 
-    it('are listed by folder, name and text, up to a limit', async () => {
+    it('are listed by folder, exact name and search text, up to a limit', async () => {
       const files = await open();
-      for (const [each, folderPath] of [
+      for (const [fileName, folderPath] of [
         ['one.txt', '/'],
         ['two.md', '/a'],
         ['One.md', '/a/b'],
       ] as const)
-        await create(files, 'ada', 'x', { name: each, folderPath });
-      const list = async (more: object) => {
-        const found = await files.list('ada', { ...all, ...more });
-        return found && [...found.folders.map(({ path }) => path), ...found.files.map((file) => file.name)];
+        await create(files, 'ada', 'x', { name: fileName, folderPath });
+      const list = async (query: object) => {
+        const listing = await files.list('ada', { ...all, ...query });
+        return (
+          listing && [...listing.folders.map(({ path }) => path), ...listing.files.map((file) => file.name)]
+        );
       };
       expect(await list({ recursive: false })).toEqual(['/a', 'one.txt']);
       expect(await list({ folderPath: '/a', recursive: false })).toEqual(['/a/b', 'two.md']);

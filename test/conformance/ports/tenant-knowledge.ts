@@ -20,28 +20,28 @@ const DOCUMENT: NewKnowledgeDocument = {
 const SEARCH = { query: 'loom', topK: 5, tagFilters: [], searchMode: undefined, rerank: undefined };
 const PAGE = { search: undefined, enabled: 'all', limit: 50, offset: 0 } as const;
 
-/** Tests an implementation of knowledge bases. Documents can be found as soon as their status is `completed`. */
+/** Tests an implementation of knowledge bases. Searches must find a document as soon as its status is `completed`. */
 export function describeTenantKnowledge(
   name: string,
   open: () => Promise<OpenKnowledge> | OpenKnowledge,
 ): void {
   describe(`${name}: knowledge bases of tenants`, () => {
-    let keys = 0;
+    let keyCount = 0;
     const create = async (
       { knowledge, bases }: OpenKnowledge,
-      more: Partial<NewKnowledgeDocument> = {},
-      key = `key ${(keys += 1)}`,
+      overrides: Partial<NewKnowledgeDocument> = {},
+      key = `key ${(keyCount += 1)}`,
     ) => {
-      const made = await knowledge.createDocument('ada', bases.ada, { ...DOCUMENT, ...more }, key);
-      if (!made) throw new Error('The document was not stored.');
-      const place = { knowledgeBaseId: bases.ada, documentId: made.document.id };
+      const created = await knowledge.createDocument('ada', bases.ada, { ...DOCUMENT, ...overrides }, key);
+      if (!created) throw new Error('The document was not stored.');
+      const place = { knowledgeBaseId: bases.ada, documentId: created.document.id };
       await expect
         .poll(async () => (await knowledge.document('ada', place))?.processingStatus)
         .toBe('completed');
-      return { ...made, place };
+      return { ...created, place };
     };
 
-    it('find the best matching parts of documents, up to the requested number', async () => {
+    it('find the best matching chunks of documents, up to the requested number', async () => {
       const opened = await open();
       const { document } = await create(opened);
       await create(opened, { name: 'sheep.md', content: 'A sheep has wool.' });
@@ -56,13 +56,13 @@ export function describeTenantKnowledge(
       expect(await opened.knowledge.search('ada', { ...search, topK: 1 })).toHaveLength(1);
     });
 
-    it('of one tenant do not exist for another', async () => {
+    it('are not visible to other tenants', async () => {
       const opened = await open();
       const { place } = await create(opened);
       const { knowledge } = opened;
       const { chunks } = (await knowledge.chunks('ada', place, PAGE)) ?? {};
       const chunkId = chunks?.[0]?.id ?? '';
-      const stranger = async (knowledgeBaseId: string, documentId: string) => [
+      const accessByBob = async (knowledgeBaseId: string, documentId: string) => [
         await knowledge.search('bob', { ...SEARCH, knowledgeBaseId }),
         await knowledge.documents('bob', knowledgeBaseId, PAGE),
         await knowledge.document('bob', { knowledgeBaseId, documentId }),
@@ -75,12 +75,12 @@ export function describeTenantKnowledge(
         await knowledge.tags('bob', knowledgeBaseId),
         await knowledge.connectors('bob', knowledgeBaseId),
       ];
-      const nothing = Array.from({ length: 11 }, () => undefined);
-      expect(await stranger(place.knowledgeBaseId, place.documentId)).toEqual(nothing);
-      expect(await stranger('unknown', 'unknown')).toEqual(nothing);
+      const noResults = Array.from({ length: 11 }, () => undefined);
+      expect(await accessByBob(place.knowledgeBaseId, place.documentId)).toEqual(noResults);
+      expect(await accessByBob('unknown', 'unknown')).toEqual(noResults);
       // Another knowledge base does not have the document either.
-      const elsewhere = { ...place, knowledgeBaseId: opened.bases.bob };
-      expect(await knowledge.document('bob', elsewhere)).toBeUndefined();
+      const inOtherBase = { ...place, knowledgeBaseId: opened.bases.bob };
+      expect(await knowledge.document('bob', inOtherBase)).toBeUndefined();
       expect(await knowledge.document('ada', place)).toMatchObject({ filename: 'looms.md' });
     });
 

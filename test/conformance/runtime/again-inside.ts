@@ -10,7 +10,10 @@ import type { MakeRuntime } from './suite.ts';
 const set = (name: string, variableName: string, value: Json): Drawn =>
   block(name, 'variables', { variables: [{ variableName, type: 'string', value }] });
 
-/** Returns a loop with a parallel in it. Each iteration adds its item to a variable, which shows iterations that run twice. */
+/**
+ * Returns a workflow with a loop that contains a parallel. Each iteration appends its item to a variable, so that an
+ * iteration that runs twice is visible.
+ */
 function nested(items = '["x", "y", "z"]') {
   const blocks = [
     work('A'),
@@ -35,26 +38,26 @@ function nested(items = '["x", "y", "z"]') {
   return { workflow: workflow(blocks, edges, { variables }) };
 }
 
-const ITERATION = (n: number): string[] => [
+const blocksIn = (n: number): string[] => [
   `I.${n}`,
   `J.${n}`,
   ...[0, 1, 2].flatMap((branch) => [`K.${n}.${branch}`, `M.${n}.${branch}`]),
 ];
 
-/** The block to start from, its iterations, and the blocks that run. */
+/** The block to start from, its iteration numbers, and the blocks that run. */
 const FROM: [title: string, block: string, iterations: number[], ran: string[]][] = [
-  ['the first block of an iteration', 'V', [1], [...ITERATION(1), ...ITERATION(2)]],
-  ['a block in a branch', 'K', [1, 2], ['K.1.2', 'M.1.2', 'J.1', ...ITERATION(2)]],
+  ['the first block of an iteration', 'V', [1], [...blocksIn(1), ...blocksIn(2)]],
+  ['a block in a branch', 'K', [1, 2], ['K.1.2', 'M.1.2', 'J.1', ...blocksIn(2)]],
   ['the last block in a branch', 'M', [2, 0], ['M.2.0', 'J.2']],
-  ['a container in an iteration', 'P', [2], ITERATION(2).filter((at) => !at.startsWith('I'))],
-  ['the last block of the first iteration', 'J', [0], ['J.0', ...ITERATION(1), ...ITERATION(2)]],
+  ['a container in an iteration', 'P', [2], blocksIn(2).filter((at) => !at.startsWith('I'))],
+  ['the last block of the first iteration', 'J', [0], ['J.0', ...blocksIn(1), ...blocksIn(2)]],
 ];
 
 const REFUSED: [title: string, block: string, iterations: number[] | undefined, code: string, why: RegExp][] =
   [
-    ['without iterations', 'K', undefined, 'BLOCK_NOT_RESTARTABLE', /inside the container "L"/],
-    ['with too few iterations', 'K', [0], 'OPTIONS_INVALID', /give 2 numbers/],
-    ['with iterations for a block outside of containers', 'A', [0], 'OPTIONS_INVALID', /give no numbers/],
+    ['without iteration numbers', 'K', undefined, 'BLOCK_NOT_RESTARTABLE', /inside the container "L"/],
+    ['with too few iteration numbers', 'K', [0], 'OPTIONS_INVALID', /give 2 numbers/],
+    ['with iteration numbers for a block outside containers', 'A', [0], 'OPTIONS_INVALID', /give no numbers/],
     ['in an iteration that did not run', 'I', [3], 'BLOCK_NOT_RESTARTABLE', /iteration 3 of "L" did not run/],
     ['in a branch that did not run', 'K', [0, 9], 'BLOCK_NOT_RESTARTABLE', /branch 9 of "P" did not run/],
     ['in an iteration below the first', 'I', [-1], 'BLOCK_NOT_RESTARTABLE', /iteration -1/],
@@ -64,7 +67,7 @@ const REFUSED: [title: string, block: string, iterations: number[] | undefined, 
  * The calls of a run, and the number of the call for each result. Results of the earlier run have the number of the
  * earlier call.
  */
-interface Ran {
+interface ObservedRun {
   calls: string[];
   nth: Map<string, number>;
   result: RunResource;
@@ -72,7 +75,7 @@ interface Ran {
 
 /** Defines the tests of runs that start inside an iteration or a branch. */
 export function describeAgainInside(make: MakeRuntime): void {
-  const opened = async () => {
+  const openEngine = async () => {
     const fails = new Set<string>();
     let calls = 0;
     const script = new Script({}, ({ block: { name }, scope }) => {
@@ -82,51 +85,51 @@ export function describeAgainInside(make: MakeRuntime): void {
       return { output: { at, nth: calls } };
     });
     const engine = await make().open({ blocks: [script.executor] });
-    const ranOf = async (run: () => Promise<RunResource>): Promise<Ran> => {
+    const observe = async (run: () => Promise<RunResource>): Promise<ObservedRun> => {
       script.calls.length = 0;
       const result = await run();
-      const found = JSON.stringify(result.blockOutputs ?? {}).matchAll(/"at":"([^"]+)","nth":(\d+)/g);
+      const matches = JSON.stringify(result.blockOutputs ?? {}).matchAll(/"at":"([^"]+)","nth":(\d+)/g);
       return {
         ...{ result, calls: [...script.calls].toSorted() },
-        nth: new Map([...found].map(([, at = '', nth]) => [at, Number(nth)])),
+        nth: new Map([...matches].map(([, at = '', nth]) => [at, Number(nth)])),
       };
     };
-    return { engine, fails, ranOf };
+    return { engine, fails, observe };
   };
   const select = ['L.results'];
-  const again =
+  const runFrom =
     (engine: Engine, runId: string, from: string, options: Parameters<Engine['runFromBlock']>[2]) =>
     async () =>
       (await engine.runFromBlock(runId, from, { select, ...options })).result();
-  const Z = (result: Json) => ({ status: 'completed', output: { result } });
+  const completedWith = (result: Json) => ({ status: 'completed', output: { result } });
 
-  describe('a run from inside', () => {
+  describe('a run that starts inside a container', () => {
     it.each(FROM)(
-      '%s: earlier iterations and blocks keep their results',
+      'at %s: earlier iterations and blocks keep their results',
       async (_title, from, iterations, ran) => {
-        const { engine, ranOf } = await opened();
-        const before = await ranOf(() => engine.execute(nested(), {}, { select }));
-        expect(before.result).toMatchObject(Z(['xyz', 'I.2']));
-        const after = await ranOf(again(engine, before.result.runId, from, { iterations }));
-        expect(after.result).toMatchObject(Z(['xyz', 'I.2']));
+        const { engine, observe } = await openEngine();
+        const before = await observe(() => engine.execute(nested(), {}, { select }));
+        expect(before.result).toMatchObject(completedWith(['xyz', 'I.2']));
+        const after = await observe(runFrom(engine, before.result.runId, from, { iterations }));
+        expect(after.result).toMatchObject(completedWith(['xyz', 'I.2']));
         expect(after.calls).toEqual(ran.toSorted());
         expect([...after.nth.keys()].toSorted()).toEqual([...before.nth.keys()].toSorted());
-        const kept = [...before.nth].filter(([at]) => !ran.includes(at));
-        expect(kept.map(([at]) => [at, after.nth.get(at)])).toEqual(kept);
+        const keptResults = [...before.nth].filter(([at]) => !ran.includes(at));
+        expect(keptResults.map(([at]) => [at, after.nth.get(at)])).toEqual(keptResults);
         expect(ran.filter((at) => after.nth.get(at) === before.nth.get(at))).toEqual([]);
       },
     );
 
     it.each(REFUSED)('%s is refused', async (_title, ...[from, iterations, code, why]) => {
-      const { engine } = await opened();
+      const { engine } = await openEngine();
       const before = await engine.execute(nested());
       await expect(
         engine.runFromBlock(before.runId, from, { ...(iterations && { iterations }) }),
       ).rejects.toMatchObject({ code, message: expect.stringMatching(why) as string });
     });
 
-    it('a failed branch: unfinished branches run too, finished branches keep their results', async () => {
-      const { engine, fails, ranOf } = await opened();
+    it('at a failed branch: unfinished branches run too, finished branches keep their results', async () => {
+      const { engine, fails, observe } = await openEngine();
       const source = {
         workflow: workflow(
           [parallel('L', { parallelType: 'count', count: 5, batchSize: 2 }, work('K'), work('M')), work('Z')],
@@ -134,14 +137,14 @@ export function describeAgainInside(make: MakeRuntime): void {
         ),
       };
       fails.add('M.1');
-      const before = await ranOf(() => engine.execute(source, {}, { select }));
+      const before = await observe(() => engine.execute(source, {}, { select }));
       expect(before.result.status).toBe('failed');
       fails.clear();
       const { runId } = before.result;
       const logs = await engine.getLogs(runId);
       const done = logs.filter(({ blockName, status }) => blockName === 'M' && status === 'completed');
       const ended = new Set(done.map(({ container }) => container?.index));
-      const after = await ranOf(again(engine, runId, 'M', { iterations: [1] }));
+      const after = await observe(runFrom(engine, runId, 'M', { iterations: [1] }));
       expect(after.result.status).toBe('completed');
       const others = [0, 2, 3, 4].filter((branch) => after.calls.includes(`K.${branch}`));
       expect(after.calls).toEqual(
@@ -153,22 +156,22 @@ export function describeAgainInside(make: MakeRuntime): void {
       );
     });
 
-    it('a while loop: its condition is evaluated before the next iteration', async () => {
-      const { engine, ranOf } = await opened();
+    it('in a while loop: its condition is evaluated before the next iteration', async () => {
+      const { engine, observe } = await openEngine();
       const source = {
         workflow: workflow(
           [loop('L', { loopType: 'while', whileCondition: '<loop.index> < 3' }, work('B'), work('C'))],
           ['Start -> L -> B -> C'],
         ),
       };
-      const before = await ranOf(() => engine.execute(source, {}, { select }));
-      const after = await ranOf(again(engine, before.result.runId, 'C', { iterations: [1] }));
+      const before = await observe(() => engine.execute(source, {}, { select }));
+      const after = await observe(runFrom(engine, before.result.runId, 'C', { iterations: [1] }));
       expect(after.calls).toEqual(['B.2', 'C.1', 'C.2']);
       expect([...after.nth.keys()]).toEqual(['B.0', 'C.0', 'B.1', 'C.1', 'B.2', 'C.2']);
     });
 
-    it('a block after a condition: only in an iteration that took its branch', async () => {
-      const { engine, ranOf } = await opened();
+    it('at a block after a condition: only in an iteration that took its branch', async () => {
+      const { engine, observe } = await openEngine();
       const source = {
         workflow: workflow(
           [
@@ -188,22 +191,22 @@ export function describeAgainInside(make: MakeRuntime): void {
         code: 'BLOCK_NOT_RESTARTABLE',
         message: expect.stringContaining('"B", which leads to it, did not run there') as string,
       });
-      const after = await ranOf(again(engine, runId, 'D', { iterations: [0] }));
+      const after = await observe(runFrom(engine, runId, 'D', { iterations: [0] }));
       expect(after).toMatchObject({ calls: ['D.0'], result: { status: 'completed' } });
     });
 
-    it('a block with edits: of its fields in that iteration only, and of an earlier output', async () => {
-      const { engine, ranOf } = await opened();
+    it('with edits: they replace fields of the block in that iteration only, and outputs of earlier blocks', async () => {
+      const { engine, observe } = await openEngine();
       const { runId } = await engine.execute(nested());
       const variables = [{ variableName: 'text', type: 'string', value: '!' }];
-      const fields = await ranOf(
-        again(engine, runId, 'V', { iterations: [1], edits: { fields: { variables } } }),
+      const fields = await observe(
+        runFrom(engine, runId, 'V', { iterations: [1], edits: { fields: { variables } } }),
       );
-      expect(fields.result).toMatchObject(Z(['!z', 'I.2']));
+      expect(fields.result).toMatchObject(completedWith(['!z', 'I.2']));
       const large = 'I'.repeat(20_000);
       const outputs = { I: { at: large, nth: 99 } };
-      const edited = await ranOf(again(engine, runId, 'P', { iterations: [2], edits: { outputs } }));
-      expect(edited.result).toMatchObject(Z(['xyz', large]));
+      const edited = await observe(runFrom(engine, runId, 'P', { iterations: [2], edits: { outputs } }));
+      expect(edited.result).toMatchObject(completedWith(['xyz', large]));
       expect([edited.nth.get(large), edited.nth.has('I.2'), edited.nth.has('I.1')]).toEqual([
         99,
         false,
@@ -215,16 +218,16 @@ export function describeAgainInside(make: MakeRuntime): void {
         ).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
     });
 
-    it('a run that itself started inside an iteration: only iterations that it ran', async () => {
-      const { engine, ranOf } = await opened();
-      const first = await ranOf(() => engine.execute(nested(), {}, { select }));
-      const second = await ranOf(again(engine, first.result.runId, 'M', { iterations: [1, 1] }));
+    it('after a run that itself started inside an iteration: only in iterations that this run executed', async () => {
+      const { engine, observe } = await openEngine();
+      const first = await observe(() => engine.execute(nested(), {}, { select }));
+      const second = await observe(runFrom(engine, first.result.runId, 'M', { iterations: [1, 1] }));
       const { runId } = second.result;
-      const third = await ranOf(again(engine, runId, 'J', { iterations: [1] }));
-      expect(third.calls).toEqual(['J.1', ...ITERATION(2)].toSorted());
-      expect(third.result).toMatchObject(Z(['xyz', 'I.2']));
-      const kept = [...second.nth].filter(([at]) => !third.calls.includes(at));
-      expect(kept.map(([at]) => [at, third.nth.get(at)])).toEqual(kept);
+      const third = await observe(runFrom(engine, runId, 'J', { iterations: [1] }));
+      expect(third.calls).toEqual(['J.1', ...blocksIn(2)].toSorted());
+      expect(third.result).toMatchObject(completedWith(['xyz', 'I.2']));
+      const keptResults = [...second.nth].filter(([at]) => !third.calls.includes(at));
+      expect(keptResults.map(([at]) => [at, third.nth.get(at)])).toEqual(keptResults);
       for (const [from, iterations] of [
         ['K', [1, 1]],
         ['K', [1, 0]],
@@ -235,17 +238,17 @@ export function describeAgainInside(make: MakeRuntime): void {
           code: 'BLOCK_NOT_RESTARTABLE',
           message: expect.stringContaining('Start from the run before that one') as string,
         });
-      const last = await ranOf(again(engine, runId, 'L', {}));
-      expect(last.calls).toEqual([0, 1, 2].flatMap(ITERATION).toSorted());
+      const last = await observe(runFrom(engine, runId, 'L', {}));
+      expect(last.calls).toEqual([0, 1, 2].flatMap(blocksIn).toSorted());
     });
 
-    it('a changed workflow: its collection determines the later iterations', async () => {
-      const { engine, ranOf } = await opened();
+    it('with a changed workflow: its collection determines the later iterations', async () => {
+      const { engine, observe } = await openEngine();
       const { runId } = await engine.execute(nested());
       const changed = { workflow: nested('["x", "y", "z", "w"]'), iterations: [2] };
-      const after = await ranOf(again(engine, runId, 'J', changed));
-      expect(after.calls).toEqual(['J.2', ...ITERATION(3)].toSorted());
-      expect(after.result).toMatchObject(Z(['xyzw', 'I.3']));
+      const after = await observe(runFrom(engine, runId, 'J', changed));
+      expect(after.calls).toEqual(['J.2', ...blocksIn(3)].toSorted());
+      expect(after.result).toMatchObject(completedWith(['xyzw', 'I.3']));
       await expect(
         engine.runFromBlock(runId, 'J', { workflow: nested('["x"]'), iterations: [1] }),
       ).rejects.toMatchObject({ code: 'BLOCK_NOT_RESTARTABLE' });

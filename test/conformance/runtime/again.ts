@@ -17,8 +17,8 @@ const FORK: Drawing = {
   blocks: W('A B C J Z'),
   edges: ['Start -> A', 'A -> B -> J', 'A -> C -> J', 'J -> Z'],
 };
-const ALONE: Drawing = { blocks: W('A B'), edges: ['Start -> A', 'Start -> B'] };
-const TURNS: Drawing = {
+const SIBLINGS: Drawing = { blocks: W('A B'), edges: ['Start -> A', 'Start -> B'] };
+const NESTED: Drawing = {
   blocks: [
     work('A'),
     loop(
@@ -31,12 +31,12 @@ const TURNS: Drawing = {
   ],
   edges: ['Start -> A -> L -> I -> P -> K', 'L -> Z'],
 };
-const HALF: Drawing = {
+const CONDITIONAL: Drawing = {
   blocks: [condition('C', { yes: 'true', no: '' }), ...W('A B D')],
   edges: ['Start -> C', 'C:yes -> A', 'C:no -> B -> D'],
 };
 
-/** The drawing of the earlier run, the block to start from, the blocks that run, and the drawing of the new run if it differs. */
+/** The earlier workflow, the block to start from, the blocks that run, and the new workflow if it differs. */
 const FROM: [title: string, drawing: Drawing, from: string, ran: string, changed?: Drawing][] = [
   ['the first block: everything', LINE, 'A', 'A B C'],
   ['a block in a line: this block and the following ones', LINE, 'B', 'B C'],
@@ -44,15 +44,15 @@ const FROM: [title: string, drawing: Drawing, from: string, ran: string, changed
   ['one arm of a fork: the arm, the join and the following blocks', FORK, 'B', 'B J Z'],
   ['the join: nothing before it', FORK, 'J', 'J Z'],
   ['the block before a fork: both arms, the join once', FORK, 'A', 'A B C J Z'],
-  ['a block beside another: only this block', ALONE, 'A', 'A'],
+  ['a block beside another: only this block', SIBLINGS, 'A', 'A'],
   ['the start: everything again', FORK, 'Start', 'A B C J Z'],
   [
     'a container: all its iterations, and the following blocks read them',
-    TURNS,
+    NESTED,
     'L',
     'I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1',
   ],
-  ['a block after a container: the results of the container are those of the earlier run', TURNS, 'Z', ''],
+  ['a block after a container: the results of the container are those of the earlier run', NESTED, 'Z', ''],
   [
     'a block whose source has been deleted',
     LINE,
@@ -78,10 +78,10 @@ const FROM: [title: string, drawing: Drawing, from: string, ran: string, changed
 
 const REFUSED: [title: string, drawing: Drawing, from: string, code: string, changed?: Drawing][] = [
   ['an unknown block', LINE, 'Nope', 'BLOCK_NOT_FOUND'],
-  ['a block inside a loop', TURNS, 'I', 'BLOCK_NOT_RESTARTABLE'],
-  ['a container inside a container', TURNS, 'P', 'BLOCK_NOT_RESTARTABLE'],
-  ['a block inside a parallel', TURNS, 'K', 'BLOCK_NOT_RESTARTABLE'],
-  ['a block after one that did not run', HALF, 'D', 'BLOCK_NOT_RESTARTABLE'],
+  ['a block inside a loop', NESTED, 'I', 'BLOCK_NOT_RESTARTABLE'],
+  ['a container inside a container', NESTED, 'P', 'BLOCK_NOT_RESTARTABLE'],
+  ['a block inside a parallel', NESTED, 'K', 'BLOCK_NOT_RESTARTABLE'],
+  ['a block after one that did not run', CONDITIONAL, 'D', 'BLOCK_NOT_RESTARTABLE'],
   [
     'a block after a new block',
     LINE,
@@ -92,13 +92,13 @@ const REFUSED: [title: string, drawing: Drawing, from: string, code: string, cha
 ];
 
 const UNTIL: [title: string, drawing: Drawing, until: string, ran: string][] = [
-  ['a block: no later block', LINE, 'B', 'A B'],
-  ['a container: all its iterations, no later block', TURNS, 'L', 'A I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
+  ['a block: no later block runs', LINE, 'B', 'A B'],
+  ['a container: all its iterations run, no later block', NESTED, 'L', 'A I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
 ];
 
 /** Defines the tests of runs that start from a block or stop at one. */
 export function describeAgain(make: MakeRuntime): void {
-  const opened = async () => {
+  const openEngine = async () => {
     const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
     return { script, engine: await make().open({ blocks: [script.executor] }) };
   };
@@ -106,7 +106,7 @@ export function describeAgain(make: MakeRuntime): void {
 
   describe('a run from', () => {
     it.each(FROM)('%s', async (_title, ...[drawing, from, ran, changed = drawing]) => {
-      const { script, engine } = await opened();
+      const { script, engine } = await openEngine();
       const before = await engine.execute(workflowOf(drawing));
       script.calls.length = 0;
       const run = await engine.runFromBlock(before.runId, from, { workflow: workflowOf(changed) });
@@ -114,7 +114,7 @@ export function describeAgain(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed' });
       expect(result.runId).not.toBe(before.runId);
       expect(script.calls.toSorted().join(' ')).toBe(ran);
-      if (drawing === TURNS) expect(result.output).toMatchObject({ result: 2 });
+      if (drawing === NESTED) expect(result.output).toMatchObject({ result: 2 });
     });
 
     it('a container: all its first blocks start before the blocks after them (R6, R36)', async () => {
@@ -139,7 +139,7 @@ export function describeAgain(make: MakeRuntime): void {
     });
 
     it.each(REFUSED)('%s is refused', async (_title, ...[drawing, from, code, changed = drawing]) => {
-      const { script, engine } = await opened();
+      const { script, engine } = await openEngine();
       const before = await engine.execute(workflowOf(drawing));
       script.calls.length = 0;
       await expect(
@@ -149,19 +149,19 @@ export function describeAgain(make: MakeRuntime): void {
     });
 
     it('a block after a partial run: blocks that have not run yet cannot be skipped', async () => {
-      const { script, engine } = await opened();
-      const part = await engine.execute(workflowOf(LINE), {}, { until: 'A' });
-      await expect(engine.runFromBlock(part.runId, 'C')).rejects.toMatchObject({
+      const { script, engine } = await openEngine();
+      const partial = await engine.execute(workflowOf(LINE), {}, { until: 'A' });
+      await expect(engine.runFromBlock(partial.runId, 'C')).rejects.toMatchObject({
         code: 'BLOCK_NOT_RESTARTABLE',
       });
-      expect(await (await engine.runFromBlock(part.runId, 'B')).result()).toMatchObject({
+      expect(await (await engine.runFromBlock(partial.runId, 'B')).result()).toMatchObject({
         status: 'completed',
       });
       expect(script.calls).toEqual(['A', 'B', 'C']);
     });
 
     it('a block with joining branches: each branch reads outputs of the earlier run, including large values', async () => {
-      const { engine } = await opened();
+      const { engine } = await openEngine();
       const source = workflowOf({
         blocks: [
           fn('A', 'return "x".repeat(20000)'),
@@ -176,7 +176,7 @@ export function describeAgain(make: MakeRuntime): void {
     });
 
     it('a condition that now chooses another branch: outputs of the former branch are empty', async () => {
-      const { engine } = await opened();
+      const { engine } = await openEngine();
       const draw = (first: string) =>
         workflowOf({
           blocks: [
@@ -194,8 +194,8 @@ export function describeAgain(make: MakeRuntime): void {
       ]);
     });
 
-    it('another trigger, which never ran: the first one keeps its earlier output, if it ran', async () => {
-      const { engine } = await opened();
+    it('another trigger: the trigger of the earlier run keeps its output', async () => {
+      const { engine } = await openEngine();
       const source = workflowOf({
         blocks: [
           block('Hook', 'generic_webhook', {}, { triggerMode: true }),
@@ -213,8 +213,8 @@ export function describeAgain(make: MakeRuntime): void {
       ]);
     });
 
-    it('a block with edits: replaced outputs are read, replaced fields are its input, other fields are resolved', async () => {
-      const { engine } = await opened();
+    it('a block with edits: references read the replaced outputs, and only fields that are not replaced are resolved', async () => {
+      const { engine } = await openEngine();
       const source = workflowOf({
         blocks: [
           fn('A', 'return "before"'),
@@ -231,18 +231,18 @@ export function describeAgain(make: MakeRuntime): void {
       expect(await edited.result()).toMatchObject({ output: { data: { is: large }, status: 201 } });
       const data = { is: ['<b.result>', large] };
       const again = await engine.runFromBlock(before.runId, 'R', { edits: { fields: { data } } });
-      // The text of a caller is a value: references in it are not resolved.
+      // A field from a caller is a value: references in it are not resolved.
       expect(await again.result()).toMatchObject({ output: { data, status: 201 } });
       const [last] = (await engine.getTrace(again.runId)).children;
       expect(last?.input && (await engine.readValue(last.input))).toMatchObject({ data });
-      const rest = await engine.runFromBlock(again.runId, 'B');
-      expect((await rest.result()).output).toMatchObject({ data: { is: 'before' } });
+      const third = await engine.runFromBlock(again.runId, 'B');
+      expect((await third.result()).output).toMatchObject({ data: { is: 'before' } });
     });
   });
 
   describe('a run until', () => {
     it.each(UNTIL)('%s', async (_title, drawing, until, ran) => {
-      const { script, engine } = await opened();
+      const { script, engine } = await openEngine();
       expect(await engine.execute(workflowOf(drawing), {}, { until })).toMatchObject({ status: 'completed' });
       expect(script.calls.toSorted().join(' ')).toBe(ran);
     });
@@ -252,8 +252,8 @@ export function describeAgain(make: MakeRuntime): void {
       ['the trigger', 'Start', 'BLOCK_NOT_RESTARTABLE'],
       ['a block inside a container', 'I', 'BLOCK_NOT_RESTARTABLE'],
     ])('%s is refused', async (_title, until, code) => {
-      const { engine } = await opened();
-      await expect(engine.execute(workflowOf(TURNS), {}, { until })).rejects.toMatchObject({ code });
+      const { engine } = await openEngine();
+      await expect(engine.execute(workflowOf(NESTED), {}, { until })).rejects.toMatchObject({ code });
     });
   });
 }

@@ -8,14 +8,14 @@ import { TestClock } from '../../support/test-clock.ts';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
-type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
-/** Starts a server with this answer. Returns its address. */
-async function serve(answer: Answer): Promise<string> {
+/** Starts a server with this handler. Returns its base URL. */
+async function serve(handle: Handler): Promise<string> {
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => (body += text));
-    request.on('end', () => answer(request, response, body));
+    request.on('end', () => handle(request, response, body));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -35,7 +35,7 @@ const api = (fields: JsonObject, more: JsonObject = {}) => block('Call', 'api', 
 
 /** Defines the tests of blocks that send requests. */
 export function describeApi(make: MakeRuntime): void {
-  const opened = (options = {}): Promise<Engine> =>
+  const openEngine = (options = {}): Promise<Engine> =>
     make().open({ egress: { allowPrivate: true, ports: [] }, ...options });
 
   describe('requests', () => {
@@ -49,7 +49,7 @@ export function describeApi(make: MakeRuntime): void {
           body,
         }),
       );
-      const engine = await openedFor(url, { env: { KEY: 'k-secret-1' } });
+      const engine = await openEngineFor(url, { env: { KEY: 'k-secret-1' } });
       const fields = {
         url: `${url}/things/<start.id>`,
         method: 'POST',
@@ -74,9 +74,9 @@ export function describeApi(make: MakeRuntime): void {
       expect(JSON.stringify([result, await engine.getLogs(result.runId)])).not.toContain('k-secret-1');
     });
 
-    it('R44, R45 values do not change the structure of the authored address and body, and the log shows the sent request', async () => {
+    it('R44, R45 values do not change the structure of the authored URL and body, and the log shows the sent request', async () => {
       const url = await serve(({ url: path }, response, body) => json(response, { path, body }));
-      const engine = await openedFor(url);
+      const engine = await openEngineFor(url);
       const fields = {
         url: `${url}/items/<start.id>/x?q=<start.id>`,
         method: 'POST',
@@ -104,10 +104,10 @@ export function describeApi(make: MakeRuntime): void {
       });
     });
 
-    it('R45 a value that makes a path segment ".." or adds a line break to a header fails the block before the request', async () => {
-      let asked = 0;
-      const url = await serve((_request, response) => json(response, { asked: ++asked }));
-      const engine = await openedFor(url);
+    it('R45 a value that makes a path segment "..", changes the host or adds a line break to a header fails the block before the request', async () => {
+      let requests = 0;
+      const url = await serve((_request, response) => json(response, { requests: ++requests }));
+      const engine = await openEngineFor(url);
       const cases: [JsonObject, string][] = [
         [{ url: `${url}/items/<start.id>/x` }, '..'],
         [{ url, headers: table({ 'X-A': '<start.id>' }) }, 'a\r\nX-B: b'],
@@ -120,12 +120,12 @@ export function describeApi(make: MakeRuntime): void {
           error: { code: 'BLOCK_CONFIG_INVALID' },
         });
       }
-      expect(asked).toBe(0);
+      expect(requests).toBe(0);
     });
 
-    it('R45 with compat an address contains values unencoded', async () => {
+    it('R45 with compat a URL contains values unencoded', async () => {
       const url = await serve(({ url: path }, response) => json(response, { path }));
-      const engine = await openedFor(url);
+      const engine = await openEngineFor(url);
       const drawn = workflow([api({ url: `${url}/a/<start.id>` })], ['Start -> Call']);
       const result = await engine.execute({ workflow: drawn, compat: true }, { id: 'b/c?d=1' });
       expect(result).toMatchObject({ output: { data: { path: '/a/b/c?d=1' } } });
@@ -139,16 +139,16 @@ export function describeApi(make: MakeRuntime): void {
         '{"a":[1,7]}',
         'application/json',
       ],
-      ['that is a text is sent unchanged', 'plain <start.n>', 'plain 7', undefined],
+      ['that is another string is sent as text', 'plain <start.n>', 'plain 7', undefined],
       ['that is null is empty', null, '', undefined],
-    ])('a body %s', async (_title, given, sent, type) => {
+    ])('a body %s', async (_title, bodyField, sentBody, type) => {
       const url = await serve(({ headers }, response, body) =>
         json(response, { type: headers['content-type'] ?? null, body }),
       );
-      const engine = await openedFor(url);
-      const drawn = workflow([api({ url, method: 'POST', body: given })], ['Start -> Call']);
+      const engine = await openEngineFor(url);
+      const drawn = workflow([api({ url, method: 'POST', body: bodyField })], ['Start -> Call']);
       const result = await engine.execute({ workflow: drawn }, { n: 7 });
-      const expected = type === undefined ? { body: sent } : { body: sent, type };
+      const expected = type === undefined ? { body: sentBody } : { body: sentBody, type };
       expect(result).toMatchObject({ status: 'completed', output: { data: expected } });
     });
 
@@ -158,7 +158,7 @@ export function describeApi(make: MakeRuntime): void {
           ? json(response, { n: [1, 2] })
           : response.setHeader('content-type', 'text/plain').end('{plain'),
       );
-      const engine = await openedFor(url);
+      const engine = await openEngineFor(url);
       const drawn = workflow(
         [
           block('One', 'api', { url: `${url}/json` }),
@@ -172,9 +172,9 @@ export function describeApi(make: MakeRuntime): void {
       });
     });
 
-    it('an error status activates the error port, with method, address and status', async () => {
+    it('an error status activates the error port, with method, URL and status in the message', async () => {
       const url = await serve((_request, response) => response.writeHead(404).end('{"why": "gone"}'));
-      const engine = await openedFor(url);
+      const engine = await openEngineFor(url);
       const handled = workflow(
         [api({ url: `${url}/x?token=t0p` }), fn('H', 'return <call.error>')],
         ['Start -> Call', 'Call:error -> H'],
@@ -188,23 +188,23 @@ export function describeApi(make: MakeRuntime): void {
     });
 
     it.each<[string, string, string]>([
-      ['that is not a URL', 'not a url', 'BLOCK_CONFIG_INVALID'],
-      ['of another protocol', 'ftp://example.com/x', 'BLOCK_CONFIG_INVALID'],
+      ['that is malformed', 'not a url', 'BLOCK_CONFIG_INVALID'],
+      ['of another scheme', 'ftp://example.com/x', 'BLOCK_CONFIG_INVALID'],
       ['without a listening server', 'http://127.0.0.1:9', 'HTTP_FAILED'],
-    ])('an address %s fails the block with the reason', async (_title, url, code) => {
+    ])('a URL %s fails the block with the reason', async (_title, url, code) => {
       const engine = await make().open({ egress: { allowPrivate: true, ports: [9] } });
       const result = await engine.execute({ workflow: workflow([api({ url })], ['Start -> Call']) });
       expect(result).toMatchObject({ status: 'failed', error: { code } });
       expect(result.error?.message).toContain(url);
     });
 
-    it('without an address no request is sent, and the block succeeds', async () => {
-      const engine = await opened();
+    it('without a URL no request is sent, and the block succeeds', async () => {
+      const engine = await openEngine();
       const result = await engine.execute({ workflow: workflow([api({ url: '' })], ['Start -> Call']) });
       expect(result).toMatchObject({ status: 'completed', output: { data: null } });
     });
 
-    it('internal addresses are refused unless the engine allows them', async () => {
+    it('private addresses are refused unless the engine allows them', async () => {
       const url = await serve((_request, response) => json(response, {}));
       const engine = await make().open();
       const result = await engine.execute({ workflow: workflow([api({ url })], ['Start -> Call']) });
@@ -215,44 +215,46 @@ export function describeApi(make: MakeRuntime): void {
     });
 
     it('the retry policy honours Retry-After', async () => {
-      let asked = 0;
+      let requests = 0;
       const url = await serve((_request, response) =>
-        asked++ === 0 ? response.writeHead(503, { 'retry-after': '30' }).end() : json(response, { asked }),
+        requests++ === 0
+          ? response.writeHead(503, { 'retry-after': '30' }).end()
+          : json(response, { requests }),
       );
       const clock = new TestClock();
-      const engine = await openedFor(url, { clock });
+      const engine = await openEngineFor(url, { clock });
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 10 };
       const run = await engine.start({ workflow: workflow([api({ url }, { retry })], ['Start -> Call']) });
       await expect.poll(() => clock.waiting).toBeGreaterThan(0);
-      await expect.poll(() => asked).toBe(1);
+      await expect.poll(() => requests).toBe(1);
       await clock.due(30_000);
       clock.advance(30_000);
-      expect(await run.result()).toMatchObject({ status: 'completed', output: { data: { asked: 2 } } });
+      expect(await run.result()).toMatchObject({ status: 'completed', output: { data: { requests: 2 } } });
     });
 
     it('each iteration of a loop sends its own request, and a cancel aborts the open one', async () => {
-      const seen: string[] = [];
-      let reached = (): void => undefined;
-      const hanging = new Promise<void>((resolve) => (reached = resolve));
+      const paths: string[] = [];
+      let markRequested = (): void => undefined;
+      const requested = new Promise<void>((resolve) => (markRequested = resolve));
       const url = await serve(({ url: path = '' }, response) => {
-        seen.push(path);
-        if (path === '/1') reached();
+        paths.push(path);
+        if (path === '/1') markRequested();
         else json(response, {});
       });
-      const engine = await openedFor(url);
+      const engine = await openEngineFor(url);
       const drawn = workflow(
         [loop('L', { loopType: 'for', count: 3 }, api({ url: `${url}/<loop.index>` }))],
         ['Start -> L -> Call'],
       );
       const run = await engine.start({ workflow: drawn });
-      await hanging;
+      await requested;
       await engine.cancel(run.runId);
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
-      expect(seen).toEqual(['/0', '/1']);
+      expect(paths).toEqual(['/0', '/1']);
     });
   });
 
-  function openedFor(url: string, options = {}): Promise<Engine> {
-    return opened({ egress: { allowPrivate: true, ports: [Number(new URL(url).port)] }, ...options });
+  function openEngineFor(url: string, options = {}): Promise<Engine> {
+    return openEngine({ egress: { allowPrivate: true, ports: [Number(new URL(url).port)] }, ...options });
   }
 }

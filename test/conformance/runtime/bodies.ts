@@ -6,7 +6,7 @@ import { workingEngineForAll } from './drawn.ts';
 import type { Outcome } from './drawn.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** The body of a container that runs twice; in its texts, `I` is the number of the iteration or branch. */
+/** The body of a container that runs twice. In its strings, `I` is the number of the iteration or branch. */
 interface Body {
   title: string;
   blocks: () => Drawn[];
@@ -115,11 +115,11 @@ const NESTINGS: Nesting[] = [
 ];
 
 /** Returns the expected blocks: the body in every innermost iteration, `After` in every outer one, and `End` once. */
-function expected(body: Body, { depth }: Nesting): string {
+function expectedRun(body: Body, { depth }: Nesting): string {
   const outer = depth === 1 ? [''] : ['.0', '.1'];
   const inside = outer.flatMap((scope) =>
-    body.ran.flatMap((names, turn) =>
-      names === '' ? [] : names.split(' ').map((name) => `${name}${scope}.${turn}`),
+    body.ran.flatMap((names, iteration) =>
+      names === '' ? [] : names.split(' ').map((name) => `${name}${scope}.${iteration}`),
     ),
   );
   const after = depth === 1 ? [] : outer.map((scope) => `After${scope}`);
@@ -127,7 +127,7 @@ function expected(body: Body, { depth }: Nesting): string {
 }
 
 /** Returns the body's blocks with `I` replaced by the reference to the innermost number. */
-function numbered(blocks: Drawn[], inner: 'loop' | 'parallel'): Drawn[] {
+function withIndexes(blocks: Drawn[], inner: 'loop' | 'parallel'): Drawn[] {
   const text = JSON.stringify(blocks).replaceAll(/\bI\b/g, `<${inner}.index>`);
   return JSON.parse(text) as Drawn[];
 }
@@ -143,7 +143,7 @@ export function describeBodies(make: MakeRuntime): void {
       for (const nesting of NESTINGS) {
         const outermost = nesting.depth === 1 ? 'In' : 'Out';
         const { status, ran } = await sketch({
-          blocks: [nesting.draw(numbered(body.blocks(), nesting.inner)), work('End')],
+          blocks: [nesting.draw(withIndexes(body.blocks(), nesting.inner)), work('End')],
           edges: [
             ...body.edges,
             `Start -> ${outermost} -> End`,
@@ -155,7 +155,7 @@ export function describeBodies(make: MakeRuntime): void {
       }
       expect(outcomes).toEqual(
         Object.fromEntries(
-          NESTINGS.map((nesting) => [nesting.name, { status: 'completed', ran: expected(body, nesting) }]),
+          NESTINGS.map((nesting) => [nesting.name, { status: 'completed', ran: expectedRun(body, nesting) }]),
         ),
       );
     });

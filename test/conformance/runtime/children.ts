@@ -66,7 +66,7 @@ export function describeChildren(make: MakeRuntime): void {
       await expect.poll(async () => (await engine.listRuns({ status: ['cancelled'] })).runs.length).toBe(2);
     });
 
-    it('a failed child fails the block, with the chain of names', async () => {
+    it('a failed child fails the block, with the chain of workflow names in the message', async () => {
       const engine = await make().open();
       await engine.deploy(
         workflow([fn('F', 'throw new Error("deep")')], ['Start -> F'], { id: 'child', name: 'Child' }),
@@ -78,8 +78,8 @@ export function describeChildren(make: MakeRuntime): void {
 
     it('an invalid child cannot be deployed, and an unknown child fails its block and activates the error port', async () => {
       const engine = await make().open();
-      const faulty = workflow([fn('F', 'return <nosuch.result>')], ['Start -> F'], { id: 'child' });
-      await expect(engine.deploy(faulty)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
+      const invalid = workflow([fn('F', 'return <nosuch.result>')], ['Start -> F'], { id: 'child' });
+      await expect(engine.deploy(invalid)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
       const parent = workflow([call(), fn('H', 'return <w.error>')], ['Start -> W', 'W:error -> H']);
       const { status, output } = await engine.execute({ workflow: parent });
       expect(status).toBe('completed');
@@ -98,7 +98,7 @@ export function describeChildren(make: MakeRuntime): void {
       expect(JSON.stringify([runs, logs])).not.toContain('tok-12345678');
     });
 
-    it('a child runs the live version at its start, and finishes with it after later deployments', async () => {
+    it('a child runs the version that is live at its start, and finishes with it after later deployments', async () => {
       let live: ResolvedChild | undefined = { workflow: 'child', version: 1 };
       const engine = await make().open({ resolveChild: () => live });
       const version = (name: string) =>
@@ -131,7 +131,7 @@ export function describeChildren(make: MakeRuntime): void {
         ).toMatchObject({ status: 'failed', error: { code: 'CHILD_NOT_FOUND' } });
     });
 
-    it('no run can start with the id of a child', async () => {
+    it('no caller can start a run with an id in the format of child runs', async () => {
       const engine = await make().open();
       const own = { workflow: workflow([], []) };
       for (const runId of ['0b7f0b1e-7c1c-8f5e-9d3a-000000000001', '0B7F0B1E-7C1C-8F5E-BD3A-000000000001'])

@@ -7,7 +7,7 @@ import type { MakeRuntime } from './suite.ts';
 /** Defines the tests of runs: their ids, values, mocks, secrets, and runs that start from another. */
 export function describeData(make: MakeRuntime): void {
   describe('data', () => {
-    it('a run id can be claimed once', async () => {
+    it('a run id can be used once', async () => {
       const engine = await make().open();
       const drawn = { workflow: workflow([fn('A', 'return 1')], ['Start -> A']) };
       await engine.execute(drawn, {}, { runId: 'mine' });
@@ -98,7 +98,7 @@ export function describeData(make: MakeRuntime): void {
       });
     });
 
-    it('R39 a run cannot start at a block whose upstream did not run', async () => {
+    it('R39 a run cannot start at a block whose preceding block did not run', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [condition('C', { yes: 'false', no: '' }), fn('A', 'return 1'), fn('B', 'return 2')],

@@ -20,7 +20,7 @@ const CALL = workflow(
   { id: 'call' },
 );
 
-const listed = async (engine: Engine): Promise<string[]> =>
+const listRunIds = async (engine: Engine): Promise<string[]> =>
   (await engine.listRuns()).runs.map(({ runId }) => runId);
 
 /** Defines the tests of `deleteRun`: what it deletes, what it keeps, and when it is refused. */
@@ -30,7 +30,7 @@ export function describeDeletion(make: MakeRuntime): void {
       const engine = await make().open();
       const { runId } = await engine.execute({ workflow: REPEAT }, 3);
       await engine.deleteRun(runId);
-      expect(await listed(engine)).toEqual([]);
+      expect(await listRunIds(engine)).toEqual([]);
       await expect(engine.getRun(runId)).rejects.toMatchObject(NOT_FOUND);
       await expect(engine.getLogs(runId)).rejects.toMatchObject(NOT_FOUND);
       await expect(engine.getTrace(runId)).rejects.toMatchObject(NOT_FOUND);
@@ -44,9 +44,9 @@ export function describeDeletion(make: MakeRuntime): void {
       await engine.deploy(REPEAT);
       const { runId } = await engine.execute({ workflow: CALL });
       const other = await engine.execute('repeat', 3);
-      expect(await listed(engine)).toHaveLength(3);
+      expect(await listRunIds(engine)).toHaveLength(3);
       await engine.deleteRun(runId);
-      expect(await listed(engine)).toEqual([other.runId]);
+      expect(await listRunIds(engine)).toEqual([other.runId]);
     });
 
     it('deletes a failed run', async () => {
@@ -55,7 +55,7 @@ export function describeDeletion(make: MakeRuntime): void {
       const { runId, status } = await engine.execute({ workflow: failing });
       expect(status).toBe('failed');
       await engine.deleteRun(runId);
-      expect(await listed(engine)).toEqual([]);
+      expect(await listRunIds(engine)).toEqual([]);
     });
 
     it('refuses a run that has not ended; the run continues', async () => {
@@ -68,10 +68,10 @@ export function describeDeletion(make: MakeRuntime): void {
         output: { result: 7 },
       });
       await engine.deleteRun(run.runId);
-      expect(await listed(engine)).toEqual([]);
+      expect(await listRunIds(engine)).toEqual([]);
     });
 
-    it('deletes a run after its cancel', async () => {
+    it('deletes a cancelled run', async () => {
       const engine = await make().open();
       const run = await engine.start({ workflow: ASK });
       expect(await run.result()).toMatchObject({ status: 'paused' });
@@ -100,8 +100,8 @@ export function describeDeletion(make: MakeRuntime): void {
       });
       const format = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
       await engine.deploy(workflow([reply], ['Start -> Read'], { id: 'read', ...format }));
-      const sent = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
-      const input = await engine.takeFiles('read', { doc: sent });
+      const upload = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
+      const input = await engine.takeFiles('read', { doc: upload });
       const [file] = filesIn(input);
       if (!file) throw new Error('The input has no file.');
       const [deleted, kept] = [await engine.execute('read', input), await engine.execute('read', input)];

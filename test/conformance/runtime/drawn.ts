@@ -7,7 +7,7 @@ import { workflow } from '../../support/workflow.ts';
 import type { Drawing, Drawn } from '../../support/workflow.ts';
 import type { MakeRuntime, WhenDone } from './suite.ts';
 
-/** A drawing that runs to completion; blocks of the type `work` complete immediately. */
+/** A workflow and its run. Blocks of the type `work` complete or fail immediately. */
 export interface Sketch {
   blocks: Drawn[];
   edges: string[];
@@ -18,12 +18,13 @@ export interface Sketch {
   fails?: readonly string[];
 }
 
+/** The result of a run. */
 export interface Outcome extends RunResource {
   /** The blocks of the type `work` that ran, each with its iteration and branch numbers (`A.0.1`), sorted. */
   ran: string;
 }
 
-/** An engine, and a function that runs drawings on it. */
+/** An engine, and a function that runs a sketch on it. */
 export interface Working {
   engine: Engine;
   sketch(drawn: Sketch): Promise<Outcome>;
@@ -55,8 +56,8 @@ export async function workingEngine(
 }
 
 /**
- * Opens one engine of `workingEngine` for all tests of a `describe`: starting processes for each of hundreds of rows
- * would take minutes.
+ * Opens one engine of `workingEngine` for all tests of a `describe`: starting sandbox processes for each of hundreds of
+ * tests would take minutes.
  */
 export function workingEngineForAll(make: MakeRuntime, options: EngineOptions = {}): () => Promise<Working> {
   const cleaners: (() => Promise<void> | void)[] = [];

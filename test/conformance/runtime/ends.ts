@@ -79,7 +79,7 @@ export function describeEnds(make: MakeRuntime): void {
       });
     });
 
-    it('a failed run has the failed block, the reason, times and logs, and keeps earlier outputs', async () => {
+    it('a failed run has its failed block, the reason and its times, and keeps the logs of earlier blocks', async () => {
       const { engine, sketch } = await working();
       const result = await sketch({
         blocks: [work('A'), work('B'), work('C'), work('D')],
@@ -118,7 +118,7 @@ export function describeEnds(make: MakeRuntime): void {
     });
 
     it.each<[string, string, string]>([
-      ['a text', 'throw "just text"', 'just text'],
+      ['a string', 'throw "just text"', 'just text'],
       ['an error of another class', 'throw new RangeError("too far")', 'too far'],
       ['no error at all', 'throw undefined', ''],
     ])('code that throws %s fails its block', async (_title, code, message) => {

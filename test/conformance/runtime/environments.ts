@@ -6,8 +6,8 @@ import type { MakeRuntime } from './suite.ts';
 
 const SECRET = 'sk-very-secret';
 
-/** Returns values by tenant; the id of a workflow begins with its tenant. */
-function tenants(values: { [tenant: string]: { [name: string]: string } }): EngineOptions {
+/** Returns engine options with these values by tenant. Workflows with the ids `of-a-…` belong to the tenant `a`. */
+function tenantOptions(values: { [tenant: string]: { [name: string]: string } }): EngineOptions {
   const environments: TenantEnvironments = {
     names: async (tenant) => Object.keys(values[tenant] ?? {}),
     values: async (tenant, names) =>
@@ -18,38 +18,38 @@ function tenants(values: { [tenant: string]: { [name: string]: string } }): Engi
   return { environments, tenant: async (id) => (id.startsWith('of-') ? id.split('-')[1] : undefined) };
 }
 
-/** Returns everything that the engine stores and shows of its runs. */
+/** Returns the records and logs of all runs as JSON. */
 async function recordsOf(engine: Engine): Promise<string> {
   const { runs } = await engine.listRuns();
   const details = runs.map(async ({ runId }) => [await engine.getRun(runId), await engine.getLogs(runId)]);
   return JSON.stringify(await Promise.all(details));
 }
 
-const returning = (id: string, code: string): { workflow: Json } => ({
+const workflowOf = (id: string, code: string): { workflow: Json } => ({
   workflow: workflow([fn('F', code)], ['Start -> F'], { id }),
 });
 
-/** Defines the tests of decision 62: environments of tenants, and the values redacted in each run. */
+/** Defines the tests of environments of tenants, and of the values that are redacted in each run. */
 export function describeEnvironments(make: MakeRuntime): void {
   describe('environments', () => {
     it('a run reads only the values of its tenant, not those of the engine or of another tenant', async () => {
       const engine = await make().open({
         env: { OWN: 'value-of-the-engine' },
-        ...tenants({ a: { KEY: 'key-of-tenant-a' }, b: { KEY: 'key-of-tenant-b!' } }),
+        ...tenantOptions({ a: { KEY: 'key-of-tenant-a' }, b: { KEY: 'key-of-tenant-b!' } }),
       });
       const code = 'return [{{KEY}}?.length, {{OWN}}?.length, Object.keys(environmentVariables)]';
       const summaryOf = async (id: string) => {
-        const { output, error } = await engine.execute(returning(id, code.replace('{{OWN}}', '""')));
+        const { output, error } = await engine.execute(workflowOf(id, code.replace('{{OWN}}', '""')));
         return error?.code ?? (output as { result: Json }).result;
       };
       expect(await summaryOf('of-a-1')).toEqual([15, 0, ['KEY']]);
       expect(await summaryOf('of-b-1')).toEqual([16, 0, ['KEY']]);
       const names = 'return [{{OWN}}.length, Object.keys(environmentVariables)]';
-      expect(await engine.execute(returning('plain', names))).toMatchObject({
+      expect(await engine.execute(workflowOf('plain', names))).toMatchObject({
         output: { result: [19, ['OWN']] },
       });
       expect(
-        await engine.execute(returning('of-c-1', 'return Object.keys(environmentVariables)')),
+        await engine.execute(workflowOf('of-c-1', 'return Object.keys(environmentVariables)')),
       ).toMatchObject({
         output: { result: [] },
       });
@@ -58,7 +58,7 @@ export function describeEnvironments(make: MakeRuntime): void {
     it('a tenant has no values if no environments are configured', async () => {
       const engine = await make().open({ env: { KEY: SECRET }, tenant: () => 'a' });
       const result = await engine.execute(
-        returning('w', 'return [Object.keys(environmentVariables), "{{KEY}}"]'),
+        workflowOf('w', 'return [Object.keys(environmentVariables), "{{KEY}}"]'),
       );
       expect(result).toMatchObject({ output: { result: [[], '{{KEY}}'] } });
     });
@@ -66,7 +66,7 @@ export function describeEnvironments(make: MakeRuntime): void {
     it('the data of a run is redacted only by values that its blocks can read, so that a workflow cannot probe other secrets', async () => {
       const engine = await make().open({ env: { KEY: SECRET, OTHER: 'another-secret' } });
       const guess = `guess ${SECRET} another-secret`;
-      const run = async (code: string) => (await engine.execute(returning('w', code), { guess })).output;
+      const run = async (code: string) => (await engine.execute(workflowOf('w', code), { guess })).output;
       expect(await run('return <start.guess>')).toMatchObject({ result: guess });
       expect(await run('const k = {{KEY}}; return <start.guess>')).toMatchObject({
         result: 'guess «redacted:KEY» another-secret',
@@ -131,22 +131,22 @@ export function describeEnvironments(make: MakeRuntime): void {
 
     it('a run that needs an unreadable environment does not start, and the error does not reveal the reason', async () => {
       const reported: unknown[] = [];
-      const fails = (): never => {
+      const fail = (): never => {
         throw new Error('password authentication failed at db.internal:5432');
       };
       const engine = await make().open({
-        environments: { names: fails, values: fails },
+        environments: { names: fail, values: fail },
         tenant: () => 'a',
         onError: (error) => void reported.push(error),
       });
-      await expect(engine.start(returning('w', 'return {{KEY}}'))).rejects.toMatchObject({
+      await expect(engine.start(workflowOf('w', 'return {{KEY}}'))).rejects.toMatchObject({
         code: 'ENVIRONMENT_UNAVAILABLE',
         message: expect.not.stringContaining('db.internal') as string,
       });
       expect(reported).toContainEqual(
         expect.objectContaining({ message: expect.stringContaining('db.internal') as string }),
       );
-      expect(await engine.execute(returning('w', 'return 1'))).toMatchObject({ output: { result: 1 } });
+      expect(await engine.execute(workflowOf('w', 'return 1'))).toMatchObject({ output: { result: 1 } });
     });
   });
 }

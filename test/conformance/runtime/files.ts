@@ -8,15 +8,15 @@ const FORMAT = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
 const CONTENT = 'YWJj';
 const FILE = { type: 'file', name: 'abc.txt', data: `data:text/plain;base64,${CONTENT}` };
 
-/** Returns a workflow that responds with the content of its first file. */
-const reading = (id: string): Json =>
+/** Returns a workflow that responds with the content of the first file of its input. */
+const readFile = (id: string): Json =>
   workflow(
     [block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' })],
     ['Start -> Read'],
     { id, name: id, ...FORMAT },
   );
 
-/** Returns a workflow that passes its files to a child. */
+/** Returns a workflow that passes the files of its input to a child. */
 const passFile = (id: string, child: string): Json =>
   workflow(
     [
@@ -32,18 +32,18 @@ export function describeFiles(make: MakeRuntime): void {
   describe('files', () => {
     it('a record gives access to its file only in runs of the tenant that owns it, and is plain data in other runs', async () => {
       const engine = await make().open({ tenant: (id) => id.split('-', 1)[0] });
-      for (const each of [
-        reading('a-read'),
-        reading('b-read'),
+      for (const definition of [
+        readFile('a-read'),
+        readFile('b-read'),
         passFile('a-pass', 'a-read'),
         passFile('b-pass', 'b-read'),
       ])
-        await engine.deploy(each);
-      const taken = await engine.takeFiles('a-read', { doc: FILE });
-      const [file] = filesIn(taken);
+        await engine.deploy(definition);
+      const input = await engine.takeFiles('a-read', { doc: FILE });
+      const [file] = filesIn(input);
       if (!file) throw new Error('There is no file.');
       const textOf = async (id: string): Promise<[text: Json, runId: string]> => {
-        const { output, runId } = await engine.execute(id, taken);
+        const { output, runId } = await engine.execute(id, input);
         return [(output as { data: { text: Json } }).data.text, runId];
       };
       const [mine, runId] = await textOf('a-read');

@@ -6,7 +6,7 @@ import { workingEngineForAll } from './drawn.ts';
 import type { MakeRuntime } from './suite.ts';
 
 /** The fields of the loop, the outputs of its block by iteration, and the input of the run. */
-const TURNS: [title: string, data: JsonObject, values: Json[], input?: Json][] = [
+const LOOPS: [title: string, data: JsonObject, values: Json[], input?: Json][] = [
   ['a for loop runs as often as its count', { loopType: 'for', count: 3 }, [0, 1, 2]],
   [
     'a while loop evaluates its condition before each iteration',
@@ -20,7 +20,7 @@ const TURNS: [title: string, data: JsonObject, values: Json[], input?: Json][] =
   ],
   ['a while loop without a condition has no iteration', { loopType: 'while' }, []],
   [
-    'the first iteration of a do-while loop needs no condition, for any count',
+    'a do-while loop runs once even if its condition is false, for any count',
     { loopType: 'doWhile', doWhileCondition: 'false', count: 4 },
     [0],
   ],
@@ -59,7 +59,7 @@ export function describeLoops(make: MakeRuntime): void {
   describe('loops', () => {
     const working = workingEngineForAll(make);
 
-    it.each(TURNS)('%s', async (_title, data, values, input = {}) => {
+    it.each(LOOPS)('%s', async (_title, data, values, input = {}) => {
       const { sketch } = await working();
       const body = fn('A', 'return <loop.index>');
       const result = await sketch({
@@ -72,7 +72,7 @@ export function describeLoops(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', ran: 'Z', blockOutputs: { 'L.results': results } });
     });
 
-    it('the collection of an inner loop may be the item of the outer loop, by each of its two names', async () => {
+    it('the collection of an inner loop may be the item of the outer loop, referenced as `loop` or by the name of the loop', async () => {
       const { sketch } = await working();
       const inner = (name: string, collection: string) =>
         loop(name, { loopType: 'forEach', collection }, fn(`In ${name}`, `return <loop.currentItem> * 10`));
@@ -91,8 +91,8 @@ export function describeLoops(make: MakeRuntime): void {
         ],
         edges: ['Start -> Rows -> M -> In M', 'M -> N -> In N', 'Rows -> Z'],
       });
-      const turn = (...values: number[]): Json => [values, values];
-      expect(result.output).toMatchObject({ result: [turn(10, 20), turn(), turn(30)] });
+      const iteration = (...values: number[]): Json => [values, values];
+      expect(result.output).toMatchObject({ result: [iteration(10, 20), iteration(), iteration(30)] });
     });
 
     it('results of a nested container appear once for each of its executions, in the iteration in which it ended', async () => {
@@ -114,9 +114,9 @@ export function describeLoops(make: MakeRuntime): void {
         options: { select: ['L.results'] },
       });
       const outputBy = (by: string): Json => ({ by });
-      const turns = { results: [[outputBy('A')], [outputBy('A')]] };
-      const turn = [{ results: [[turns], [turns]] }, outputBy('B')];
-      expect(result.blockOutputs?.['L.results']).toEqual([turn, turn]);
+      const inner = { results: [[outputBy('A')], [outputBy('A')]] };
+      const iteration = [{ results: [[inner], [inner]] }, outputBy('B')];
+      expect(result.blockOutputs?.['L.results']).toEqual([iteration, iteration]);
     });
 
     it('a loop that contains only a loop runs, and edges across its border have no effect', async () => {

@@ -8,21 +8,21 @@ import { block, loop, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime, RuntimeUnderTest } from './suite.ts';
 
 const QUESTION = [{ role: 'user', content: '<start.question>' }];
-const REMEMBER = { memoryType: 'conversation', conversationId: '<start.talk>', messages: QUESTION };
+const REMEMBER = { memoryType: 'conversation', conversationId: '<start.conversation>', messages: QUESTION };
 
 function agent(fields: JsonObject, more: JsonObject = {}) {
   return block('A', 'agent', { model: 'local/scripted', ...fields }, more);
 }
 
-/** Returns the texts of all messages of a request. */
-function talkOf(request: ModelRequest | undefined): string[] {
+/** Returns the contents of all messages of a request. */
+function contentsOf(request: ModelRequest | undefined): string[] {
   const { messages = [] } = request?.body ?? {};
   return (messages as { content: string }[]).map(({ content }) => content);
 }
 
-/** Repeats the question in its answer: `answer to QUESTION`. */
+/** Returns an answer that repeats the question: `answer to QUESTION`. */
 function echo(request: ModelRequest): ModelAnswer {
-  return { text: `answer to ${talkOf(request).at(-1)}` };
+  return { text: `answer to ${contentsOf(request).at(-1)}` };
 }
 
 async function modelServer(answer: (request: ModelRequest) => ModelAnswer = echo): Promise<ModelServer> {
@@ -37,7 +37,7 @@ function open(runtime: RuntimeUnderTest, { services }: ModelServer): Promise<Eng
 
 async function ask(engine: Engine, question: string, fields: JsonObject = {}): Promise<void> {
   const drawn = workflow([agent({ ...REMEMBER, ...fields })], ['Start -> A']);
-  const result = await engine.execute({ workflow: drawn }, { question, talk: 'c1' });
+  const result = await engine.execute({ workflow: drawn }, { question, conversation: 'c1' });
   expect(result).toMatchObject({ status: 'completed', output: { content: `answer to ${question}` } });
 }
 
@@ -61,35 +61,35 @@ export function describeMemories(make: MakeRuntime): void {
       for (const [index, [earlier, fields]] of kinds.entries()) {
         const question = next[index] ?? '';
         await ask(second, question, fields);
-        const exchanges = earlier.flatMap((asked) => [asked, `answer to ${asked}`]);
-        expect(talkOf(server.requests.at(-1))).toEqual([...exchanges, question]);
+        const exchanges = earlier.flatMap((each) => [each, `answer to ${each}`]);
+        expect(contentsOf(server.requests.at(-1))).toEqual([...exchanges, question]);
       }
       await ask(second, 'eight', { memoryType: 'sliding_window', slidingWindowSize: 2 });
-      expect(talkOf(server.requests.at(-1))).toEqual(['six', 'answer to six', 'eight']);
+      expect(contentsOf(server.requests.at(-1))).toEqual(['six', 'answer to six', 'eight']);
     });
 
     it('each iteration of a loop remembers the earlier iterations', async () => {
       const server = await modelServer();
       const engine = await open(make(), server);
       const messages = [{ role: 'user', content: '<loop.currentItem>' }];
-      const turns = loop(
+      const agentLoop = loop(
         'L',
         { loopType: 'forEach', collection: ['a', 'b', 'c'] },
         agent({ ...REMEMBER, messages }),
       );
-      const drawn = workflow([turns], ['Start -> L -> A']);
-      expect(await engine.execute({ workflow: drawn }, { talk: 'c1' })).toMatchObject({
+      const drawn = workflow([agentLoop], ['Start -> L -> A']);
+      expect(await engine.execute({ workflow: drawn }, { conversation: 'c1' })).toMatchObject({
         status: 'completed',
       });
-      expect(talkOf(server.requests.at(-1))).toEqual(['a', 'answer to a', 'b', 'answer to b', 'c']);
+      expect(contentsOf(server.requests.at(-1))).toEqual(['a', 'answer to a', 'b', 'answer to b', 'c']);
     });
 
-    it('a later attempt has the same exchanges as the first, and its exchange is stored once', async () => {
+    it('a later attempt reads the same exchanges as the first, and its exchange is stored once', async () => {
       const refused = Promise.withResolvers<void>();
       let refusals = 0;
-      // Four refusals, the number of attempts of one call of a model.
+      // The model refuses four requests, which are all attempts of one call.
       const server = await modelServer((request) =>
-        talkOf(request).at(-1) === 'two' && ++refusals <= 4
+        contentsOf(request).at(-1) === 'two' && ++refusals <= 4
           ? { status: 503, headers: { 'retry-after': '0' }, after: refused.promise }
           : echo(request),
       );
@@ -97,16 +97,16 @@ export function describeMemories(make: MakeRuntime): void {
       await ask(engine, 'one');
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
       const drawn = workflow([agent(REMEMBER, { retry })], ['Start -> A']);
-      const run = await engine.start({ workflow: drawn }, { question: 'two', talk: 'c1' });
+      const run = await engine.start({ workflow: drawn }, { question: 'two', conversation: 'c1' });
       await expect.poll(() => refusals, { timeout: 20_000 }).toBe(1);
       await ask(engine, 'meanwhile');
       refused.resolve();
       expect(await run.result()).toMatchObject({ status: 'completed' });
       expect(refusals).toBe(5);
-      expect(talkOf(server.requests.at(-1))).toEqual(['one', 'answer to one', 'two']);
+      expect(contentsOf(server.requests.at(-1))).toEqual(['one', 'answer to one', 'two']);
       await ask(engine, 'last');
-      const talk = ['one', 'meanwhile', 'two'].flatMap((asked) => [asked, `answer to ${asked}`]);
-      expect(talkOf(server.requests.at(-1))).toEqual([...talk, 'last']);
+      const exchanges = ['one', 'meanwhile', 'two'].flatMap((each) => [each, `answer to ${each}`]);
+      expect(contentsOf(server.requests.at(-1))).toEqual([...exchanges, 'last']);
     });
   });
 }

@@ -141,16 +141,16 @@ export function describeParallels(make: MakeRuntime): void {
 
     it('three nested parallels run all their branches, each with its own indexes', async () => {
       const { sketch } = await working();
-      const two = { parallelType: 'count', count: 2 };
+      const twoBranches = { parallelType: 'count', count: 2 };
       const result = await sketch({
         blocks: [
           parallel(
             'P',
-            two,
+            twoBranches,
             parallel(
               'M',
-              two,
-              parallel('I', two, fn('A', 'return "" + <p.index> + <m.index> + <parallel.index>')),
+              twoBranches,
+              parallel('I', twoBranches, fn('A', 'return "" + <p.index> + <m.index> + <parallel.index>')),
             ),
           ),
           fn(
@@ -186,7 +186,7 @@ export function describeParallels(make: MakeRuntime): void {
       expect(result.output).toMatchObject({ result: [[1, 2], [3], [], [4, 5]] });
     });
 
-    it('two successive parallels, the first without branches', async () => {
+    it('a parallel after a parallel without branches runs all its branches', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [

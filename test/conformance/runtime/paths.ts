@@ -22,7 +22,7 @@ const SHARED = {
   edges: ['Start -> A -> Z', 'Start -> B -> Z', 'A:error -> H', 'B:error -> H'],
 };
 
-const LADDER = (id: string): Sketch => ({
+const ladder = (id: string): Sketch => ({
   blocks: [conditionBlock('C', id, 'if', 'elseif', 'third'), ...W('A B J')],
   edges: ['Start -> C', 'C:if -> A', 'C:elseif -> B', 'C:third -> A', 'A -> J', 'B -> J'],
 });
@@ -40,10 +40,10 @@ const CASES: Case[] = [
     edges: ['Start -> A -> J', 'Start -> B -> J', 'Start -> C -> J'],
     ran: 'A B C J',
   },
-  { title: 'two edges to one target: the first of the rows leads there', ...LADDER('if'), ran: 'A J' },
-  { title: 'two edges to one target: another row leads to another block', ...LADDER('elseif'), ran: 'B J' },
-  { title: 'two edges to one target: the last of the rows leads there', ...LADDER('third'), ran: 'A J' },
-  { title: 'a condition without a match ends all of its paths', ...LADDER('none'), ran: '' },
+  { title: 'two edges to one target: the first of the rows leads there', ...ladder('if'), ran: 'A J' },
+  { title: 'two edges to one target: another row leads to another block', ...ladder('elseif'), ran: 'B J' },
+  { title: 'two edges to one target: the last of the rows leads there', ...ladder('third'), ran: 'A J' },
+  { title: 'a condition without a match ends all of its paths', ...ladder('none'), ran: '' },
   {
     title: 'blocks on a path not taken never run, at any length of the path',
     blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...W('A B D E Z')],
@@ -195,21 +195,21 @@ export function describePaths(make: MakeRuntime): void {
         blocks: [block('R', 'router_v2', { routes }), ...W('A B')],
         edges: ['Start -> R', 'R:router-a -> A', 'R:router-b -> B'],
       };
-      const second = await workingEngine(make, { blocks: [router('router-b')] });
-      expect(await second.sketch(drawn)).toMatchObject({ status: 'completed', ran: 'B' });
-      const older: Sketch = {
+      const toSecond = await workingEngine(make, { blocks: [router('router-b')] });
+      expect(await toSecond.sketch(drawn)).toMatchObject({ status: 'completed', ran: 'B' });
+      const olderRouter: Sketch = {
         blocks: [block('R', 'router'), ...W('A B')],
         edges: ['Start -> R', 'R -> A', 'R -> B'],
       };
-      const named = await workingEngine(make, { blocks: [router('router-A')] });
-      expect(await named.sketch(older)).toMatchObject({ status: 'completed', ran: 'A' });
-      const nowhere = await workingEngine(make, { blocks: [router('router-x')] });
-      const fan = parallel('P', { parallelType: 'count', count: 2 }, work('C'));
-      const behind: Sketch = {
-        blocks: [block('R', 'router_v2', { routes }), fan, ...W('Z')],
+      const toNamed = await workingEngine(make, { blocks: [router('router-A')] });
+      expect(await toNamed.sketch(olderRouter)).toMatchObject({ status: 'completed', ran: 'A' });
+      const toUnknown = await workingEngine(make, { blocks: [router('router-x')] });
+      const skipped = parallel('P', { parallelType: 'count', count: 2 }, work('C'));
+      const withParallel: Sketch = {
+        blocks: [block('R', 'router_v2', { routes }), skipped, ...W('Z')],
         edges: ['Start -> R', 'R:router-a -> P -> C', 'P -> Z'],
       };
-      expect(await nowhere.sketch(behind)).toMatchObject({ status: 'completed', ran: '' });
+      expect(await toUnknown.sketch(withParallel)).toMatchObject({ status: 'completed', ran: '' });
     });
 
     it('edges to unknown blocks are refused, and ignored with compat', async () => {

@@ -8,7 +8,7 @@ import type { MakeRuntime } from './suite.ts';
 const human = (name: string, more: JsonObject = {}): Drawn => block(name, 'human_in_the_loop', {}, more);
 const W = (names: string): Drawn[] => names.split(' ').map((name) => work(name));
 
-/** The drawing, the `work` blocks that ran before the answer to `H`, and those that ran after it. */
+/** Blocks, edges, the `work` blocks that ran before the answer to `H`, and those that ran after it. */
 const CASES: [title: string, blocks: () => Drawn[], edges: string[], before: string, after: string][] = [
   ['a pause in a line', () => [...W('A Z'), human('H')], ['Start -> A -> H -> Z'], 'A', 'Z'],
   [
@@ -57,14 +57,14 @@ const CASES: [title: string, blocks: () => Drawn[], edges: string[], before: str
 
 /** Defines the tests of paths through pause points. */
 export function describePausePaths(make: MakeRuntime): void {
-  const opened = async () => {
+  const openEngine = async () => {
     const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
     return { script, engine: await make().open({ blocks: [script.executor] }) };
   };
 
   describe('paths through pauses', () => {
     it.each(CASES)('%s', async (_title, ...[blocks, edges, before, after]) => {
-      const { script, engine } = await opened();
+      const { script, engine } = await openEngine();
       const run = await engine.start({ workflow: workflow(blocks(), edges) });
       expect(await run.result()).toMatchObject({ status: 'paused' });
       expect(script.calls.toSorted().join(' ')).toBe(before);
@@ -74,7 +74,7 @@ export function describePausePaths(make: MakeRuntime): void {
     });
 
     it('a pause in a parallel in a loop keeps iteration, open branches, items and variables', async () => {
-      const { engine } = await opened();
+      const { engine } = await openEngine();
       const drawn = workflow(
         [
           loop(
@@ -119,7 +119,7 @@ export function describePausePaths(make: MakeRuntime): void {
     });
 
     it('a pause is logged when it opens, with the data that it shows, and is never retried', async () => {
-      const { engine } = await opened();
+      const { engine } = await openEngine();
       const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 0 };
       const run = await engine.start({ workflow: workflow([human('H', { retry })], ['Start -> H']) });
       expect(await run.result()).toMatchObject({ status: 'paused' });
@@ -135,14 +135,14 @@ export function describePausePaths(make: MakeRuntime): void {
     });
 
     it('a failure or a Response during an open pause ends the run and closes the pause', async () => {
-      const answer = block('R', 'response', { dataMode: 'json', data: '1' });
-      for (const [ends, status] of [
+      const response = block('R', 'response', { dataMode: 'json', data: '1' });
+      for (const [endingBlock, status] of [
         [fn('R', 'throw new Error("no")'), 'failed'],
-        [answer, 'completed'],
+        [response, 'completed'],
       ] as const) {
-        const { engine } = await opened();
+        const { engine } = await openEngine();
         const run = await engine.start({
-          workflow: workflow([human('H'), ends], ['Start -> H', 'Start -> R']),
+          workflow: workflow([human('H'), endingBlock], ['Start -> H', 'Start -> R']),
         });
         expect(await run.result()).toMatchObject({ status });
         expect((await engine.getRun(run.runId)).pauses).toEqual([]);

@@ -28,7 +28,7 @@ export function describePauses(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', output: { result: true }, runId: run.runId });
     });
 
-    it('R40 an invalid submission is refused and leaves no trace', async () => {
+    it('R40 an invalid submission or token is refused, and the pause stays open', async () => {
       const engine = await make().open();
       const run = await engine.start({
         workflow: workflow([block('H', 'human_in_the_loop', APPROVAL)], ['Start -> H']),

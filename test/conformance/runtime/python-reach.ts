@@ -114,7 +114,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
       expect(output.result[2]).toBe('[stdout truncated]');
     });
 
-    it('requests, urllib and fetch obey the egress policy of other blocks', async () => {
+    it('requests, urllib and fetch obey the same egress policy as other blocks', async () => {
       const { url, port, close } = await echoServer();
       onTestFinished(close);
       const { sketch } = await workingEngine(make, {

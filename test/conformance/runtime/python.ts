@@ -182,28 +182,28 @@ return ['<a.result>', "say <a.result>!", '''three
     it.each([
       ['an error', 'x = 1\nraise ValueError("no")', 'ValueError: Line 2: `raise ValueError("no")` - no'],
       ['code that does not compile', 'x = 1\nreturn (x', 'Line 2'],
-      ['a value that JSON does not have', 'return float("nan")', 'JSON'],
+      ['a value that JSON cannot represent', 'return float("nan")', 'JSON'],
       ['a missing module', 'import numpy', 'numpy'],
       // Only this row has a short timeout: on a busy machine the other rows can take longer.
       ['an endless loop', 'while True: pass', '300 ms', { timeout: 300 }],
     ])(
       'fails its block with %s, and activates the error edge',
-      async (_what, code, words, more: { timeout?: number } = {}) => {
+      async (_title, code, message, more: { timeout?: number } = {}) => {
         const { sketch } = await working();
         const result = await sketch({
           blocks: [py('P', code, more), fn('H', 'return <p.error>'), fn('Z', 'return "not here"')],
           edges: ['Start -> P -> Z', 'P:error -> H'],
         });
         expect(result).toMatchObject({ status: 'completed' });
-        expect((result.output as { result: string }).result).toContain(words);
+        expect((result.output as { result: string }).result).toContain(message);
       },
     );
 
     it('is isolated from other runs', async () => {
       const { sketch } = await working();
-      const leave = 'import json\nseen = hasattr(json, "left")\njson.left = 1\nreturn seen';
+      const code = 'import json\nseen = hasattr(json, "leaked")\njson.leaked = 1\nreturn seen';
       for (let run = 0; run < 2; run++)
-        expect(await sketch({ blocks: [py('P', leave)], edges: ['Start -> P'] })).toMatchObject({
+        expect(await sketch({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
           output: { result: false },
         });
     });

@@ -12,7 +12,7 @@ import type { MakeRuntime } from './suite.ts';
 
 type Groups = { readonly [name: string]: () => void };
 
-/** Defines the tests of restarts; `choose` selects the groups of this run, default all. */
+/** Defines the tests of restarts. `choose` selects the groups of tests to define; by default all. */
 export function describeRestart(
   make: MakeRuntime,
   shared: boolean,
@@ -23,10 +23,7 @@ export function describeRestart(
   });
 }
 
-/**
- * Returns the functions that define the tests, by group: an engine continues the recorded runs of an earlier engine
- * (decisions 17, 18, 22, 23, 33, 34).
- */
+/** Returns the functions that define the tests, by group. In each test an engine continues runs of an earlier one. */
 function restartGroups(make: MakeRuntime, shared: boolean): Groups {
   const makeEngines = (): EngineSequence => new EngineSequence(make());
   return {

@@ -6,11 +6,11 @@ import { block, condition, fn, loop, parallel, type Drawn } from '../../support/
 import { workingEngine, type Working } from './drawn.ts';
 import type { MakeRuntime } from './suite.ts';
 
-const TIME = { timeout: 120_000 };
+const OPTIONS = { timeout: 120_000 };
 
-/** Defines the tests of scripts of function blocks. They need an image, and a host that can confine them. */
+/** Defines the tests of shell scripts in function blocks. They need an image, and a host that can confine them. */
 export function describeShell(make: MakeRuntime): void {
-  describe('scripts', TIME, () => {
+  describe('shell scripts', OPTIONS, () => {
     const cleaners: (() => Promise<void> | void)[] = [];
     afterAll(async () => {
       for (const clean of cleaners.toReversed()) await clean();
@@ -32,14 +32,14 @@ export function describeShell(make: MakeRuntime): void {
 
     /** Returns functions that run a drawing and draw a script; skips the test if native images are unavailable. */
     const working = async ({ skip }: TestContext) => {
-      const made = await (opening ??= open());
-      if (made === undefined) return skip('Native images cannot be built and run on this machine');
+      const environment = await (opening ??= open());
+      if (environment === undefined) return skip('Native images cannot be built and run on this machine');
       const sh = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
-        block(name, 'function', { code, language: 'shell', sandboxId: made.id, ...more });
-      return { sketch: made.sketch, sh };
+        block(name, 'function', { code, language: 'shell', sandboxId: environment.id, ...more });
+      return { sketch: environment.sketch, sh };
     };
 
-    it('receive each value as one word with any content, and return JSON, text or nothing', async (context) => {
+    it('receive each value as one word, whatever it contains, and return JSON, text or nothing', async (context) => {
       const { sketch, sh } = await working(context);
       const code = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
 # <a.result.text> and "<nosuch.x>"
@@ -66,7 +66,7 @@ echo "__HEDDLE_RESULT__=$(f <a.result.text> "<a.result.text>" 'in <a.result.text
       });
     });
 
-    it('have all or the mounted environment values as variables, and placeholders as text', async (context) => {
+    it('have all or only the mounted environment values as variables, and resolve placeholders to text', async (context) => {
       const { sketch, sh } = await working(context);
       const code = `x={{K}}
 y=$(cat <<END
@@ -124,7 +124,7 @@ jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" 
       });
     });
 
-    it('fail their block by a non-zero exit code, with the end of their output, and by a timeout', async (context) => {
+    it('fail their block after a non-zero exit code, with the end of their output, and after a timeout', async (context) => {
       const { sketch, sh } = await working(context);
       const result = await sketch({
         blocks: [

@@ -17,11 +17,11 @@ const field = (name: string, type: string, more: JsonObject = {}): JsonObject =>
 const FIELDS: [title: string, field: JsonObject, input: Json, value: Json][] = [
   ['a default is used if the input has no value', field('a', 'string', { value: 'd' }), {}, 'd'],
   ['a value of the input overrides the default', field('a', 'string', { value: 'd' }), { a: 'v' }, 'v'],
-  ['an empty text overrides the default', field('a', 'string', { value: 'd' }), { a: '' }, ''],
+  ['an empty string overrides the default', field('a', 'string', { value: 'd' }), { a: '' }, ''],
   ['null keeps the default', field('a', 'string', { value: 'd' }), { a: null }, 'd'],
-  ['a number in a text becomes a number', field('a', 'number'), { a: '42' }, 42],
+  ['a numeric string becomes a number', field('a', 'number'), { a: '42' }, 42],
   ['a default has the type of its field', field('a', 'number', { value: '5' }), {}, 5],
-  ['an object in a text becomes an object', field('a', 'object'), { a: '{"b": 1}' }, { b: 1 }],
+  ['a JSON string becomes an object', field('a', 'object'), { a: '{"b": 1}' }, { b: 1 }],
 ];
 
 const RESERVED: [title: string, fields: Json[], input: Json, code: string][] = [
@@ -36,12 +36,12 @@ export function describeStarts(make: MakeRuntime): void {
     const hook = (name: string, more: JsonObject = {}): Drawn =>
       block(name, 'generic_webhook', {}, { triggerMode: true, ...more });
 
-    it.each(FIELDS)('%s', async (_title, given, input, value) => {
+    it.each(FIELDS)('%s', async (_title, inputField, input, value) => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [fn('A', 'return <start.a>')],
         edges: ['Start -> A'],
-        drawing: { inputFormat: [given] },
+        drawing: { inputFormat: [inputField] },
         input,
       });
       expect(result.output).toMatchObject({ result: value });
@@ -100,7 +100,7 @@ export function describeStarts(make: MakeRuntime): void {
         await expect(sketch({ ...drawn, options: { start } })).rejects.toMatchObject({ code });
     });
 
-    it('a trigger of another service returns its payload, and references can read any part of it', async () => {
+    it('a webhook trigger returns its payload, and references can read any part of it', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [hook('Hook'), fn('A', 'return [<hook.body.id>, <hook.absent>, <hook>]')],

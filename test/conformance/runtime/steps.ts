@@ -59,8 +59,8 @@ export function describeSteps(make: MakeRuntime): void {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
-      const more = { retry: RETRY, timeoutMs: 100 };
-      const run = await engine.start({ workflow: workflow([work('A', more)], ['Start -> A']) });
+      const policy = { retry: RETRY, timeoutMs: 100 };
+      const run = await engine.start({ workflow: workflow([work('A', policy)], ['Start -> A']) });
       const first = await script.called('A');
       const begun = { post: Promise.withResolvers<void>(), put: Promise.withResolvers<void>() };
       const interrupted = (key: 'post' | 'put', idempotent: boolean): Promise<unknown> => {
@@ -85,7 +85,7 @@ export function describeSteps(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'STEP_OUTCOME_UNKNOWN' } });
     });
 
-    it('have results without secrets, even when they are read again', async () => {
+    it('have redacted results, also in the next attempt', async () => {
       const script = new Script();
       const env = { TOKEN: 'very-secret-token' };
       const engine = await make().open({ env, blocks: [script.executor] });

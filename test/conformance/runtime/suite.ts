@@ -2,14 +2,14 @@ import type { Engine, EngineOptions } from '@heddle/engine';
 
 /** A runtime as the conformance suite uses it. */
 export interface RuntimeUnderTest {
-  /** Opens an engine on the same stores as the test's other engines; the suite closes it. */
+  /** Opens an engine on the same stores as the test's other engines. The runtime closes it after use. */
   open(options?: EngineOptions): Promise<Engine>;
   /** Requests the cancel of a run while no engine is open. */
   askForCancel?(runId: string): Promise<void>;
 }
 
-/** Registers `clean`, called after the use of the runtime, in reverse order of registration. */
+/** Registers a function to call when the runtime is no longer used. Functions are called in reverse order. */
 export type WhenDone = (clean: () => Promise<void> | void) => void;
 
-/** Returns a runtime with new stores, for one test, or until `whenDone` calls its functions. */
+/** Returns a runtime with new stores. It registers the close of its engines with `whenDone`, by default for the test. */
 export type MakeRuntime = (whenDone?: WhenDone) => RuntimeUnderTest;

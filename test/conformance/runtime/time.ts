@@ -101,7 +101,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(script.aborted).toEqual(['A']);
     });
 
-    it('R28 run-until stops after the block', async () => {
+    it('R28 a run until a block stops after that block', async () => {
       const script = new Script({
         A: () => ({ output: { a: 1 } }),
         B: () => ({ output: { b: 1 } }),

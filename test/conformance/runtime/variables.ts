@@ -120,7 +120,7 @@ export function describeVariables(make: MakeRuntime): void {
       });
     });
 
-    it('the inputs of a child are mapped, without undeclared keys', async () => {
+    it('the mapped inputs of a child contain only declared keys', async () => {
       const { engine } = await working();
       const inputFormat = [{ id: 'a', name: 'a', type: 'number' }];
       await engine.deploy(
@@ -140,7 +140,7 @@ export function describeVariables(make: MakeRuntime): void {
         });
     });
 
-    it('code of several parts runs as one function, with its console output', async () => {
+    it('code of several parts runs as one function, and its console output is returned', async () => {
       const { sketch } = await working();
       const pieces = [
         { content: 'console.log("a", 1);' },

@@ -30,7 +30,7 @@ const agent = (tools: JsonObject[], id = 'parent') =>
 
 type Call = { name: string; args: Json };
 
-/** Starts a model that makes these calls in its first answer, and then answers. */
+/** Starts a model that makes these calls in its first response, and answers `Done.` in later ones. */
 export async function calling(calls: readonly Call[]) {
   return answering(({ number }) => (number === 1 ? { tools: calls } : { text: 'Done.' }));
 }
@@ -41,12 +41,12 @@ async function answering(answer: (request: ModelRequest) => ModelAnswer) {
   const options: EngineOptions = { services: { local: models.services.local } };
   return {
     options,
-    /** Returns the tools in the first call of the model. */
+    /** Returns the tools in the first request to the model. */
     offered: () => {
       const tools = (models.requests[0]?.body['tools'] ?? []) as unknown as { function: JsonObject }[];
       return tools.map((tool) => tool.function);
     },
-    asked: () => models.requests.length,
+    requestCount: () => models.requests.length,
   };
 }
 
@@ -130,7 +130,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const engine = await make().open({ ...model.options, blocks: blocks() });
       const result = await engine.execute({ workflow: agent([row('nowhere')]) });
       expect(result).toMatchObject({ status: 'failed', error: { code: 'CHILD_NOT_FOUND' } });
-      expect(model.asked()).toBe(0);
+      expect(model.requestCount()).toBe(0);
     });
 
     it('a workflow of another tenant cannot be a tool, neither by its id nor by its name', async () => {
@@ -143,7 +143,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
           status: 'failed',
           error: { code: 'CHILD_NOT_FOUND' },
         });
-      expect(model.asked()).toBe(0);
+      expect(model.requestCount()).toBe(0);
     });
 
     it('neither values nor the model change the inputs that the author has set', async () => {
@@ -187,15 +187,15 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const answers = callsIn(result.output).map((call) => (call.result as { result: Json }).result);
       expect(new Set(answers)).toEqual(new Set([5, 6, 2]));
       // Neither the model nor a workflow was called twice.
-      expect(model.asked()).toBe(2);
+      expect(model.requestCount()).toBe(2);
       expect(await engine.childRuns(run.runId)).toHaveLength(3);
     });
 
-    it('the cost of its workflows counts for the cap of the run', async () => {
+    it('the cost of called workflows counts towards the cap of the run', async () => {
       const model = await answering(({ number }) =>
         number === 1 ? { tools: [{ name: 'inner', args: {} }], output: 100 } : { text: 'Done.', output: 100 },
       );
-      // A call costs a dollar.
+      // Each request to the model costs a dollar.
       const prices = { 'local/scripted': { input: 0, output: 10_000 } };
       const maxCost = { run: 2.5 };
       const engine = await make().open({ ...model.options, blocks: blocks({ prices }), maxCost });
@@ -209,7 +209,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
         workflow: workflow([pricedAgent('A', [row('inner')])], ['Start -> A']),
       });
       expect(result).toMatchObject({ status: 'failed', error: { code: 'SPENDING_CAP_REACHED' } });
-      expect(model.asked()).toBe(2);
+      expect(model.requestCount()).toBe(2);
     });
 
     it('cancelling the run cancels the workflows that its agent has called', async () => {
@@ -225,7 +225,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       await expect.poll(async () => (await engine.listRuns({ status: ['cancelled'] })).runs.length).toBe(2);
     });
 
-    it('workflows use the slot of the waiting agent, so that they run at any concurrency', async () => {
+    it('called workflows use the slot of the waiting agent, so that they run at any concurrency', async () => {
       const model = await answering(({ body }) => {
         const text = JSON.stringify(body['messages']);
         if (text.includes('Inner.')) return { text: 'From inside.' };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ConversationStore } from '@heddle/engine/stores';
 
-const TALK = { tenant: 'a', id: 'talk' };
+const CONVERSATION = { tenant: 'a', id: 'talk' };
 
 /** Tests the conversations of a store. `make` opens an empty one. */
 export function describeConversations(
@@ -11,43 +11,43 @@ export function describeConversations(
   describe(`${name}: conversations`, () => {
     it('returns the exchanges in order, and adds an exchange once for each key', async () => {
       const store = await make();
-      await store.add(TALK, { key: '1', json: '"one"' });
-      await store.add(TALK, { key: '2', json: '"two"' });
-      await store.add(TALK, { key: '1', json: '"again"' });
-      expect(await store.newest(TALK, 1000)).toEqual(['"one"', '"two"']);
+      await store.add(CONVERSATION, { key: '1', json: '"one"' });
+      await store.add(CONVERSATION, { key: '2', json: '"two"' });
+      await store.add(CONVERSATION, { key: '1', json: '"again"' });
+      expect(await store.newest(CONVERSATION, 1000)).toEqual(['"one"', '"two"']);
     });
 
-    it('returns the newest whole exchanges that fit, even if a smaller one is older', async () => {
+    it('returns the newest exchanges up to the first that does not fit, even if an older one would fit', async () => {
       const store = await make();
       for (const [index, json] of ['"a"', '"bbbbbbbb"', '"c"', '"d"'].entries())
-        await store.add(TALK, { key: String(index), json });
-      expect(await store.newest(TALK, 6)).toEqual(['"c"', '"d"']);
-      expect(await store.newest(TALK, 15)).toEqual(['"c"', '"d"']);
-      expect(await store.newest(TALK, 16)).toEqual(['"bbbbbbbb"', '"c"', '"d"']);
-      expect(await store.newest(TALK, 2)).toEqual([]);
+        await store.add(CONVERSATION, { key: String(index), json });
+      expect(await store.newest(CONVERSATION, 6)).toEqual(['"c"', '"d"']);
+      expect(await store.newest(CONVERSATION, 15)).toEqual(['"c"', '"d"']);
+      expect(await store.newest(CONVERSATION, 16)).toEqual(['"bbbbbbbb"', '"c"', '"d"']);
+      expect(await store.newest(CONVERSATION, 2)).toEqual([]);
     });
 
     it('keeps conversations of different tenants and ids apart', async () => {
       const store = await make();
-      await store.add(TALK, { key: '1', json: '1' });
+      await store.add(CONVERSATION, { key: '1', json: '1' });
       await store.add({ tenant: 'b', id: 'talk' }, { key: '1', json: '2' });
       await store.add({ tenant: 'a', id: 'other' }, { key: '1', json: '3' });
-      expect(await store.newest(TALK, 1000)).toEqual(['1']);
+      expect(await store.newest(CONVERSATION, 1000)).toEqual(['1']);
       expect(await store.newest({ tenant: 'b', id: 'talk' }, 1000)).toEqual(['2']);
       expect(await store.newest({ tenant: '', id: 'talk' }, 1000)).toEqual([]);
     });
 
     it('removes a conversation, whose id can then be used again', async () => {
       const store = await make();
-      await store.add(TALK, { key: '1', json: '1' });
-      await store.add({ ...TALK, tenant: 'b' }, { key: '1', json: '2' });
-      await store.remove(TALK);
+      await store.add(CONVERSATION, { key: '1', json: '1' });
+      await store.add({ ...CONVERSATION, tenant: 'b' }, { key: '1', json: '2' });
+      await store.remove(CONVERSATION);
       await store.remove({ tenant: 'a', id: 'never' });
-      expect(await store.newest(TALK, 1000)).toEqual([]);
+      expect(await store.newest(CONVERSATION, 1000)).toEqual([]);
       expect(await store.ids('a', 10)).toEqual([]);
-      expect(await store.newest({ ...TALK, tenant: 'b' }, 1000)).toEqual(['2']);
-      await store.add(TALK, { key: '1', json: '3' });
-      expect(await store.newest(TALK, 1000)).toEqual(['3']);
+      expect(await store.newest({ ...CONVERSATION, tenant: 'b' }, 1000)).toEqual(['2']);
+      await store.add(CONVERSATION, { key: '1', json: '3' });
+      expect(await store.newest(CONVERSATION, 1000)).toEqual(['3']);
     });
 
     it('lists the ids of a tenant in the order of their code points', async () => {
@@ -65,14 +65,14 @@ export function describeConversations(
       const store = await make();
       const numbers = Array.from({ length: 505 }, (_, index) => index);
       for (const number of numbers.slice(0, 300))
-        await store.add(TALK, { key: String(number), json: String(number) });
+        await store.add(CONVERSATION, { key: String(number), json: String(number) });
       await Promise.all(
         numbers
           .slice(300)
-          .map(async (number) => store.add(TALK, { key: String(number), json: String(number) })),
+          .map(async (number) => store.add(CONVERSATION, { key: String(number), json: String(number) })),
       );
-      const kept = (await store.newest(TALK, 1_000_000)).map(Number);
-      expect(kept.toSorted((a, b) => a - b)).toEqual(numbers.slice(5));
+      const stored = (await store.newest(CONVERSATION, 1_000_000)).map(Number);
+      expect(stored.toSorted((a, b) => a - b)).toEqual(numbers.slice(5));
     });
   });
 }

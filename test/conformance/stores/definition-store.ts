@@ -32,13 +32,13 @@ export function describeDefinitionStore(
       expect(await store.find('w', 0)).toBeUndefined();
     });
 
-    it('finds no workflow for a text that cannot be an id or name', async () => {
+    it('finds no workflow for a string that cannot be an id or name', async () => {
       const store = await withPlans();
       await store.deploy({ workflowId: 'w', name: 'W', planHash: 'p1', atMs: 1 });
-      for (const text of ['w\0', '\0', '\uD800', '']) expect(await store.find(text)).toBeUndefined();
+      for (const name of ['w\0', '\0', '\uD800', '']) expect(await store.find(name)).toBeUndefined();
     });
 
-    it('creates no new version for the newest plan, but a new version for an older plan', async () => {
+    it('creates no new version for the plan of the newest version, but one for an older plan', async () => {
       const store = await withPlans();
       const deploy = async (planHash: string): Promise<number> =>
         store.deploy({ workflowId: 'w', name: 'W', planHash, atMs: 1 });
@@ -47,7 +47,7 @@ export function describeDefinitionStore(
       ]);
     });
 
-    it('finds a workflow by the name of its newest version, by id first', async () => {
+    it('finds a workflow by its id first, then by the name of its newest version', async () => {
       const store = await withPlans();
       await store.deploy({ workflowId: 'w', name: 'Mail', planHash: 'p1', atMs: 1 });
       expect(await store.find('Mail', 1)).toMatchObject({ workflowId: 'w', version: 1 });

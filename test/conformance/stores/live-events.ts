@@ -2,16 +2,16 @@ import { describe, expect, it } from 'vitest';
 import type { LiveEventStore } from '@heddle/engine/stores';
 
 const event = (json: string, place = 'b') => ({ place, json: JSON.stringify(json) });
-const KEPT_EVENTS = 10_000;
-const KEPT_CHARS = 1_048_576;
+const MAX_EVENTS = 10_000;
+const MAX_CHARS = 1_048_576;
 
-/** Two stores on the same data; in memory both are the same object. */
+/** Two stores on the same data. In memory they are the same object. */
 export interface LiveEventStores {
   one: LiveEventStore;
   other: LiveEventStore;
 }
 
-/** Tests stores of live events. `make` opens two on empty data. */
+/** Tests stores of live events. `make` opens two stores on the same empty data. */
 export function describeLiveEvents(
   name: string,
   make: () => LiveEventStores | Promise<LiveEventStores>,
@@ -40,10 +40,10 @@ export function describeLiveEvents(
         for (let nth = 0; nth < 40; nth += 2)
           await store.publish('r', [event(`${by} ${nth}`), event(`${by} ${nth + 1}`)]);
       };
-      const reading: number[] = [];
+      const numbers: number[] = [];
       const read = async (): Promise<void> => {
-        while (reading.length < 160)
-          for (const { number } of await other.read('r', reading.length, 30)) reading.push(number);
+        while (numbers.length < 160)
+          for (const { number } of await other.read('r', numbers.length, 30)) numbers.push(number);
       };
       await Promise.all([
         publish(one, 'a'),
@@ -52,7 +52,7 @@ export function describeLiveEvents(
         publish(other, 'd'),
         read(),
       ]);
-      expect(reading).toEqual(Array.from({ length: 160 }, (_, index) => index + 1));
+      expect(numbers).toEqual(Array.from({ length: 160 }, (_, index) => index + 1));
       const all = (await one.read('r', 0, 1000)).map(({ json }) => JSON.parse(json) as string);
       for (const by of ['a', 'b', 'c', 'd'])
         expect(all.filter((text) => text.startsWith(by))).toEqual(
@@ -79,26 +79,27 @@ export function describeLiveEvents(
       await woken.promise;
       await publishing;
       stop();
-      const before = calls;
+      const callsAtStop = calls;
       await one.publish('r', [event('c')]);
       await later(50);
-      expect(calls).toBe(before);
+      expect(calls).toBe(callsAtStop);
     });
 
     it('removes the oldest events of a run beyond the limits, and the numbers continue', async () => {
       const { one } = await make();
       const many = Array.from({ length: 1000 }, (_, nth) => event(String(nth)));
       for (let times = 0; times < 12; times++) await one.publish('r', many);
-      const kept = await one.read('r', 0, 20_000);
-      expect(kept.length).toBeLessThanOrEqual(KEPT_EVENTS + 256);
-      expect(kept.length).toBeGreaterThan(KEPT_EVENTS / 2);
-      expect(kept.map(({ number }) => number)).toEqual(kept.map((_, index) => 12_001 - kept.length + index));
+      const stored = await one.read('r', 0, 20_000);
+      expect(stored.length).toBeLessThanOrEqual(MAX_EVENTS + 256);
+      expect(stored.length).toBeGreaterThan(MAX_EVENTS / 2);
+      const first = 12_001 - stored.length;
+      expect(stored.map(({ number }) => number)).toEqual(stored.map((_, index) => first + index));
       const large = Array.from({ length: 256 }, () => event('x'.repeat(16_000)));
       await one.publish('q', large);
       const chars = (await one.read('q', 0, 1000)).reduce((sum, { json }) => sum + json.length, 0);
-      // The oldest event may begin before the limit.
-      expect(chars).toBeLessThanOrEqual(KEPT_CHARS + 16_002);
-      expect(chars).toBeGreaterThan(KEPT_CHARS / 2);
+      // The oldest event may exceed the limit.
+      expect(chars).toBeLessThanOrEqual(MAX_CHARS + 16_002);
+      expect(chars).toBeGreaterThan(MAX_CHARS / 2);
       expect(await one.last('q')).toBe(256);
     });
 

@@ -16,7 +16,7 @@ export function describeRates(
   make: () => Promise<Record<'one' | 'other', RateStore>> | Record<'one' | 'other', RateStore>,
 ): void {
   describe(`${name}: rates of keys`, () => {
-    it('allows the burst, then the rate, for both processes together', async () => {
+    it('allows the burst, then the rate, for two processes together', async () => {
       const { one, other } = await make();
       expect(await one.take('k', request(1000))).toBe(0);
       expect(await other.take('k', request(1000))).toBe(0);
@@ -27,7 +27,7 @@ export function describeRates(
       expect(await one.take('k', request(1100))).toBe(100);
     });
 
-    it('allows a call with more tokens than the burst when the burst is unused, and corrects its tokens', async () => {
+    it('allows a request with more tokens than the burst if the burst is unused, and corrects its tokens', async () => {
       const { one, other } = await make();
       expect(await one.take('k', request(1000, 300))).toBe(0);
       expect(await other.take('k', request(1200, 10))).toBe(60);
@@ -36,7 +36,7 @@ export function describeRates(
       expect(await other.take('k', request(1200, 10))).toBe(0);
     });
 
-    it('allows no request before the latest end of all blocks', async () => {
+    it('allows no request of a key until its latest block has ended', async () => {
       const { one, other } = await make();
       await one.block('k', 5000);
       await other.block('k', 4000);
@@ -44,7 +44,7 @@ export function describeRates(
       expect(await one.take('k', request(5000))).toBe(0);
     });
 
-    it('allows many concurrent calls only within the rate', async () => {
+    it('allows only the burst of many concurrent requests', async () => {
       const stores = await make();
       const waits = await Promise.all(
         Array.from({ length: 20 }, async (_, index) =>
@@ -54,7 +54,7 @@ export function describeRates(
       expect(waits.filter((wait) => wait === 0)).toHaveLength(2);
     });
 
-    it('removes keys that have not been used since', async () => {
+    it('prunes only keys that have had no effect since the given time', async () => {
       const { one } = await make();
       await one.take('k', request(1000));
       await one.block('k', 1500);

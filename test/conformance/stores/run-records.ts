@@ -81,7 +81,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.logs('r')).toEqual([done, log('r', 2)]);
   });
 
-  it('has the newest record and its logs if many are saved at the same time', async () => {
+  it('stores the newest record and its logs if many are saved at the same time', async () => {
     const store = await withRun(make);
     const seqs = [3, 9, 1, 7, 10, 2, 8, 4, 6, 5];
     const saved = seqs.map(async (seq) =>

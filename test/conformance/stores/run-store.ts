@@ -17,14 +17,14 @@ export function describeRunStore(name: string, make: () => RunStore | Promise<Ru
 }
 
 async function pages(store: RunStore, query: Parameters<RunStore['list']>[0]): Promise<string[][]> {
-  const found: string[][] = [];
+  const idsByPage: string[][] = [];
   let cursor: string | undefined;
   do {
     const page = await store.list({ ...query, ...(cursor !== undefined && { cursor }) });
-    found.push(page.runs.map((run) => run.runId));
+    idsByPage.push(page.runs.map((run) => run.runId));
     cursor = page.cursor;
   } while (cursor !== undefined);
-  return found;
+  return idsByPage;
 }
 
 function describeJournals(make: () => RunStore | Promise<RunStore>): void {
@@ -50,7 +50,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
     expect((await Promise.all([create(), create()])).toSorted()).toEqual([false, true]);
   });
 
-  it('appends entries in order, several at once, and returns them', async () => {
+  it('appends one or several entries per call, and returns them in order', async () => {
     const store = await withRun(make);
     await store.append('r', [entry(2), entry(3, '"quotes" \u0000 \ud83d\ude00 ')]);
     await store.append('r', []);
@@ -93,7 +93,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   it('refuses entries of an unknown run, and executes the other writes of the same event loop turn', async () => {
     const store = await withRun(make);
     const write = async (id: string): Promise<void> => store.append(id, [entry(2)]);
-    const answers = await Promise.allSettled([write('r'), write('stranger'), write('other')]);
+    const answers = await Promise.allSettled([write('r'), write('unknown'), write('other')]);
     expect(answers.map((answer) => answer.status)).toEqual(['fulfilled', 'rejected', 'rejected']);
     expect(answers[1]).toMatchObject({ reason: { code: 'RUN_NOT_FOUND' } });
     expect(await store.journal('r')).toHaveLength(2);
@@ -151,9 +151,9 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
 
   it('refuses entries of an unknown run', async () => {
     const store = await withRun(make);
-    const write = async (): Promise<void> => store.upsert('stranger', [entry(2)]);
+    const write = async (): Promise<void> => store.upsert('unknown', [entry(2)]);
     await expect(write()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
-    expect(await store.journal('stranger')).toEqual([]);
+    expect(await store.journal('unknown')).toEqual([]);
   });
 }
 
@@ -213,7 +213,7 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
     expect(await pages(store, { workflowId: 'w1', limit: 1 })).toEqual([['d'], ['c'], ['a']]);
     expect(await pages(store, { status: ['completed', 'paused'] })).toEqual([['c', 'b', 'a']]);
     expect(await pages(store, { workflowId: 'w1', status: ['completed'] })).toEqual([['a']]);
-    expect(await pages(store, { workflowId: 'nobody' })).toEqual([[]]);
+    expect(await pages(store, { workflowId: 'unknown' })).toEqual([[]]);
     expect(await pages(store, { status: [] })).toEqual([[]]);
   });
 
@@ -224,7 +224,7 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
     expect(await pages(store, { order: 'asc', limit: 2 })).toEqual([['r1', 'r4'], ['r2', 'r3'], ['r0']]);
   });
 
-  it('lists the runs of a period, both ends included', async () => {
+  it('lists the runs of a period, including both ends', async () => {
     const runs = [1, 2, 3, 4].map((createdMs) => record(`r${createdMs}`, { createdMs }));
     const store = await withRecords(make, runs);
     expect(await pages(store, { fromMs: 2, toMs: 3, limit: 1 })).toEqual([['r3'], ['r2']]);
@@ -333,13 +333,13 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
 
   it('refuses steps of an unknown run', async () => {
     const store = await withRun(make);
-    await expect((async () => store.beginStep('stranger', AT, 'a'))()).rejects.toMatchObject({
+    await expect((async () => store.beginStep('unknown', AT, 'a'))()).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
     });
-    await expect((async () => store.endStep('stranger', AT, 'a', { v: 1 }))()).rejects.toMatchObject({
+    await expect((async () => store.endStep('unknown', AT, 'a', { v: 1 }))()).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
     });
-    expect(await store.steps('stranger', AT)).toEqual([]);
+    expect(await store.steps('unknown', AT)).toEqual([]);
   });
 
   it('removes the steps together with their run, and returns the value keys in their results', async () => {

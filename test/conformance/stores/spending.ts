@@ -5,7 +5,7 @@ import { scale } from '../../support/scale.ts';
 
 const LATER = 1_000_000;
 
-/** Returns a reservation in accounts with this cap. */
+/** Returns a reservation of at most `most` in accounts with the cap `cap`. */
 const reservation = (
   id: string,
   most: number,
@@ -19,13 +19,13 @@ const reservation = (
   expiresMs: nowMs + 60,
 });
 
-/** Tests the sums of spending of a store. `make` opens two stores on the same empty data. */
+/** Tests how a store sums spending. `make` opens two stores on the same empty data. */
 export function describeSpending(
   name: string,
   make: () => Promise<Record<'one' | 'other', SpendingStore>> | Record<'one' | 'other', SpendingStore>,
 ): void {
   describe(`${name}: sums of spending`, () => {
-    it('refuses a reservation that exceeds the cap of any account, with the sum of that account', async () => {
+    it('refuses a reservation that exceeds the cap of any account, and returns that account with its sum', async () => {
       const { one } = await make();
       expect(await one.reserve(reservation('1', 60))).toBeUndefined();
       expect(await one.reserve(reservation('2', 41, { accounts: ['b', 'a'] }))).toEqual({
@@ -46,7 +46,7 @@ export function describeSpending(
       expect([await one.sum('a'), await other.sum('b')]).toEqual([7, 7]);
     });
 
-    it('counts the last known cost of a call whose reservation has expired, and its cost if it is settled later', async () => {
+    it('counts the last known cost of a call whose reservation has expired, until the call is settled', async () => {
       const { one, other } = await make();
       await one.reserve(reservation('1', 60));
       await one.renew('1', { least: 12, expiresMs: 90 });
@@ -63,10 +63,12 @@ export function describeSpending(
     it('never exceeds a cap, and counts the cost of every call, when calls reserve and settle concurrently', async () => {
       const call = fc.record({
         most: fc.integer({ min: 0, max: 60 }),
-        // The cost of the call as a share of `most`, and its stores and accounts.
+        // The cost of the call as a share of `most`.
         share: fc.double({ min: 0, max: 1, noNaN: true }),
+        // True if the call uses the other store.
         isOther: fc.boolean(),
         accounts: fc.constantFrom(['a'], ['b'], ['a', 'b'], ['b', 'a']),
+        // Turns of the event loop between the reservation and its settlement.
         turns: fc.nat({ max: 3 }),
       });
       const stores = await make();
@@ -76,24 +78,25 @@ export function describeSpending(
           fc.array(call, { maxLength: 25 }),
           fc.integer({ min: 0, max: 200 }),
           async (calls, cap) => {
-            // Each case has its own accounts and calls: opening stores for each would exhaust the connections of a server.
-            const ofCase = `case ${(cases += 1)} `;
+            // Each case has its own accounts and calls, because new stores for each case would exhaust the connections
+            // of a server.
+            const prefix = `case ${(cases += 1)} `;
             const spent = { a: 0, b: 0 };
             const run = async (
               { isOther, most, share, accounts, turns }: (typeof calls)[number],
               index: number,
             ) => {
               const store = isOther ? stores.other : stores.one;
-              const ids = accounts.map((account) => ofCase + account);
-              if (await store.reserve(reservation(ofCase + index, most, { cap, accounts: ids }))) return;
+              const ids = accounts.map((account) => prefix + account);
+              if (await store.reserve(reservation(prefix + index, most, { cap, accounts: ids }))) return;
               for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
               for (const id of ids) expect(await store.sum(id)).toBeLessThanOrEqual(cap);
               const cost = Math.floor(most * share);
-              await store.settle(ofCase + index, cost);
+              await store.settle(prefix + index, cost);
               for (const account of accounts) spent[account as 'a' | 'b'] += cost;
             };
             await Promise.all(calls.map(run));
-            const sums = { a: await stores.one.sum(`${ofCase}a`), b: await stores.other.sum(`${ofCase}b`) };
+            const sums = { a: await stores.one.sum(`${prefix}a`), b: await stores.other.sum(`${prefix}b`) };
             expect(sums).toEqual(spent);
           },
         ),
@@ -101,7 +104,7 @@ export function describeSpending(
       );
     });
 
-    it('removes accounts that are no longer needed', async () => {
+    it('removes accounts whose period has ended', async () => {
       const { one } = await make();
       await one.reserve(reservation('1', 5));
       await one.prune(LATER - 1);

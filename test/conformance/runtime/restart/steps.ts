@@ -12,7 +12,7 @@ export function describeInterruptedSteps(makeEngines: () => EngineSequence): voi
     const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
     const { context } = await first.called('A');
     for (const key of ['one', 'two', 'three']) await context.step(key, () => key);
-    const began = ['post', 'put'].map((key) => {
+    const stepsBegun = ['post', 'put'].map((key) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       const endless = (): Promise<null> => {
         resolve();
@@ -21,7 +21,7 @@ export function describeInterruptedSteps(makeEngines: () => EngineSequence): voi
       void context.step(key, endless, { idempotent: key === 'put' });
       return promise;
     });
-    await Promise.all(began);
+    await Promise.all(stepsBegun);
     const second = new Script();
     const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);

@@ -9,12 +9,12 @@ const HOUR_MS = 3_600_000;
 /** Defines the tests of waits, next attempts and deadlines, which keep their time across a restart. */
 export function describeTimers(makeEngines: () => EngineSequence): void {
   const wait = block('W', 'wait', { timeValue: '2', timeUnit: 'hours' });
-  const waits = workflow([wait, fn('Z', 'return <w.status>')], ['Start -> W -> Z']);
+  const waiting = workflow([wait, fn('Z', 'return <w.status>')], ['Start -> W -> Z']);
 
   it('a wait keeps its end time', async () => {
     const engines = makeEngines();
     const clock = new TestClock(1000);
-    const { runId } = await (await engines.next({ clock })).start({ workflow: waits });
+    const { runId } = await (await engines.next({ clock })).start({ workflow: waiting });
     await clock.due(2 * HOUR_MS);
     clock.advance(HOUR_MS);
     const after = await engines.next({ clock });
@@ -26,19 +26,19 @@ export function describeTimers(makeEngines: () => EngineSequence): void {
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 'completed' } });
   });
 
-  it('a wait that expired while no engine ran ends at once', async () => {
+  it('a wait that expired while no engine ran ends immediately', async () => {
     const engines = makeEngines();
     const clock = new TestClock(1000);
-    const { runId } = await (await engines.next({ clock })).start({ workflow: waits });
+    const { runId } = await (await engines.next({ clock })).start({ workflow: waiting });
     await clock.due(2 * HOUR_MS);
-    const late = new TestClock(5 * HOUR_MS);
-    const after = await engines.next({ clock: late });
+    const laterClock = new TestClock(5 * HOUR_MS);
+    const after = await engines.next({ clock: laterClock });
     const run = await after.attach(runId);
-    late.advance(0);
+    laterClock.advance(0);
     expect(await run.result()).toMatchObject({ status: 'completed' });
   });
 
-  it('a scheduled retry runs at its time with the next attempt number', async () => {
+  it('a scheduled retry runs at its due time, with the next attempt number', async () => {
     const engines = makeEngines();
     const clock = new TestClock(1000);
     const first = new Script();

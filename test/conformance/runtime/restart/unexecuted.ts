@@ -20,7 +20,7 @@ export function describeUnexecuted(makeEngines: () => EngineSequence): void {
   it('an engine without automatic recovery changes no run until the run is attached', async () => {
     const engines = makeEngines();
     const { runId } = await stopAtA(engines);
-    const { second, after } = await idle(engines);
+    const { second, after } = await openWithoutRecovery(engines);
     expect(await after.getRun(runId)).toMatchObject({ status: 'running' });
     await expect(after.runFromBlock(runId, 'A')).rejects.toMatchObject({ code: 'RUN_NOT_SETTLED' });
     expect(second.calls).toEqual([]);
@@ -32,7 +32,7 @@ export function describeUnexecuted(makeEngines: () => EngineSequence): void {
   it('a cancel of a run that no engine executes runs none of its blocks', async () => {
     const engines = makeEngines();
     const { runId } = await stopAtA(engines);
-    const { second, after } = await idle(engines);
+    const { second, after } = await openWithoutRecovery(engines);
     expect(await after.cancel(runId)).toBe(true);
     expect(await after.cancel(runId)).toBe(false);
     expect(await after.getRun(runId)).toMatchObject({ status: 'cancelled' });
@@ -47,14 +47,14 @@ export function describeUnexecuted(makeEngines: () => EngineSequence): void {
     await before.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
     const { runId } = await before.start({ workflow: workflow([call], ['Start -> W']) });
     await first.called('A');
-    const { second, after } = await idle(engines);
+    const { second, after } = await openWithoutRecovery(engines);
     expect(await after.cancel(runId)).toBe(true);
     expect((await after.listRuns({ status: ['cancelled'] })).runs).toHaveLength(2);
     expect(second.calls).toEqual([]);
   });
 }
 
-/** Starts a run that has reached block A. */
+/** Starts a run, and returns when its block A runs. */
 async function stopAtA(engines: EngineSequence): Promise<{ before: Engine; runId: string }> {
   const script = new Script();
   const before = await engines.next({ blocks: [script.executor] });
@@ -64,7 +64,7 @@ async function stopAtA(engines: EngineSequence): Promise<{ before: Engine; runId
 }
 
 /** Opens the next engine, which recovers no runs. */
-async function idle(engines: EngineSequence): Promise<{ second: Script; after: Engine }> {
+async function openWithoutRecovery(engines: EngineSequence): Promise<{ second: Script; after: Engine }> {
   const second = new Script();
   return { second, after: await engines.next({ blocks: [second.executor], recover: false }) };
 }
