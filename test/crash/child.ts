@@ -1,10 +1,10 @@
-// A process that a test kills: `node child.ts DATA EFFECTS STOP`. It starts or continues the run until it ends, answers every
-// pause, and prints each place that it reaches. At the place STOP (`E.1`, `paused.0` …) it blocks forever.
+// A process that a test kills: `node child.ts DATA EFFECTS STOP`. It starts or continues a run until its end, answers
+// every pause, and prints each place that the run reaches. At the place STOP (`E.1`, `paused.0` …) it blocks forever.
 import { appendFileSync } from 'node:fs';
 import { createEngine, isEngineError } from '@heddle/engine';
 import type { Engine, RunHandle } from '@heddle/engine';
 import type { BlockExecutor, BlockResult } from '@heddle/core/blocks';
-import { RUN_ID, TURNS } from './process-run.ts';
+import { RUN_ID, WORKFLOW } from './process-run.ts';
 
 const [, , data = '', effects = '', stop = ''] = process.argv;
 
@@ -29,13 +29,13 @@ async function open(engine: Engine): Promise<RunHandle | undefined> {
     return await engine.attach(RUN_ID);
   } catch (error) {
     if (!isEngineError(error)) throw error;
-    if (error.code === 'RUN_NOT_FOUND') return engine.start('turns', {}, { runId: RUN_ID });
+    if (error.code === 'RUN_NOT_FOUND') return engine.start('loop', {}, { runId: RUN_ID });
     return undefined;
   }
 }
 
 const engine = await createEngine({ data, blocks: [effect] });
-await engine.deploy(TURNS);
+await engine.deploy(WORKFLOW);
 const run = await open(engine);
 while (run && (await run.result()).status === 'paused') {
   const [pause] = (await engine.getRun(RUN_ID)).pauses;

@@ -4,8 +4,8 @@ import type { TailableRunStore, Stores } from '../../packages/engine/src/store/s
 export class Crash extends Error {}
 
 /**
- * Returns stores that accept `writes` writes to journals, creations of runs included. All later writes throw Crash, as if
- * the process had died.
+ * Returns stores that accept `writes` writes to journals and steps, including creations of runs. All later writes throw
+ * Crash, as if the process had died.
  */
 export function haltingStores(stores: Stores, writes: number): Stores & { written(): number } {
   let written = 0;

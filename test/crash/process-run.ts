@@ -3,8 +3,8 @@ import { block, loop, workflow } from '../support/workflow.ts';
 
 export const RUN_ID = 'killed-run';
 
-/** A loop of three iterations (two effects, a pause, an effect that reads its answer), then a last effect. */
-export const TURNS: Json = workflow(
+/** A loop of three iterations (two effects, a pause, an effect that reads the answer), then a last effect. */
+export const WORKFLOW: Json = workflow(
   [
     loop(
       'L',
@@ -17,5 +17,5 @@ export const TURNS: Json = workflow(
     block('Z', 'effect', { results: '<l.results>' }),
   ],
   ['Start -> L -> E -> G -> H -> F', 'L -> Z'],
-  { id: 'turns' },
+  { id: 'loop' },
 );

@@ -41,7 +41,7 @@ async function runProgram(
   return lines;
 }
 
-/** Returns how often each effect ran, by its idempotency key. */
+/** Returns the number of executions of each effect, by its idempotency key. */
 function effectsOf(folder: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const key of readFileSync(join(folder, 'effects'), 'utf8').trim().split('\n'))
@@ -69,8 +69,8 @@ const RESULTS = [0, 1, 2].map((n) => [
   { by: 'F', answer: n },
 ]);
 
-/** Expects the result of an uninterrupted run, and that only the effects `twice` ran a second time. */
-async function expectComplete(folder: string, twice: readonly string[]): Promise<void> {
+/** Expects the result of an uninterrupted run, and that only the effects `repeated` ran a second time. */
+async function expectComplete(folder: string, repeated: readonly string[]): Promise<void> {
   const client = openFolderClient(join(folder, 'data'));
   onTestFinished(() => client.close());
   expect(await client.getRun(RUN_ID)).toMatchObject({ status: 'completed', output: { results: RESULTS } });
@@ -83,46 +83,46 @@ async function expectComplete(folder: string, twice: readonly string[]): Promise
   expect(logs.every(({ status }) => status === 'completed')).toBe(true);
   const counts = effectsOf(folder);
   expect([...counts.keys()].toSorted()).toEqual(KEYS.toSorted());
-  expect([...counts].filter(([, count]) => count > 1).map(([key]) => key)).toEqual(twice);
+  expect([...counts].filter(([, count]) => count > 1).map(([key]) => key)).toEqual(repeated);
 }
 
 describe('a process that is killed with SIGKILL', () => {
-  const KILLS: [when: string, place: string, twice: string[]][] = [
+  const KILLS: [when: string, place: string, repeated: string[]][] = [
     ['while an effect runs', 'E.0', [`${RUN_ID}/E/0`]],
     ['while an effect of a later iteration runs', 'E.2', [`${RUN_ID}/E/2`]],
-    ['right after the record of an effect', 'G.1', [`${RUN_ID}/G/1`]],
+    ['immediately after an effect is recorded', 'G.1', [`${RUN_ID}/G/1`]],
     ['while the run is paused', 'paused.0', []],
     ['while the run is paused in a later iteration', 'paused.2', []],
-    ['right after the record of an answer', 'F.1', [`${RUN_ID}/F/1`]],
+    ['immediately after an answer is recorded', 'F.1', [`${RUN_ID}/F/1`]],
     ['in the last block', 'Z.', [`${RUN_ID}/Z`]],
   ];
 
   it.each(sample(KILLS, 3, 'places to kill a process at'))(
-    '%s (%s): the next process completes its run without lost or repeated work',
-    async (_when, place, twice) => {
+    '%s (%s): the next process completes its run, and repeats only an effect that was running',
+    async (_when, place, repeated) => {
       const folder = dataFolder();
       const before = await runProgram(folder, { place });
       expect(before.at(-1)).toBe(place);
       const after = await runProgram(folder);
       expect(after.at(-1)).toBe('ended');
-      await expectComplete(folder, twice);
+      await expectComplete(folder, repeated);
     },
   );
 
   it.each(sample([0, 1, 2, 4], 2, 'moments of a resume'))(
-    'during a resume (%i ms after it began)',
+    'during a resume (%i ms after it began): the next process completes its run',
     async (afterMs) => {
       const folder = dataFolder();
       await runProgram(folder, { place: 'resuming.1', stop: false, afterMs });
       await runProgram(folder);
-      const doubled = [...effectsOf(folder)].filter(([, count]) => count > 1).map(([key]) => key);
+      const repeatedKeys = [...effectsOf(folder)].filter(([, count]) => count > 1).map(([key]) => key);
       // The signal may arrive while the effect F.1 runs, or before or after it.
-      expect(doubled.length).toBeLessThanOrEqual(1);
-      await expectComplete(folder, doubled);
+      expect(repeatedKeys.length).toBeLessThanOrEqual(1);
+      await expectComplete(folder, repeatedKeys);
     },
   );
 
-  it('repeatedly, at every effect and pause of the run', async () => {
+  it('repeatedly, at effects and pauses of every iteration: the last process completes the run', async () => {
     const folder = dataFolder();
     const places = [0, 1, 2].flatMap((iteration) => [
       `E.${iteration}`,
@@ -143,15 +143,15 @@ describe('a process that is killed with SIGKILL during a step of a block', () =>
     ['that is idempotent', '4', ['done', 'done', 'done', 'done', 'done'], ['4']],
     ['that is not idempotent', '3', ['done', 'done', 'unknown', 'done', 'done'], []],
   ])(
-    '%s: the next process continues after the finished steps and does not repeat them',
-    async (_which, stop, steps, twice) => {
+    '%s: the next process continues without repeating finished steps',
+    async (_which, stop, steps, repeated) => {
       const folder = dataFolder();
       expect((await runProgram(folder, { place: stop }, STEPPED)).at(-1)).toBe(stop);
       const after = await runProgram(folder, undefined, STEPPED);
       expect(JSON.parse(after.at(-1) ?? '')).toEqual({ steps });
       const counts = effectsOf(folder);
       expect([...counts.keys()]).toEqual(['1', '2', '3', '4', '5']);
-      expect([...counts].filter(([, count]) => count > 1).map(([key]) => key)).toEqual(twice);
+      expect([...counts].filter(([, count]) => count > 1).map(([key]) => key)).toEqual(repeated);
     },
   );
 });

@@ -20,7 +20,7 @@ const code = new CodeService({ maxProcesses: 1 });
 /** Ends the sandbox processes that all runs share. */
 export const closeCode = (): Promise<void> => code.close();
 
-/** A workflow whose run is stopped, and the options of the run. */
+/** A workflow whose run is stopped, and the options of its run. */
 export interface Subject {
   workflow: Json;
   input?: Json;
@@ -42,23 +42,23 @@ export interface VisibleResult {
 }
 
 /** The result of a run that was stopped after a number of journal writes and then continued. */
-export interface Stopped {
-  seen: VisibleResult;
+export interface StoppedRun {
+  result: VisibleResult;
   /** Blocks that ran again although they were recorded as finished before the stop. */
-  doubled: string[];
+  repeated: string[];
   /** Blocks that ran before the stop although no journal entry requested them. */
   early: string[];
-  /** Number of journal writes before the stop; less than the limit if the run ended before. */
+  /** Number of journal writes before the stop. It is below the limit if the run ended before. */
   written: number;
 }
 
 /** Runs `subject` in the data folder, stops it after `writes` journal writes, and continues it in another engine. */
-export async function runStopped(subject: Subject, data: string, writes: number): Promise<Stopped> {
+export async function runStopped(subject: Subject, data: string, writes: number): Promise<StoppedRun> {
   const clock = new TestClock(1000);
   const stores = haltingStores(openStores({ data, clock }), writes);
   const before: string[] = [];
   const first = await open(subject, stores, clock, (place) => before.push(place));
-  const seen = await finish(first, subject, clock).catch((error: unknown) => {
+  const uninterrupted = await finish(first, subject, clock).catch((error: unknown) => {
     if (error instanceof Crash) return undefined;
     throw error;
   });
@@ -66,19 +66,19 @@ export async function runStopped(subject: Subject, data: string, writes: number)
   const written = stores.written();
   // A crashed engine leaves its isolate, which the next engine must not get.
   code.release(RUN_ID);
-  if (seen) return { seen, doubled: [], early: [], written };
-  const again = openStores({ data, clock });
+  if (uninterrupted) return { result: uninterrupted, repeated: [], early: [], written };
+  const reopened = openStores({ data, clock });
   const runIds = new Set(before.map((place) => place.split(' ')[0] ?? ''));
-  const { finished, asked } = await journaled(again, runIds);
+  const { finished, requested } = await readJournals(reopened, runIds);
   const after: string[] = [];
-  const second = await open(subject, again, clock, (place) => after.push(place));
+  const second = await open(subject, reopened, clock, (place) => after.push(place));
   const result = await finish(second, subject, clock);
   await second.close({ graceMs: 0 });
   for (const runId of runIds) code.release(runId);
   return {
-    seen: result,
-    doubled: after.filter((place) => finished.has(place)),
-    early: before.filter((place) => !asked.has(place)),
+    result,
+    repeated: after.filter((place) => finished.has(place)),
+    early: before.filter((place) => !requested.has(place)),
     written,
   };
 }
@@ -87,20 +87,20 @@ async function open(
   subject: Subject,
   stores: Parameters<typeof createEngineOn>[0],
   clock: TestClock,
-  ran: (place: string) => void,
+  onStart: (place: string) => void,
 ): Promise<Engine> {
-  const registry = createRegistry(builtInExecutors, [step(ran), calls as BlockExecutor]);
+  const registry = createRegistry(builtInExecutors, [step(onStart), calls as BlockExecutor]);
   const options = { clock, onError: () => undefined, ...(subject.env && { env: subject.env }) };
   return createEngineOn(stores, registry, options, code);
 }
 
 /** Returns the executor of the type `step`: an effect that outputs its fields after one turn of the event loop. */
-function step(ran: (place: string) => void): BlockExecutor {
+function step(onStart: (place: string) => void): BlockExecutor {
   return {
     types: ['step'],
     class: 'effect',
     async execute(context): Promise<BlockResult> {
-      ran(placeOf(context.runId, { block: context.block.id, scope: context.scope }));
+      onStart(placeOf(context.runId, { block: context.block.id, scope: context.scope }));
       const fields = context.fields();
       await new Promise(setImmediate);
       if (fields['fail'] === true || fields['fail'] === context.attempt)
@@ -110,7 +110,7 @@ function step(ran: (place: string) => void): BlockExecutor {
   };
 }
 
-/** An effect that calls the workflow `child` twice at once, then once, each time in a step, as an agent does. */
+/** An effect that calls the workflow `child` twice concurrently and once afterwards, each in a step, as an agent does. */
 const calls: BlockExecutor<ExecutorServices> = {
   types: ['calls'],
   class: 'effect',
@@ -129,12 +129,12 @@ const calls: BlockExecutor<ExecutorServices> = {
 async function finish(engine: Engine, subject: Subject, clock: TestClock): Promise<VisibleResult> {
   for (const child of subject.children ?? []) await engine.deploy(child);
   const running = runToEnd(engine, subject);
-  let over = false;
+  let isSettled = false;
   const settled = running.then(
-    () => (over = true),
-    () => (over = true),
+    () => (isSettled = true),
+    () => (isSettled = true),
   );
-  for (let round = 1; !over; round++) {
+  for (let round = 1; !isSettled; round++) {
     // A busy loop would take processor time from the sandbox for which the run waits.
     const isLate = round % 20 === 0;
     await Promise.race([settled, isLate ? delay(1) : new Promise(setImmediate)]);
@@ -177,17 +177,18 @@ async function startOrContinue(
   }
 }
 
-interface Journaled {
+/** The executions of blocks in journals. */
+interface Executions {
   /** Executions of blocks that have completed. */
   finished: Set<string>;
   /** Executions of blocks that have had an attempt or have one pending. */
-  asked: Set<string>;
+  requested: Set<string>;
 }
 
-/** Reads the journals of the runs. */
-async function journaled({ runs, definitions }: Stores, runIds: ReadonlySet<string>): Promise<Journaled> {
+/** Returns the executions in the journals of the runs. */
+async function readJournals({ runs, definitions }: Stores, runIds: ReadonlySet<string>): Promise<Executions> {
   const finished = new Set<string>();
-  const asked = new Set<string>();
+  const requested = new Set<string>();
   for (const runId of runIds) {
     const header = await runs.header(runId);
     if (!header) continue;
@@ -195,12 +196,12 @@ async function journaled({ runs, definitions }: Stores, runIds: ReadonlySet<stri
     for (const entry of await runs.journal(runId)) {
       replica.apply(entry);
       if (entry.type === 'completed') finished.add(placeOf(runId, entry));
-      if (entry.type === 'completed' || entry.type === 'failed') asked.add(placeOf(runId, entry));
+      if (entry.type === 'completed' || entry.type === 'failed') requested.add(placeOf(runId, entry));
     }
     for (const command of replica.pendingCommands())
-      if (command.type === 'run') asked.add(placeOf(runId, replica.index.placeOf(command.at)));
+      if (command.type === 'run') requested.add(placeOf(runId, replica.index.placeOf(command.at)));
   }
-  return { finished, asked };
+  return { finished, requested };
 }
 
 function placeOf(runId: string, { block, scope }: { block: string; scope: readonly number[] }): string {

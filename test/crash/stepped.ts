@@ -1,5 +1,6 @@
-// A process that a test kills in a step: `node stepped.ts DATA EFFECTS STOP`. A block makes five steps; those with even
-// numbers are idempotent. Each appends its key to EFFECTS and prints it. At the key STOP the process blocks forever.
+// A process that a test kills in a step: `node stepped.ts DATA EFFECTS STOP`. A block executes five steps; those with
+// even numbers are idempotent. Each step appends its key to EFFECTS and prints it. At the key STOP the process blocks
+// forever.
 import { appendFileSync } from 'node:fs';
 import { isBlockError } from '@heddle/core';
 import { createEngine, isEngineError } from '@heddle/engine';
@@ -9,7 +10,7 @@ import { workflow } from '../support/workflow.ts';
 const RUN_ID = 'stepped-run';
 const [, , data = '', effects = '', stop = ''] = process.argv;
 
-/** Makes one step. Returns `unknown` if it may have taken effect before the process was killed. */
+/** Executes one step. Returns `unknown` if it may have taken effect before the process was killed. */
 async function step(context: BlockContext, number: number): Promise<string> {
   const key = `${number}`;
   const work = async (): Promise<string> => {

@@ -107,15 +107,18 @@ const SUBJECTS: { [title: string]: Subject } = {
 
 const steps = drawnSteps(4, 'journal writes after which a run is stopped');
 
-/** Stops the run after each drawn journal write in turn and compares it with an uninterrupted run. Returns the number of writes. */
+/**
+ * Stops the run after each drawn journal write in turn, and compares it with an uninterrupted run. Returns the number
+ * of writes of the uninterrupted run.
+ */
 async function stopEverywhere(subject: Subject): Promise<number> {
-  const whole = await runStopped(subject, newFolder(), Number.POSITIVE_INFINITY);
-  for (let writes = steps.first - 1; writes < whole.written; writes += steps.stride) {
+  const uninterrupted = await runStopped(subject, newFolder(), Number.POSITIVE_INFINITY);
+  for (let writes = steps.first - 1; writes < uninterrupted.written; writes += steps.stride) {
     const stopped = await runStopped(subject, newFolder(), writes);
-    const { seen } = whole;
-    expect(stopped, `stopped after ${writes} writes`).toMatchObject({ seen, doubled: [], early: [] });
+    const { result } = uninterrupted;
+    expect(stopped, `stopped after ${writes} writes`).toMatchObject({ result, repeated: [], early: [] });
   }
-  return whole.written;
+  return uninterrupted.written;
 }
 
 describe('a run that is stopped after each write of its journal in turn', () => {
@@ -127,25 +130,28 @@ describe('a run that is stopped after each write of its journal in turn', () => 
 /** Cases with two concurrent answers: the first one counts, and a restart may change which one is first. */
 const UNORDERED = new Set(['r223']);
 
-/** Recorded workflows with a deterministic result. After a failure, the result depends on the order of concurrent blocks. */
+/**
+ * Recorded workflows with a deterministic result. Failed runs are not among them, because their result depends on the
+ * order of concurrent blocks.
+ */
 const CASES = outcomeCases().filter(
   ({ id, compare, outcome, heddle }) =>
     compare === 'full' && outcome.success && !heddle && !outcome.beforeRun && !UNORDERED.has(id),
 );
 
 describe('recorded workflows that are stopped after each write of their journal', () => {
-  const chosen = sample(CASES, 5, 'recorded workflows that are stopped after each write');
+  const sampled = sample(CASES, 5, 'recorded workflows that are stopped after each write');
 
-  it.each(chosen.map((one): [string, OutcomeCase] => [one.id, one]))(
-    '%s',
+  it.each(sampled.map((one): [string, OutcomeCase] => [one.id, one]))(
+    '%s: has the result of an uninterrupted run',
     async (_id, { workflow: drawn, input, env }) => {
-      const open = Object.entries(env ?? {}).map(([name, value]) => [
+      const values = Object.entries(env ?? {}).map(([name, value]) => [
         name,
         { value, secret: false as const },
       ]);
-      expect(await stopEverywhere({ workflow: drawn, input, env: Object.fromEntries(open) })).toBeGreaterThan(
-        1,
-      );
+      expect(
+        await stopEverywhere({ workflow: drawn, input, env: Object.fromEntries(values) }),
+      ).toBeGreaterThan(1);
     },
   );
 });

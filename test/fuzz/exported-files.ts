@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Returns the texts of the repository's exported workflows: fixtures and examples. */
+/** Returns the exported workflows of the repository (fixtures and examples) as JSON texts. */
 export function exportedTexts(): string[] {
   const folders = ['../fixtures/exported/', '../../examples/', '../../examples/child-workflow/'];
   const texts = folders.flatMap((folder) => {

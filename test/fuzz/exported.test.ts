@@ -30,14 +30,14 @@ describe('an exported workflow', () => {
       }),
       { numRuns },
     );
-    // Some changes must be fatal, others harmless. The rarest result has about 3 %, which varies in a quick run.
+    // Some changes must be fatal, others harmless. The rarest result is about 3 % of all, and varies in a quick run.
     for (const fate of Object.values(fates)) expect(fate).toBeGreaterThan(numRuns / 200);
   });
 
   it('with up to three cuts in its text is parsed, checked and compiled without an exception', () => {
     fc.assert(
-      fc.property(text, cuts, (original, made) => {
-        fateOf(parseWorkflowText(cut(original, made)));
+      fc.property(text, cuts, (original, cutList) => {
+        fateOf(parseWorkflowText(cut(original, cutList)));
       }),
       { numRuns: scale(400, 40_000) },
     );

@@ -18,7 +18,7 @@ export const context: TemplateContext = {
   fieldPosition: 'inside',
 };
 
-/** Resolves everything to `value`; there is one environment value, `K`. */
+/** Returns a lookup that resolves everything to `value`. There is one environment value, `K`. */
 export function lookup(value: Json): Lookup {
   return {
     block: () => ({ ran: true, output: value }),
@@ -35,8 +35,8 @@ export function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Texts that end a literal, a comment, a line or a script, that would run as code, or that look like references. */
-const SHARDS = [
+/** Strings that end a literal, a comment, a line or a script, that would run as code, or that look like references. */
+const FRAGMENTS = [
   ...[
     '"',
     "'",
@@ -87,7 +87,10 @@ const SHARDS = [
 ];
 
 const text = fc.oneof(
-  { weight: 6, arbitrary: fc.array(fc.constantFrom(...SHARDS), { maxLength: 8 }).map((all) => all.join('')) },
+  {
+    weight: 6,
+    arbitrary: fc.array(fc.constantFrom(...FRAGMENTS), { maxLength: 8 }).map((all) => all.join('')),
+  },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
 );
 const leaf: fc.Arbitrary<Json> = fc.oneof(
@@ -98,7 +101,7 @@ const leaf: fc.Arbitrary<Json> = fc.oneof(
   },
 );
 
-/** Values that try to break out of their position: texts, and texts as keys and items. */
+/** Values that try to break out of their position: such strings, alone or as keys and items. */
 export const hostileValue: fc.Arbitrary<Json> = fc.oneof(
   { weight: 4, arbitrary: leaf },
   { weight: 1, arbitrary: fc.array(leaf, { maxLength: 3 }) },
@@ -110,11 +113,11 @@ export const hostileValue: fc.Arbitrary<Json> = fc.oneof(
   },
 );
 
-/** Authored texts with unusual references and placeholders between such texts. */
+/** Authored texts with unusual references and placeholders between such strings. */
 export const hostileText: fc.Arbitrary<string> = fc
   .array(
     fc.oneof(
-      { weight: 1, arbitrary: fc.constantFrom(...SHARDS) },
+      { weight: 1, arbitrary: fc.constantFrom(...FRAGMENTS) },
       { weight: 2, arbitrary: reference() },
       { weight: 1, arbitrary: placeholder() },
     ),
@@ -126,7 +129,7 @@ function reference(): fc.Arbitrary<string> {
   const heads = ['p', 'P', 'My Block', 'myblock', 'constructor', '__proto__', 'toString', 'variable', 'loop'];
   const more = ['parallel', 'start', 'b1', 'valueOf', '', ' p', 'p ', 'p\n', 'no', 'ſ', 'İ', '7', 'p>', '<p'];
   const steps = ['x', 'v', '__proto__', 'constructor', 'prototype', 'toString', 'length', '0', '-1', '1e9'];
-  const odd = [
+  const exotic = [
     '[0]',
     '[-1]',
     '[',
@@ -140,7 +143,7 @@ function reference(): fc.Arbitrary<string> {
     'a b',
     '9'.repeat(40),
   ];
-  const path = fc.array(fc.constantFrom(...steps, ...odd, 'index', 'currentItem', 'items', 'results'), {
+  const path = fc.array(fc.constantFrom(...steps, ...exotic, 'index', 'currentItem', 'items', 'results'), {
     maxLength: 5,
   });
   return fc

@@ -35,22 +35,22 @@ async function run({ code, values }: BoundCode): Promise<string> {
   return JSON.stringify(await start(...names.map((name) => JSON.parse(values[name] as string) as Json)));
 }
 
-/** Checks that only the authored code was evaluated, and that it added no global names. */
+/** Expects that only the authored code was evaluated, and that it added no global names. */
 function expectNothingElse(): void {
   expect(evaluate('booms')).toBe(0);
   expect(namesIn()).toBe(globals);
 }
 
-type Slot = readonly [authored: string, means: (value: Json) => Json];
+type Slot = readonly [authored: string, meaning: (value: Json) => Json];
 
 const json = (value: Json): Json => JSON.stringify(value);
-const same = (value: Json): Json => value;
+const identity = (value: Json): Json => value;
 
-/** Positions in function code, with the meaning of the value at each. */
+/** Positions in function code, with the result of the value at each. */
 const SLOTS: readonly Slot[] = [
   ...['<p>', '<variable.v>', '(<p>)', '[<p>][0]', '(() => <p>)()', '{ k: <p> }.k'].map((authored): Slot => [
     authored.startsWith('{') ? `(${authored})` : authored,
-    same,
+    identity,
   ]),
   ...['"<p>"', "'<p>'", '`<p>`', '`${"<p>"}`', "`${`${'<p>'}`}`", '("<p>")'].map((authored): Slot => [
     authored,
@@ -83,10 +83,10 @@ describe('a hostile value', () => {
       fc.asyncProperty(slots, hostileValue, async (drawn, value) => {
         const authored = drawn.map(([[slot], joint]) => slot + joint).join('');
         const { code } = compileCode(`return [${authored}0]`, 'javascript', context);
-        const wanted = drawn.flatMap(([[, means], joint]): Json[] =>
-          joint.includes('test') ? [means(value), false] : [means(value)],
+        const expected = drawn.flatMap(([[, meaning], joint]): Json[] =>
+          joint.includes('test') ? [meaning(value), false] : [meaning(value)],
         );
-        expect(await run(bindCode(code, lookup(value)))).toBe(JSON.stringify([...wanted, 0]));
+        expect(await run(bindCode(code, lookup(value)))).toBe(JSON.stringify([...expected, 0]));
         expect(evaluate('booms')).toBe(0);
       }),
       runs,
@@ -94,7 +94,7 @@ describe('a hostile value', () => {
     expectNothingElse();
   });
 
-  it.each(['condition', 'loop'] as const)('comes back identical from an expression (%s)', async (kind) => {
+  it.each(['condition', 'loop'] as const)('is unchanged by an expression (%s)', async (kind) => {
     const { expression } = compileExpression(
       '[<p>, "{{K}}", `{{K}}`, (<variable.v>)] // <p>\n',
       context,
@@ -126,13 +126,13 @@ describe('a hostile value', () => {
     ['condition', "'"],
     ['loop', '"'],
   ] as const)(
-    'in quotes of an expression becomes the text of the literal, or a failure (%s)',
+    'in quotes of an expression becomes part of the string, or fails the block (%s)',
     async (kind, quote) => {
       const compiled = ['"', "'", '`'].map((mark) => ({
         mark,
         expression: compileExpression(`${mark}<p>${mark}`, context, kind).expression,
       }));
-      let meant = 0;
+      let evaluated = 0;
       await fc.assert(
         fc.asyncProperty(fc.constantFrom(...compiled), hostileValue, async ({ mark, expression }, value) => {
           let bound: BoundCode;
@@ -142,10 +142,10 @@ describe('a hostile value', () => {
             expect(isBlockError(error) && error.code).toBe('EXPRESSION_FAILED');
             return;
           }
-          meant++;
-          const written = typeof value === 'string' && !(kind === 'loop' && /^(true|false)$/.test(value));
+          evaluated++;
+          const isInserted = typeof value === 'string' && !(kind === 'loop' && /^(true|false)$/.test(value));
           const text = await run({ ...bound, code: `return ${bound.code}` });
-          if (written) {
+          if (isInserted) {
             expect(`${quote}${value}`.includes(mark), 'it would end the quotes').toBe(false);
             expect(text).toBe(JSON.stringify(`${quote}${value}${quote}`));
           }
@@ -154,7 +154,7 @@ describe('a hostile value', () => {
         }),
         runs,
       );
-      expect(meant).toBeGreaterThan(runs.numRuns / 10);
+      expect(evaluated).toBeGreaterThan(runs.numRuns / 10);
       expectNothingElse();
     },
   );
@@ -170,7 +170,7 @@ describe('a hostile value', () => {
           maxLength: 4,
         },
       )
-      // The authored text is code; only values must not be.
+      // Removes `boom` from the authored text, which is code and may run. Values may not.
       .map((parts) => parts.join(' ').replaceAll('boom', 'calm'));
     let ran = 0;
     await fc.assert(

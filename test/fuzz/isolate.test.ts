@@ -19,8 +19,8 @@ it('a hostile value is unchanged by function code in an isolate, and is not eval
     fc.asyncProperty(hostileValue, async (value) => {
       const outcome = await sandbox.run({ runId: 'fuzz', ...bindCode(code, lookup(value)) });
       const json = JSON.stringify(value);
-      const wanted = [value, json, `a${json}`, textOf(value), textOf(value), 0];
-      expect(outcome).toMatchObject({ ok: true, json: JSON.stringify(wanted) });
+      const expected = [value, json, `a${json}`, textOf(value), textOf(value), 0];
+      expect(outcome).toMatchObject({ ok: true, json: JSON.stringify(expected) });
     }),
     runs,
   );
@@ -32,8 +32,8 @@ it('a hostile value is unchanged by an expression in an isolate', async () => {
     fc.asyncProperty(hostileValue, async (value) => {
       const expressions = [bindExpression(expression, lookup(value))];
       const outcome = await sandbox.evaluate({ runId: 'fuzz', mode: 'values', expressions });
-      const wanted = JSON.stringify([value, textOf(value), textOf(value), 'undefined']);
-      expect(outcome).toMatchObject({ ok: true, json: [wanted] });
+      const expected = JSON.stringify([value, textOf(value), textOf(value), 'undefined']);
+      expect(outcome).toMatchObject({ ok: true, json: [expected] });
     }),
     runs,
   );

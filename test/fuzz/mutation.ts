@@ -16,7 +16,7 @@ const hostileValues: unknown[] = [
   ...[true, -1, '', '7', '<start.input>', '{{KEY}}', '<loop.index>', [[]], { id: 'x' }, [null], 'loop'],
 ];
 
-/** Any change: replaces, removes, repeats or renames the value at the position. */
+/** Changes that replace, remove, repeat or rename the value at a position. */
 export const mutation: fc.Arbitrary<Mutation> = fc.record({
   at: fc.nat(5000),
   how: fc.constantFrom('replace', 'replace', 'remove', 'repeat', 'rename'),
@@ -33,20 +33,20 @@ export const mutation: fc.Arbitrary<Mutation> = fc.record({
 
 /** Changes the value at one position, in place. */
 export function mutate(root: Json, { at, how, value, key }: Mutation): void {
-  const places: [holder: JsonObject, key: string][] = [];
+  const positions: [holder: JsonObject, key: string][] = [];
   const visit = (holder: Json): void => {
     if (typeof holder !== 'object' || holder === null) return;
     for (const each of Object.keys(holder)) {
-      places.push([holder as JsonObject, each]);
+      positions.push([holder as JsonObject, each]);
       visit((holder as JsonObject)[each] as Json);
     }
   };
   visit(root);
-  const place = places[at % Math.max(1, places.length)];
-  if (!place) return;
-  const [holder, name] = place;
-  const define = (to: string, what: unknown): void => {
-    Object.defineProperty(holder, to, { value: what, enumerable: true, configurable: true, writable: true });
+  const position = positions[at % Math.max(1, positions.length)];
+  if (!position) return;
+  const [holder, name] = position;
+  const define = (to: string, next: unknown): void => {
+    Object.defineProperty(holder, to, { value: next, enumerable: true, configurable: true, writable: true });
   };
   // fast-check reuses the object in every run: without a copy the next change would also apply to it.
   if (how === 'replace') define(name, structuredClone(value));
@@ -58,18 +58,18 @@ export function mutate(root: Json, { at, how, value, key }: Mutation): void {
 /** A cut in a text: its position, the number of removed characters, and their replacement. */
 export type Cut = [at: number, length: number, insert: string];
 
-/** Up to three cuts. */
+/** Lists of up to three cuts. */
 export const cuts: fc.Arbitrary<Cut[]> = fc.array(
   fc.tuple(fc.nat(20_000), fc.nat(30), fc.string({ maxLength: 5 })),
   { maxLength: 3 },
 );
 
-/** Returns `text` with the cuts `made`. */
-export function cut(text: string, made: readonly Cut[]): string {
-  let after = text;
-  for (const [at, length, insert] of made) {
-    const from = at % (after.length + 1);
-    after = after.slice(0, from) + insert + after.slice(from + length);
+/** Applies cuts to a text. */
+export function cut(text: string, cutList: readonly Cut[]): string {
+  let result = text;
+  for (const [at, length, insert] of cutList) {
+    const from = at % (result.length + 1);
+    result = result.slice(0, from) + insert + result.slice(from + length);
   }
-  return after;
+  return result;
 }

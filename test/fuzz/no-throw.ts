@@ -3,10 +3,10 @@ import { hasErrors } from '../../packages/core/src/plan/diagnostics.ts';
 import { compile } from '../../packages/core/src/plan/compile.ts';
 import type { ParseResult } from '../../packages/core/src/schema/parse.ts';
 
-/** The step that a file reached without an exception. */
+/** The last step that a workflow reached. */
 export type Fate = 'not read' | 'not compiled' | 'compiled';
 
-/** Checks and compiles a parsed file. Expects a result exactly if there is no error, and never an exception. */
+/** Compiles a parsed workflow. Expects no exception, and a result exactly if there is no error. */
 export function fateOf({ workflow, diagnostics }: ParseResult): Fate {
   expect(workflow === undefined).toBe(hasErrors(diagnostics));
   if (!workflow) return 'not read';

@@ -11,8 +11,8 @@ import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts
 
 const runs = { numRuns: scale(500, 50_000) };
 
-/** Returns the result of `act`; undefined if it throws a failure that a block may have. */
-function orFailure<T>(act: () => T): T | undefined {
+/** Returns the result of `act`; undefined if it throws a BlockError. */
+function resultOrFailure<T>(act: () => T): T | undefined {
   try {
     return act();
   } catch (error) {
@@ -23,12 +23,12 @@ function orFailure<T>(act: () => T): T | undefined {
 
 describe('hostile references and placeholders', () => {
   it.each(['text', 'native'] as const)(
-    'in a field result in JSON, or in a failure of the block (%s)',
+    'in a field resolve to JSON, or fail the block (%s)',
     (mode) => {
       fc.assert(
         fc.property(hostileText, hostileValue, (text, value) => {
           const { template } = compileTemplate({ [text]: [text] }, context);
-          const resolved = orFailure(() => resolveTemplate(template, lookup(value), mode));
+          const resolved = resultOrFailure(() => resolveTemplate(template, lookup(value), mode));
           expect(resolved === undefined || isJson(resolved)).toBe(true);
         }),
         runs,
@@ -45,8 +45,8 @@ describe('hostile references and placeholders', () => {
       fc.property(step, fc.array(step, { maxLength: 2 }), values, (first, more, value) => {
         const path = [first, ...more].join('.');
         const { template } = compileTemplate(`<p.${path}>`, context);
-        const wanted = Array.isArray(value) && path === 'length' ? 0 : '';
-        expect(resolveTemplate(template, lookup(value), 'native')).toBe(wanted);
+        const expected = Array.isArray(value) && path === 'length' ? 0 : '';
+        expect(resolveTemplate(template, lookup(value), 'native')).toBe(expected);
       }),
       { numRuns: scale(400, 10_000) },
     );
@@ -74,7 +74,7 @@ describe('hostile references and placeholders', () => {
         fc.constantFrom('javascript', 'python', 'condition', 'loop'),
         ([text, ...values], as) => {
           const bound = values.map((value) =>
-            orFailure(() => {
+            resultOrFailure(() => {
               if (as === 'javascript' || as === 'python')
                 return bindCode(compileCode(text, as, context).code, lookup(value));
               return bindExpression(compileExpression(text, context, as).expression, lookup(value));

@@ -8,17 +8,20 @@ import type {
 } from '../../packages/core/src/machine/index.ts';
 
 /**
- * Possible events of a run. `calm`: failures only of blocks with an error port, no limits and no answers, so that the
- * executed blocks do not depend on the order. `stormy`: everything except failures without an event. `wild`: also
- * failures without an event, counts above the limit at the start, and run-until.
+ * What can happen in a run. `calm`: failures only of blocks with an error port, no limits and no answers, so that the
+ * executed blocks do not depend on the order of events. `stormy`: also unhandled failures, limits and answers. `wild`:
+ * also containers that fail at their start because their count is above the limit, and run-until.
  */
 export type Mood = 'calm' | 'stormy' | 'wild';
 
-/** A run to execute: a graph, its start, and a world (seeded by `seed`) whose answers are a function of the call. */
+/**
+ * A run to execute: a graph, its start, and the seed of a simulated environment, whose answer to a command depends only
+ * on the seed and the command.
+ */
 export interface Scenario {
   region: Region;
   start: number;
-  /** Run-until. Only with the mood `wild`, because the reference does not implement it. */
+  /** The block of run-until. Only with the mood `wild`, because the reference does not implement it. */
   until?: number;
   seed: number;
   mood: Mood;
@@ -49,10 +52,10 @@ function block(mood: Mood): fc.Arbitrary<Draft> {
     timeoutMs: fc.constantFrom(30, 60),
     answers: fc.constant(true),
   };
-  return fc.tuple(fc.record(shape, { requiredKeys: ['kind', 'class'] }), fc.nat(99)).map(([draft, rare]) => {
+  return fc.tuple(fc.record(shape, { requiredKeys: ['kind', 'class'] }), fc.nat(99)).map(([draft, roll]) => {
     // Responses end the run, so they are rare.
-    const { answers, ...rest } = draft;
-    return mood !== 'calm' && answers && rare < 10 ? { ...rest, answers } : rest;
+    const { answers, ...plain } = draft;
+    return mood !== 'calm' && answers && roll < 10 ? { ...plain, answers } : plain;
   });
 }
 
@@ -76,7 +79,7 @@ function container(mood: Mood, depth: number): fc.Arbitrary<Draft> {
         { requiredKeys: [] },
       ),
     )
-    .map(([subflow, more]) => ({ ...subflow, ...more }));
+    .map(([subflow, options]) => ({ ...subflow, ...options }));
   return fc.oneof(
     loop.map((subflow): Draft => ({ kind: 'loop', class: 'inline', subflow })),
     parallel.map((subflow): Draft => ({ kind: 'parallel', class: 'inline', subflow })),
@@ -84,25 +87,27 @@ function container(mood: Mood, depth: number): fc.Arbitrary<Draft> {
 }
 
 /** Returns regions of blocks and containers, nested up to `depth` 2. Edges lead forward, from any port. */
-function regions(mood: Mood, depth: number, most = depth === 0 ? 8 : 4): fc.Arbitrary<Region> {
+function regions(mood: Mood, depth: number, max = depth === 0 ? 8 : 4): fc.Arbitrary<Region> {
   const plain = block(mood);
   const node =
     depth < 2
       ? fc.oneof({ weight: 2, arbitrary: plain }, { weight: 1, arbitrary: container(mood, depth) })
       : plain;
-  const end = fc.nat(most - 1);
+  const end = fc.nat(max - 1);
   const port = fc.constantFrom('source', 'source', 'source', 'source', 'a', 'b', 'error');
   const stem = fc.constantFrom(...Array<string>(9).fill('source'), 'a', 'b', 'error');
   return fc
     .record({
-      drafts: fc.array(node, { minLength: most > 4 ? 3 : 0, maxLength: most, size: 'max' }),
+      drafts: fc.array(node, { minLength: max > 4 ? 3 : 0, maxLength: max, size: 'max' }),
       // Nodes that the start does not reach do not run, so most nodes depend on an earlier node.
-      stems: fc.array(fc.option(fc.tuple(end, stem), { freq: 9 }), { minLength: most, maxLength: most }),
-      edges: fc.array(fc.tuple(end, end, port), { maxLength: most, size: 'max' }),
+      stems: fc.array(fc.option(fc.tuple(end, stem), { freq: 9 }), { minLength: max, maxLength: max }),
+      edges: fc.array(fc.tuple(end, end, port), { maxLength: max, size: 'max' }),
     })
     .map(({ drafts, stems, edges }) => {
-      const hung = stems.flatMap((stem, to): Pair[] => (stem && to > 0 ? [[stem[0] % to, to, stem[1]]] : []));
-      return wire(drafts, most > 4 ? [...hung, ...edges] : [...hung.slice(2), ...edges]);
+      const stemEdges = stems.flatMap((stem, to): Pair[] =>
+        stem && to > 0 ? [[stem[0] % to, to, stem[1]]] : [],
+      );
+      return wire(drafts, max > 4 ? [...stemEdges, ...edges] : [...stemEdges.slice(2), ...edges]);
     });
 }
 
@@ -111,8 +116,8 @@ function wire(drafts: readonly Draft[], pairs: readonly Pair[]): Region {
     .map(([a, b, port]) => ({ from: Math.min(a, b), to: Math.max(a, b), port }))
     .filter(({ from, to }) => from !== to && to < drafts.length)
     .map((edge) => {
-      const inner = drafts[edge.from]?.subflow !== undefined;
-      return inner && edge.port !== 'source' ? { ...edge, port: 'error' } : edge;
+      const isContainer = drafts[edge.from]?.subflow !== undefined;
+      return isContainer && edge.port !== 'source' ? { ...edge, port: 'error' } : edge;
     });
   const nodes = drafts.map((draft, index): Node => {
     const ins = new Map(
@@ -147,8 +152,8 @@ export function scenarios(mood: Mood): fc.Arbitrary<Scenario> {
     )
     .map(({ until, ...scenario }) => {
       const count = scenario.region.nodes.length;
-      const more = mood === 'wild' && until < count ? { until } : {};
-      return { ...scenario, start: scenario.start % count, ...more };
+      const runUntil = mood === 'wild' && until < count ? { until } : {};
+      return { ...scenario, start: scenario.start % count, ...runUntil };
     });
 }
 

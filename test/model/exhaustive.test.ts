@@ -6,13 +6,14 @@ import { loop, parallel, region } from '../support/graph.ts';
 import { scale } from '../support/scale.ts';
 import { smallScenarios } from './arbitraries.ts';
 import type { Scenario } from './arbitraries.ts';
-import { keyOf, recount } from './drive.ts';
-import { respond } from './world.ts';
-import type { Asked } from './world.ts';
+import { checkCounters, keyOf } from './checked-run.ts';
+import { respond } from './environment.ts';
+import type { WorkCommand } from './environment.ts';
 
 type End = Extract<Command, { type: 'end' }>;
 
-interface Explored {
+/** The states that the orders of answers lead to. */
+interface Exploration {
   /** Number of states. */
   states: number;
   /** The different ends of the run, each with the work completed before it. */
@@ -23,34 +24,34 @@ interface Explored {
   isComplete: boolean;
 }
 
-const MOST_STATES = 2000;
+const MAX_STATES = 2000;
 
 /** Explores every state that some order of answers leads to. Time does not advance, so states do not differ in time. */
-function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'started' }>> = {}): Explored {
-  const explored: Explored = { states: 0, endings: new Set(), byDone: new Map(), isComplete: true };
+function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'started' }>> = {}): Exploration {
+  const explored: Exploration = { states: 0, endings: new Set(), byDone: new Map(), isComplete: true };
   const seen = new Set<string>();
   const { region: graph, start: first, graceMs } = scenario;
-  const [begun] = step(graph, initialState(), { type: 'started', atMs: 0, start: first, graceMs, ...start });
-  const stack: { state: State; done: string[]; end?: End | undefined }[] = [{ state: begun, done: [] }];
+  const [root] = step(graph, initialState(), { type: 'started', atMs: 0, start: first, graceMs, ...start });
+  const stack: { state: State; done: string[]; end?: End | undefined }[] = [{ state: root, done: [] }];
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
     const { state, done, end } = next;
     const text = JSON.stringify(state);
-    const what = done.join(', ');
-    if (seen.has(`${text} ${what}`)) continue;
-    seen.add(`${text} ${what}`);
+    const completed = done.join(', ');
+    if (seen.has(`${text} ${completed}`)) continue;
+    seen.add(`${text} ${completed}`);
     explored.states++;
-    explored.byDone.set(what, (explored.byDone.get(what) ?? new Set()).add(text));
-    if (explored.states > MOST_STATES) return { ...explored, isComplete: false };
-    recount(graph, state);
+    explored.byDone.set(completed, (explored.byDone.get(completed) ?? new Set()).add(text));
+    if (explored.states > MAX_STATES) return { ...explored, isComplete: false };
+    checkCounters(graph, state);
     if (state.phase === 'ended') {
-      explored.endings.add(`${JSON.stringify(end)} after ${what}`);
+      explored.endings.add(`${JSON.stringify(end)} after ${completed}`);
       continue;
     }
-    const asked = (pendingCommands(graph, state) as Asked[]).filter(
+    const commands = (pendingCommands(graph, state) as WorkCommand[]).filter(
       (command) => command.type !== 'timer' || command.timer !== 'timeout',
     );
-    expect(asked.length, `stuck: ${text}`).toBeGreaterThan(0);
-    for (const command of asked) {
+    expect(commands.length, `stuck: ${text}`).toBeGreaterThan(0);
+    for (const command of commands) {
       const { event: answer } = respond(scenario, command, 0);
       // A timeout that is set again for a resumed attempt does not fire before its time.
       const isTimeout = answer.type === 'fired' && answer.timer === 'timeout';

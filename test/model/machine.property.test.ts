@@ -5,20 +5,20 @@ import type { Drain } from '../../packages/core/src/machine/state.ts';
 import { scale } from '../support/scale.ts';
 import { scenarios } from './arbitraries.ts';
 import type { Mood, Scenario } from './arbitraries.ts';
-import { Drive, keyOf } from './drive.ts';
+import { CheckedRun, keyOf } from './checked-run.ts';
+import { nodeOf, respond } from './environment.ts';
+import type { WorkCommand } from './environment.ts';
 import { reference } from './reference.ts';
-import type { Answer, Call, World } from './scope.ts';
+import type { Answer, Call, Environment } from './scope.ts';
 import { numbers } from '../support/seeded.ts';
-import { nodeOf, respond } from './world.ts';
-import type { Asked } from './world.ts';
 
 const moods: readonly Mood[] = ['calm', 'wild'];
 
 /** Maximum number of events of a run. Longer runs are cut off. */
-const ENOUGH = 400;
+const MAX_EVENTS = 400;
 
-/** The reference's world: calls wait until the driver answers them. */
-class Waiting implements World {
+/** The environment of the reference: calls wait until the test answers them. */
+class WaitingEnvironment implements Environment {
   readonly open = new Map<string, (answer: Answer) => void>();
 
   ask(call: Call): Promise<Answer> {
@@ -34,87 +34,88 @@ function nameOf(call: Call): string {
   return `${call.do} ${call.at.join('.')} ${call.nth}${call.resumes ? `+${call.resumes}` : ''}`;
 }
 
-/** Waits until every promise that can settle has settled. */
+/** Waits until all promises that do not wait for an answer have settled. */
 function untilSettled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** Sends `blocked` events of child runs, which change only the reason of waiting. */
-function reportBlockedChildren(drive: Drive, draw: () => number): void {
-  const children = [...drive.open.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+/** Feeds `blocked` events of child runs, which change only what the run waits for. */
+function reportBlockedChildren(run: CheckedRun, draw: () => number): void {
+  const children = [...run.open.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, command] of children) {
-    if (command.type !== 'run' || nodeOf(drive.region, command.at).class !== 'child' || draw() < 0.5)
+    if (command.type !== 'run' || nodeOf(run.region, command.at).class !== 'child' || draw() < 0.5)
       continue;
     const on = draw() < 0.4 ? 'human' : draw() < 0.6 ? 'time' : null;
-    drive.feed({ type: 'blocked', at: command.at, atMs: drive.nowMs, on });
+    run.feed({ type: 'blocked', at: command.at, atMs: run.nowMs, on });
     return;
   }
 }
 
-/** Drives a run to its end, or for `most` events, in the order that `draw` decides. */
-function follow(drive: Drive, draw: () => number, most = ENOUGH): void {
-  for (let fed = 0; fed < most && !drive.end; fed++) {
-    reportBlockedChildren(drive, draw);
-    const keys = drive.wanted();
+/** Answers the commands of a run in the order that `draw` decides, until its end or for `maxEvents` events. */
+function follow(run: CheckedRun, draw: () => number, maxEvents = MAX_EVENTS): void {
+  for (let count = 0; count < maxEvents && !run.end; count++) {
+    reportBlockedChildren(run, draw);
+    const keys = run.answerableKeys();
     expect(keys.length, 'no progress').toBeGreaterThan(0);
-    drive.answer(keys[Math.floor(draw() * keys.length)] as string);
+    run.answer(keys[Math.floor(draw() * keys.length)] as string);
   }
 }
 
-/** Drives a run until its deadline fires. Returns its phase at that time; undefined if it had already ended. */
-function followToDeadline(drive: Drive, draw: () => number): Drain['why'] | 'running' | undefined {
-  for (let fed = 0; fed < 60 && !drive.end; fed++) {
-    const { busy, timers, humans, deadline, drain } = drive.state;
+/** Follows a run until its deadline fires. Returns its phase at that time; undefined if it had already ended. */
+function followToDeadline(run: CheckedRun, draw: () => number): Drain['why'] | 'running' | undefined {
+  for (let count = 0; count < 60 && !run.end; count++) {
+    const { busy, timers, humans, deadline, drain } = run.state;
     const isPaused = deadline?.activeOnly === true && busy + timers === 0 && humans > 0;
     expect(deadline?.dueMs === undefined, 'time does not advance').toBe(isPaused);
-    if (deadline?.dueMs !== undefined && drive.nowMs >= deadline.dueMs) {
-      drive.answer([...drive.open.keys()].find((key) => key.startsWith('deadline '))!);
+    if (deadline?.dueMs !== undefined && run.nowMs >= deadline.dueMs) {
+      run.answer([...run.open.keys()].find((key) => key.startsWith('deadline '))!);
       return drain?.why ?? 'running';
     }
-    follow(drive, draw, 1);
+    follow(run, draw, 1);
   }
   return undefined;
 }
 
-async function inLockstep(scenario: Scenario): Promise<void> {
-  const drive = new Drive(scenario);
-  const world = new Waiting();
+/** Gives the machine and the reference the same answers, and compares their open work after each. */
+async function expectSameAsReference(scenario: Scenario): Promise<void> {
+  const run = new CheckedRun(scenario);
+  const environment = new WaitingEnvironment();
   const draw = numbers(scenario.order);
-  const ending = reference(scenario.region, scenario.start, world, scenario.graceMs);
-  drive.start();
-  for (let fed = 0; fed < ENOUGH; fed++) {
+  const ending = reference(scenario.region, scenario.start, environment, scenario.graceMs);
+  run.start();
+  for (let count = 0; count < MAX_EVENTS; count++) {
     await untilSettled();
-    expect([...world.open.keys()].sort()).toEqual(drive.wanted());
-    if (drive.end) break;
-    reportBlockedChildren(drive, draw);
-    const keys = drive.wanted();
+    expect([...environment.open.keys()].sort()).toEqual(run.answerableKeys());
+    if (run.end) break;
+    reportBlockedChildren(run, draw);
+    const keys = run.answerableKeys();
     const key = keys[Math.floor(draw() * keys.length)] as string;
-    const { answer } = respond(scenario, drive.open.get(key)!, drive.nowMs);
-    const resolve = world.open.get(key)!;
-    world.open.delete(key);
-    drive.answer(key);
+    const { answer } = respond(scenario, run.open.get(key)!, run.nowMs);
+    const resolve = environment.open.get(key)!;
+    environment.open.delete(key);
+    run.answer(key);
     resolve(answer);
   }
-  if (!drive.end) return;
-  const { status, at } = drive.end;
+  if (!run.end) return;
+  const { status, at } = run.end;
   expect(await ending).toEqual({ status, ...(at && { at }) });
 }
 
 describe('the random runs', () => {
   it('cover every kind of event', () => {
-    const seen = new Set<string>();
+    const kinds = new Set<string>();
     for (const scenario of fc.sample(scenarios('wild'), { numRuns: 400, seed: 1 })) {
-      const drive = new Drive(scenario);
-      drive.start();
-      follow(drive, numbers(scenario.order));
-      for (const word of drive.seen) seen.add(word);
+      const run = new CheckedRun(scenario);
+      run.start();
+      follow(run, numbers(scenario.order));
+      for (const kind of run.kinds) kinds.add(kind);
     }
     const expected = [
       ...['completed', 'failed', 'expanded', 'paused', 'resumed', 'blocked', 'collected', 'limit', 'handled'],
-      ...['open to continue', 'continue'],
-      ...['retry fired', 'wait fired', 'timeout fired', 'grace fired', 'another try', 'container handled'],
+      ...['open to continue', 'continue', 'another attempt'],
+      ...['retry fired', 'wait fired', 'timeout fired', 'grace fired', 'container handled'],
       ...[
         'abort failed',
         'abort answered',
@@ -126,15 +127,15 @@ describe('the random runs', () => {
       // The grace timer of a container, and that of a branch or the run.
       ...['timer grace 1', 'timer grace 0'],
     ];
-    expect(expected.filter((word) => !seen.has(word))).toEqual([]);
+    expect(expected.filter((kind) => !kinds.has(kind))).toEqual([]);
   });
 });
 
 describe('the machine', () => {
   it.each(['calm', 'stormy'] as const)(
-    'R32 returns the same commands as the reference for each event, and ends the same (%s)',
+    'R32 returns the same commands as the reference for each event, and has the same end (%s)',
     async (mood) => {
-      await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: scale(40, 4000) });
+      await fc.assert(fc.asyncProperty(scenarios(mood), expectSameAsReference), { numRuns: scale(40, 4000) });
     },
   );
 
@@ -142,10 +143,10 @@ describe('the machine', () => {
     fc.assert(
       fc.property(scenarios('calm'), fc.nat(), (scenario, other) => {
         const traces = [scenario.order, other].map((order) => {
-          const drive = new Drive(scenario);
-          drive.start();
-          follow(drive, numbers(order), 5 * ENOUGH);
-          return { trace: drive.trace.sort(), end: drive.end };
+          const run = new CheckedRun(scenario);
+          run.start();
+          follow(run, numbers(order), 5 * MAX_EVENTS);
+          return { trace: run.trace.sort(), end: run.end };
         });
         expect(traces[0]).toEqual(traces[1]);
       }),
@@ -156,18 +157,18 @@ describe('the machine', () => {
   it.each(moods)('R30 ignores repeated, late and unexpected events (%s)', (mood) => {
     fc.assert(
       fc.property(scenarios(mood), (scenario) => {
-        const drive = new Drive(scenario);
+        const run = new CheckedRun(scenario);
         const draw = numbers(scenario.order);
-        drive.start();
-        for (let fed = 0; fed < 60 && !drive.end; fed++) {
-          follow(drive, draw, 1);
-          for (const event of drive.past.slice(-3)) if (event.type !== 'blocked') drive.expectVoid(event);
-          const event = drive.past[Math.floor(draw() * drive.past.length)]!;
+        run.start();
+        for (let count = 0; count < 60 && !run.end; count++) {
+          follow(run, draw, 1);
+          for (const event of run.events.slice(-3)) if (event.type !== 'blocked') run.expectVoid(event);
+          const event = run.events[Math.floor(draw() * run.events.length)]!;
           if (event.type === 'blocked' || event.type === 'started') continue;
-          drive.expectVoid(event);
+          run.expectVoid(event);
           const at = [Math.floor(draw() * 8), Math.floor(draw() * 4), Math.floor(draw() * 4)];
-          if (!drive.open.has(`run ${at.join('.')} 7`))
-            drive.expectVoid({ type: 'completed', at, atMs: drive.nowMs, attempt: 7 });
+          if (!run.open.has(`run ${at.join('.')} 7`))
+            run.expectVoid({ type: 'completed', at, atMs: run.nowMs, attempt: 7 });
         }
       }),
       { numRuns: scale(25, 2000) },
@@ -175,17 +176,17 @@ describe('the machine', () => {
   });
 
   it.each(moods)(
-    'R29 ends when it is cancelled at any point, and aborts each open work once (%s)',
+    'R29 ends when it is cancelled at any point, and aborts all open work once (%s)',
     (mood) => {
       fc.assert(
         fc.property(scenarios(mood), fc.nat(40), (scenario, when) => {
-          const drive = new Drive(scenario);
-          drive.start();
-          follow(drive, numbers(scenario.order), when);
-          if (drive.end) return;
-          drive.feed({ type: 'cancelled', atMs: drive.nowMs });
-          expect(drive.end).toEqual({ type: 'end', status: 'cancelled' });
-          for (const event of drive.past) drive.expectVoid(event);
+          const run = new CheckedRun(scenario);
+          run.start();
+          follow(run, numbers(scenario.order), when);
+          if (run.end) return;
+          run.feed({ type: 'cancelled', atMs: run.nowMs });
+          expect(run.end).toEqual({ type: 'end', status: 'cancelled' });
+          for (const event of run.events) run.expectVoid(event);
         }),
         { numRuns: scale(25, 2000) },
       );
@@ -195,17 +196,17 @@ describe('the machine', () => {
   it.each([false, true])('R26 ends by its deadline at any point (only active time: %s)', (activeOnly) => {
     fc.assert(
       fc.property(scenarios('wild'), fc.integer({ min: 1, max: 200 }), (scenario, timeoutMs) => {
-        const drive = new Drive(scenario);
-        drive.start({ timeoutMs, activeOnly });
-        const was = followToDeadline(drive, numbers(scenario.order));
-        if (was === undefined) return;
+        const run = new CheckedRun(scenario);
+        run.start({ timeoutMs, activeOnly });
+        const phase = followToDeadline(run, numbers(scenario.order));
+        if (phase === undefined) return;
         const [status, reason] = {
           running: ['failed', 'deadline'],
           failed: ['failed', 'block'],
           answered: ['completed'],
           until: ['completed'],
-        }[was] as [string, string?];
-        expect(drive.end).toMatchObject({ status, ...(reason && { reason }) });
+        }[phase] as [string, string?];
+        expect(run.end).toMatchObject({ status, ...(reason && { reason }) });
       }),
       { numRuns: scale(25, 2000) },
     );
@@ -214,20 +215,20 @@ describe('the machine', () => {
   it('R31 continues from any point like a run without a stop', () => {
     fc.assert(
       fc.property(scenarios('wild'), fc.nat(30), (scenario, when) => {
-        const [one, two] = [new Drive(scenario), new Drive(scenario)];
+        const [one, two] = [new CheckedRun(scenario), new CheckedRun(scenario)];
         one.start();
         two.start();
-        const [draw, same] = [numbers(scenario.order), numbers(scenario.order)];
+        const [draw, sameDraw] = [numbers(scenario.order), numbers(scenario.order)];
         follow(one, draw, when);
-        follow(two, same, when);
+        follow(two, sameDraw, when);
         // The second run discards its commands, and reads the pending commands from its state.
         expect([...two.open.keys()].sort()).toEqual([...one.open.keys()].sort());
         two.open.clear();
         if (!two.end)
-          for (const command of pendingCommands(two.region, two.state) as Asked[])
+          for (const command of pendingCommands(two.region, two.state) as WorkCommand[])
             two.open.set(keyOf(command), command);
         follow(one, draw);
-        follow(two, same);
+        follow(two, sameDraw);
         expect(two.trace).toEqual(one.trace);
         expect(two.end).toEqual(one.end);
       }),

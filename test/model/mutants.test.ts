@@ -4,9 +4,9 @@ import { sample } from '../support/scale.ts';
 import { containers } from './mutants/containers.ts';
 import { endings } from './mutants/endings.ts';
 import { events } from './mutants/events.ts';
-import { Judge, machineFiles, mutated } from './mutants/judge.ts';
 import { isPending } from './mutants/is-pending.ts';
 import { paths } from './mutants/paths.ts';
+import { machineFiles, mutatedText, SuiteRunner } from './mutants/suite-runner.ts';
 
 const mutants = [...paths, ...containers, ...endings, ...events, ...isPending];
 
@@ -14,19 +14,19 @@ const mutants = [...paths, ...containers, ...endings, ...events, ...isPending];
 const WITHOUT_RULES = ['command.ts', 'event.ts', 'index.ts', 'skeleton.ts', 'step-context.ts'];
 
 describe('the tests of the machine', () => {
-  const judges = { rules: new Judge('rules'), model: new Judge('model') };
+  const suites = { rules: new SuiteRunner('rules'), model: new SuiteRunner('model') };
 
   beforeAll(() => {
-    // The same runs for every mutant, without shrinking: one failure is enough.
+    // Every mutant gets the same runs. Failures are not shrunk, because one failure is enough.
     fc.configureGlobal({ seed: 20, endOnFailure: true });
     return async () => {
       fc.resetConfigureGlobal();
-      await Promise.all([judges.rules.close(), judges.model.close()]);
+      await Promise.all([suites.rules.close(), suites.model.close()]);
     };
   });
 
-  it.each(['rules', 'model'] as const)('pass for the unchanged machine (%s)', async (bench) => {
-    expect(await judges[bench].judge()).toBeUndefined();
+  it.each(['rules', 'model'] as const)('pass for the unchanged machine (%s)', async (suite) => {
+    expect(await suites[suite].firstFailure()).toBeUndefined();
   });
 
   it('have a mutant for every file with a rule', () => {
@@ -35,14 +35,16 @@ describe('the tests of the machine', () => {
   });
 
   it('have distinct mutants, and the text of each occurs once in the machine', () => {
-    expect(new Set(mutants.map(mutated)).size).toBe(mutants.length);
+    expect(new Set(mutants.map(mutatedText)).size).toBe(mutants.length);
   });
 
-  const chosen = sample(mutants, 12, 'mutants of the machine');
-  it.each(chosen.map((mutant) => [mutant.why, mutant.file, mutant] as const))(
+  const sampled = sample(mutants, 12, 'mutants of the machine');
+  it.each(sampled.map((mutant) => [mutant.why, mutant.file, mutant] as const))(
     'detect that %s (%s)',
     async (_, __, mutant) => {
-      expect((await judges.rules.judge(mutant)) ?? (await judges.model.judge(mutant))).toBeDefined();
+      const failure =
+        (await suites.rules.firstFailure(mutant)) ?? (await suites.model.firstFailure(mutant));
+      expect(failure).toBeDefined();
     },
   );
 });

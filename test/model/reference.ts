@@ -1,6 +1,6 @@
 import type { Node, Region, Subflow } from '../../packages/core/src/machine/index.ts';
-import { GIVEN_UP, Scope } from './scope.ts';
-import type { Answer, World } from './scope.ts';
+import { DRAINED, Scope } from './scope.ts';
+import type { Answer, Environment } from './scope.ts';
 
 /** How a run ends. */
 export interface Ending {
@@ -11,16 +11,16 @@ export interface Ending {
 /**
  * Returns how a run of `region` from `start` ends. This function is the executable specification of control flow.
  *
- * A join is `Promise.all`, a loop is a `for`, a window is a number of workers, and a failure ends a scope.
+ * A join is `Promise.all`, a loop is a `for`, a window is a number of workers, and a failure drains a scope.
  */
 export async function reference(
   region: Region,
   start: number,
-  world: World,
+  environment: Environment,
   graceMs: number,
 ): Promise<Ending> {
-  const run = new Scope(world, graceMs, []);
-  await contained(undefined, run, () => activate(region, run, [], start));
+  const run = new Scope(environment, graceMs, []);
+  await runInScope(undefined, run, () => activate(region, run, [], start));
   return { status: run.why === 'failed' ? 'failed' : 'completed', ...(run.cause && { at: run.cause }) };
 }
 
@@ -48,12 +48,12 @@ async function activate(
     const first = start === undefined ? node.ins.length === 0 : index === start;
     return live || first ? work(node, scope, [...base, index]) : null;
   };
-  await together([...region.nodes.keys()].map(portOf));
+  await waitForAll([...region.nodes.keys()].map(portOf));
 }
 
 async function work(node: Node, scope: Scope, at: readonly number[]): Promise<string> {
   const port = node.subflow ? await container(node, node.subflow, scope, at) : await block(node, scope, at);
-  if (node.answers && port === 'source') scope.root.giveUp('answered', at);
+  if (node.answers && port === 'source') scope.root.drain('answered', at);
   return port;
 }
 
@@ -77,42 +77,42 @@ async function block(node: Node, scope: Scope, at: readonly number[]): Promise<s
       return 'source';
     }
     if (end.is === 'final' || nth >= maxTries)
-      return node.handlesError ? 'error' : scope.giveUp('failed', at);
+      return node.handlesError ? 'error' : scope.drain('failed', at);
     if (waitMs > 0) await scope.ask({ do: 'retry', at, nth: nth + 1 }, false);
   }
 }
 
 async function container(node: Node, subflow: Subflow, outer: Scope, at: readonly number[]): Promise<string> {
   const scope = node.handlesError ? outer.inner(at) : outer;
-  const branch = (turn: number): Promise<boolean> => {
-    const inner = subflow.collectErrors ? scope.inner([...at, turn]) : scope;
-    return contained(scope, inner, () => activate(subflow.body, inner, [...at, turn]));
+  const branch = (index: number): Promise<boolean> => {
+    const inner = subflow.collectErrors ? scope.inner([...at, index]) : scope;
+    return runInScope(scope, inner, () => activate(subflow.body, inner, [...at, index]));
   };
   const expand = async (nth: number): Promise<number> => {
     const end = await scope.ask({ do: 'expand', at, nth }, true);
-    return end.is === 'count' ? end.count : scope.giveUp('failed', at);
+    return end.is === 'count' ? end.count : scope.drain('failed', at);
   };
-  const turns = async (): Promise<void> => {
-    for (let turn = 0; (subflow.firstFree && turn === 0) || (await expand(turn)) > 0; turn++) {
-      if (turn >= subflow.limit) scope.giveUp('failed', at);
-      await branch(turn);
+  const iterations = async (): Promise<void> => {
+    for (let index = 0; (subflow.firstFree && index === 0) || (await expand(index)) > 0; index++) {
+      if (index >= subflow.limit) scope.drain('failed', at);
+      await branch(index);
     }
   };
   const branches = async (): Promise<void> => {
     const count = subflow.count ?? (await expand(0));
-    if (count > subflow.limit) scope.giveUp('failed', at);
+    if (count > subflow.limit) scope.drain('failed', at);
     const workers = Math.min(count, subflow.window ?? (node.kind === 'loop' ? 1 : count));
     let next = 0;
     const worker = async (): Promise<void> => {
       while (next < count) await branch(next++);
     };
-    await together(Array.from({ length: workers }, worker));
+    await waitForAll(Array.from({ length: workers }, worker));
   };
-  return (await contained(outer, scope, subflow.perTurn ? turns : branches)) ? 'source' : 'error';
+  return (await runInScope(outer, scope, subflow.perTurn ? iterations : branches)) ? 'source' : 'error';
 }
 
-/** Runs `body` in `scope`. Returns false if `scope` itself was drained, but not if an outer scope was. */
-async function contained(
+/** Runs `body` in `scope`. Returns false if only `scope` was drained, and throws if an outer scope was. */
+async function runInScope(
   outer: Scope | undefined,
   scope: Scope,
   body: () => Promise<void>,
@@ -120,7 +120,7 @@ async function contained(
   try {
     await body();
   } catch (stop) {
-    if (stop !== GIVEN_UP || scope === outer || outer?.over) throw stop;
+    if (stop !== DRAINED || scope === outer || outer?.isDrained) throw stop;
     return false;
   } finally {
     if (scope !== outer) scope.close();
@@ -129,7 +129,7 @@ async function contained(
 }
 
 /** Waits like `Promise.all`, but for all promises even if one rejects, so that none continues unobserved. */
-async function together(parts: readonly Promise<unknown>[]): Promise<void> {
+async function waitForAll(parts: readonly Promise<unknown>[]): Promise<void> {
   for (const part of await Promise.allSettled(parts))
     if (part.status === 'rejected') throw part.reason as unknown;
 }

@@ -1,5 +1,5 @@
 /**
- * A request of a run to its world. `nth` is the attempt of a block or the iteration of a container, `resumes` the
+ * A request of a run to its environment. `nth` is the attempt of a block or the iteration of a container, `resumes` the
  * number of resumes of the attempt.
  */
 export interface Call {
@@ -17,19 +17,20 @@ export type Answer =
   | { is: 'paused'; how: 'open' | 'wait'; continues?: true }
   | { is: 'count'; count: number };
 
-export interface World {
+/** Answers the requests of a run. */
+export interface Environment {
   ask(call: Call): Promise<Answer>;
   /** Drops a call that was aborted. */
   drop(call: Call): void;
 }
 
 /** Thrown by all open calls of a drained scope. */
-export const GIVEN_UP = new Error('given up');
+export const DRAINED = new Error('drained');
 
-interface Open {
+interface OpenCall {
   call: Call;
   /** True if the call gets a grace period when its scope is drained. */
-  patient: boolean;
+  hasGrace: boolean;
   reject: (reason: unknown) => void;
 }
 
@@ -38,22 +39,22 @@ export class Scope {
   why: 'failed' | 'answered' | undefined;
   cause: readonly number[] | undefined;
   readonly parent: Scope | undefined;
-  readonly #world: World;
+  readonly #environment: Environment;
   readonly #graceMs: number;
   readonly #at: readonly number[];
-  readonly #open = new Set<Open>();
-  readonly #inside = new Set<Scope>();
+  readonly #open = new Set<OpenCall>();
+  readonly #children = new Set<Scope>();
 
-  constructor(world: World, graceMs: number, at: readonly number[], parent?: Scope) {
-    this.#world = world;
+  constructor(environment: Environment, graceMs: number, at: readonly number[], parent?: Scope) {
+    this.#environment = environment;
     this.#graceMs = graceMs;
     this.#at = at;
     this.parent = parent;
   }
 
   inner(at: readonly number[]): Scope {
-    const scope = new Scope(this.#world, this.#graceMs, at, this);
-    this.#inside.add(scope);
+    const scope = new Scope(this.#environment, this.#graceMs, at, this);
+    this.#children.add(scope);
     return scope;
   }
 
@@ -62,56 +63,56 @@ export class Scope {
   }
 
   /** True if this scope, or one around it, is drained. */
-  get over(): boolean {
-    return this.why !== undefined || (this.parent?.over ?? false);
+  get isDrained(): boolean {
+    return this.why !== undefined || (this.parent?.isDrained ?? false);
   }
 
-  async ask(call: Call, patient: boolean): Promise<Answer> {
-    if (this.over) throw GIVEN_UP;
-    return this.#listen(call, patient);
+  async ask(call: Call, hasGrace: boolean): Promise<Answer> {
+    if (this.isDrained) throw DRAINED;
+    return this.#listen(call, hasGrace);
   }
 
-  giveUp(why: 'failed' | 'answered', cause: readonly number[]): never {
+  drain(why: 'failed' | 'answered', cause: readonly number[]): never {
     this.why = why;
     this.cause = cause;
-    this.#stop(({ patient }) => !patient);
+    this.#stop(({ hasGrace }) => !hasGrace);
     if (this.#graceMs === 0) this.#stop(() => true);
     else if (this.#isBusy())
       this.#listen({ do: 'grace', at: this.#at, nth: 0 }, false).then(
         () => this.#stop(() => true),
         () => undefined, // replaced by an outer scope, or no longer needed
       );
-    throw GIVEN_UP;
+    throw DRAINED;
   }
 
   /** Ends the scope and aborts its open calls. */
   close(): void {
     this.#stop(() => true);
-    if (this.parent) this.parent.#inside.delete(this);
+    if (this.parent) this.parent.#children.delete(this);
   }
 
-  #listen(call: Call, patient: boolean): Promise<Answer> {
+  #listen(call: Call, hasGrace: boolean): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const open = { call, patient, reject };
+      const open = { call, hasGrace, reject };
       this.#open.add(open);
-      void this.#world.ask(call).then((answer) => {
+      void this.#environment.ask(call).then((answer) => {
         if (!this.#open.delete(open)) return;
-        if (this.over && call.do !== 'grace') reject(GIVEN_UP);
+        if (this.isDrained && call.do !== 'grace') reject(DRAINED);
         else resolve(answer);
       });
     });
   }
 
-  #stop(which: (open: Open) => boolean): void {
+  #stop(which: (open: OpenCall) => boolean): void {
     for (const open of [...this.#open].filter(which)) {
       this.#open.delete(open);
-      this.#world.drop(open.call);
-      open.reject(GIVEN_UP);
+      this.#environment.drop(open.call);
+      open.reject(DRAINED);
     }
-    for (const scope of this.#inside) scope.#stop(which);
+    for (const scope of this.#children) scope.#stop(which);
   }
 
   #isBusy(): boolean {
-    return this.#open.size > 0 || [...this.#inside].some((scope) => scope.#isBusy());
+    return this.#open.size > 0 || [...this.#children].some((scope) => scope.#isBusy());
   }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Json } from '@heddle/core';
 
 /** An execution of a block in a recorded outcome. A container is recorded when it ends. */
-export interface RanBlock {
+export interface RecordedBlock {
   name: string;
   type: string;
   success: boolean;
@@ -14,6 +14,7 @@ export interface RanBlock {
   in?: { kind: 'loop' | 'parallel'; id: string; i?: number }[];
 }
 
+/** A workflow with the outcome that another engine recorded. */
 export interface OutcomeCase {
   id: string;
   title: string;
@@ -22,7 +23,7 @@ export interface OutcomeCase {
   input: Json;
   env?: { [name: string]: string };
   decision?: number;
-  /** Heddle's result where a decision differs from the record. */
+  /** Heddle's result if it deliberately differs from the record. */
   heddle?: { success?: boolean; output?: Json; invalid?: boolean };
   outcome: {
     success: boolean;
@@ -30,11 +31,11 @@ export interface OutcomeCase {
     error?: Json;
     errorBlock?: string;
     beforeRun?: boolean;
-    blocks: RanBlock[];
+    blocks: RecordedBlock[];
   };
 }
 
-/** Returns small workflows with their expected results. `about` in the file explains the format. */
+/** Returns the recorded cases. `about` in the file explains their format. */
 export function outcomeCases(): OutcomeCase[] {
   const file = new URL('cases.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { cases: OutcomeCase[] }).cases;

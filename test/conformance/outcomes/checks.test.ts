@@ -5,7 +5,7 @@ import { outcomeCases } from './cases.ts';
 const CODES = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'SYNTAX_INVALID']);
 
 /** The recorded workflows with warnings, by code and block. In each of them the block does not do what the author intended. */
-const WARNED: { [id: string]: [code: string, block: string] } = {
+const EXPECTED_WARNINGS: { [id: string]: [code: string, block: string] } = {
   r114: ['SYNTAX_INVALID', 'c'],
   r124: ['SYNTAX_INVALID', 'c'],
   r210: ['FIELD_VALUE', 'r'],
@@ -19,16 +19,16 @@ const WARNED: { [id: string]: [code: string, block: string] } = {
   r626: ['FIELD_VALUE', 'w'],
 };
 
-it('the check warns about fields, values and code of recorded workflows only if the block cannot execute them', () => {
-  const found: typeof WARNED = {};
+it('the check warns about fields, values and code of recorded workflows only if a block cannot execute them', () => {
+  const warnings: typeof EXPECTED_WARNINGS = {};
   for (const { id, workflow } of outcomeCases()) {
     const parsed = parseWorkflow(workflow);
     const diagnostics = [...parsed.diagnostics, ...(parsed.workflow ? checkWorkflow(parsed.workflow) : [])];
     for (const { code, severity, blockId = '' } of diagnostics) {
       if (!CODES.has(code)) continue;
       expect(severity).toBe('warning');
-      found[id] = [code, blockId];
+      warnings[id] = [code, blockId];
     }
   }
-  expect(found).toEqual(WARNED);
+  expect(warnings).toEqual(EXPECTED_WARNINGS);
 });

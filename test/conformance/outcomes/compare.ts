@@ -1,14 +1,14 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core';
 
-/** Returns where two values differ, as text; undefined if they do not. */
+/** Returns the first difference between two values as a message; undefined if they are equal. */
 export function difference(
   expected: Json | undefined,
   actual: Json | undefined,
   path = 'output',
 ): string | undefined {
   if (isJsonObject(expected) && '$error' in expected)
-    return faultDifference(expected['$error'], actual, path);
+    return errorDifference(expected['$error'], actual, path);
   if (Array.isArray(expected) && Array.isArray(actual)) {
     if (expected.length !== actual.length)
       return `${path}: ${expected.length} items expected, got ${show(actual)}`;
@@ -22,22 +22,22 @@ export function difference(
 }
 
 /**
- * Returns the difference between an expected and an actual error message. `true` accepts any text; a text must be part
- * of the actual one.
+ * Returns the difference between an expected and an actual error message. `true` accepts any message; a string must be
+ * part of the actual message.
  */
-export function faultDifference(
-  fault: Json | undefined,
+export function errorDifference(
+  expected: Json | undefined,
   actual: Json | undefined,
   path: string,
 ): string | undefined {
   if (typeof actual !== 'string' || actual === '')
-    return `${path}: an error text expected, got ${show(actual)}`;
-  if (typeof fault !== 'string' || actual.includes(fault)) return undefined;
-  return `${path}: the fault "${fault}" is missing in ${show(actual)}`;
+    return `${path}: an error message expected, got ${show(actual)}`;
+  if (typeof expected !== 'string' || actual.includes(expected)) return undefined;
+  return `${path}: the text "${expected}" is missing in ${show(actual)}`;
 }
 
 function first(differences: readonly (string | undefined)[]): string | undefined {
-  return differences.find((found) => found !== undefined);
+  return differences.find((each) => each !== undefined);
 }
 
 function show(value: Json | undefined): string {

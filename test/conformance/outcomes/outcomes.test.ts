@@ -15,16 +15,16 @@ const folder = mkdtempSync(join(tmpdir(), 'heddle-outcomes-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe.each([
-  { name: 'memory', data: undefined, chosen: cases },
-  { name: 'SQLite', data: folder, chosen: sample(cases, 30, 'recorded outcomes on SQLite') },
-])('recorded outcomes on $name', ({ data, chosen }) => {
+  { name: 'memory', data: undefined, subset: cases },
+  { name: 'SQLite', data: folder, subset: sample(cases, 30, 'recorded outcomes on SQLite') },
+])('recorded outcomes on $name', ({ data, subset }) => {
   const engines = new Map<string, Promise<Engine>>();
 
   afterAll(async () => {
     for (const engine of engines.values()) await (await engine).close();
   });
 
-  /** Returns the engine of an environment, whose values are engine options. */
+  /** Returns the engine that all cases with the same environment values share. */
   function engineFor(outcome: OutcomeCase): Promise<Engine> {
     const options = optionsFor(outcome);
     const id = JSON.stringify(options);
@@ -35,7 +35,7 @@ describe.each([
     return engine;
   }
 
-  it.each(chosen.map((outcome) => [outcome.id, outcome.title, outcome] as const))(
+  it.each(subset.map((outcome) => [outcome.id, outcome.title, outcome] as const))(
     '%s %s',
     async (_id, _title, outcome) => {
       expect(await runCase(await engineFor(outcome), outcome)).toBe('as recorded');
@@ -43,6 +43,6 @@ describe.each([
   );
 });
 
-it('the tests use all recorded cases', () => {
+it('the file has all recorded cases', () => {
   expect(cases).toHaveLength(507);
 });

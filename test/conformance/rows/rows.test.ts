@@ -12,16 +12,18 @@ describe('the rows of conformance', () => {
   });
 
   it('have a test, another behaviour of Heddle, or a reason why they are not visible', () => {
-    const bare = rows.filter(
+    const unexplained = rows.filter(
       ({ shownBy = [], instead = '', internal = '' }) =>
         shownBy.length === 0 && instead === '' && internal === '',
     );
-    expect(bare).toEqual([]);
+    expect(unexplained).toEqual([]);
   });
 
   it('link to a rule, page or decision record if Heddle behaves differently', () => {
-    const vague = rows.filter(({ instead }) => instead !== undefined && !/\]\([^)]+\)/.test(linked(instead)));
-    expect(vague).toEqual([]);
+    const unlinked = rows.filter(
+      ({ instead }) => instead !== undefined && !/\]\([^)]+\)/.test(linked(instead)),
+    );
+    expect(unlinked).toEqual([]);
   });
 
   it('name existing tests', () => {
@@ -34,8 +36,8 @@ describe('the rows of conformance', () => {
       'test/conformance/rows/rows.test.ts › has no such title',
       'test/conformance/outcomes/outcomes.test.ts › r9999',
     ];
-    const named = [...names, 'test/conformance/rows/rows.test.ts › name existing tests'];
-    expect(missingTests([{ id: 'D1', behaviour: '', shownBy: named }])).toEqual(names);
+    const shownBy = [...names, 'test/conformance/rows/rows.test.ts › name existing tests'];
+    expect(missingTests([{ id: 'D1', behaviour: '', shownBy }])).toEqual(names);
   });
 
   it('match docs/conformance.md', async () => {

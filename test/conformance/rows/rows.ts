@@ -17,7 +17,7 @@ export interface Row {
 }
 
 /** The tables of rows by the letter of their ids: title and number of rows. */
-export const TABLES: { readonly [letter: string]: readonly [about: string, rows: number] } = {
+export const TABLES: { readonly [letter: string]: readonly [title: string, rows: number] } = {
   D: ['From definition to graph', 37],
   E: ['Edges, joins and skipped paths', 81],
   G: ['Runs', 50],
@@ -55,16 +55,16 @@ export function idsOf({ id }: Pick<Row, 'id'>): string[] {
   return Array.from({ length: to - from + 1 }, (_, index) => `${first[0]}${from + index}`);
 }
 
-/** Returns the missing tests that rows name. */
+/** Returns the tests that rows name and that do not exist. */
 export function missingTests(rows: readonly Row[]): string[] {
-  const texts = new Map<string, ReadonlySet<string>>();
+  const titlesByFile = new Map<string, ReadonlySet<string>>();
   return rows
     .flatMap(({ shownBy = [] }) => shownBy)
     .filter((test) => {
       const [file, title] = splitTest(test);
-      const known = texts.get(file) ?? titlesIn(file);
-      texts.set(file, known);
-      return !known.has(title);
+      const titles = titlesByFile.get(file) ?? titlesIn(file);
+      titlesByFile.set(file, titles);
+      return !titles.has(title);
     });
 }
 
@@ -73,7 +73,10 @@ function splitTest(test: string): [file: string, title: string] {
   return [test.slice(0, at), test.slice(at + 3)];
 }
 
-/** Returns the titles of the tests in a file, from calls or from the first text of a table row, or the ids of the recorded cases. */
+/**
+ * Returns the titles of the tests in a file, from calls or from the first string of a table row, or the ids of the
+ * recorded cases.
+ */
 function titlesIn(file: string): Set<string> {
   const titles = new Set<string>();
   if (file === CASES)
@@ -115,9 +118,9 @@ function textOf(node: unknown): string | undefined {
 
 /** Returns the page with all tables of rows. */
 export function conformancePage(rows: readonly Row[]): string {
-  const tables = Object.entries(TABLES).map(([letter, [about]]) => {
+  const tables = Object.entries(TABLES).map(([letter, [title]]) => {
     const cells = rows.filter(({ id }) => id.startsWith(letter)).map((row) => line(row));
-    return `## ${about}\n\n| row | behaviour | shown by |\n|---|---|---|\n${cells.join('\n')}\n`;
+    return `## ${title}\n\n| row | behaviour | shown by |\n|---|---|---|\n${cells.join('\n')}\n`;
   });
   return `${PREFACE}\n${tables.join('\n')}`;
 }

@@ -1,9 +1,9 @@
-import { faultsIn } from './mutant.ts';
+import { mutantsOf } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Faults in iterations, branches, windows and failure handling. */
+/** Mutants of the code for iterations, branches, windows and failures. */
 export const containers: readonly Mutant[] = [
-  ...faultsIn('subflow.ts', [
+  ...mutantsOf('subflow.ts', [
     {
       from: '  delete container.open[inner.iteration];\n',
       to: '',
@@ -54,7 +54,7 @@ export const containers: readonly Mutant[] = [
     {
       from: ' fail(context, level, index, subflow.limit);\n  else',
       to: ' {\n    container.count = subflow.limit;\n    openWindow(context, level, index);\n  } else',
-      why: 'a limit truncates silently',
+      why: 'a count above the limit is cut to the limit without an error',
     },
     {
       from: 'container.next === 0',
@@ -100,7 +100,7 @@ export const containers: readonly Mutant[] = [
     },
     { from: ', open: {} };', to: ', open: {}, drain: undefined };', why: 'the state is not JSON' },
   ]),
-  ...faultsIn('failure.ts', [
+  ...mutantsOf('failure.ts', [
     {
       from: 'failure.attempt >= retry.maxTries',
       to: 'failure.attempt > retry.maxTries',
@@ -127,12 +127,12 @@ export const containers: readonly Mutant[] = [
     {
       from: 'retry.backoff ** (attempt - 1)',
       to: 'retry.backoff ** attempt',
-      why: 'the wait grows one step too far',
+      why: 'the wait grows by one step too many',
     },
     {
       from: 'Math.min(retry.maxWaitMs',
       to: 'Math.max(retry.maxWaitMs',
-      why: 'the ceiling of the wait is its floor',
+      why: 'the maximum wait is a minimum',
     },
     { from: 'retry.waitMs === 0 ? 0 : ', to: '', why: 'a wait of 0 becomes NaN after many attempts' },
     { from: '(1 - retry.jitter', to: '(1 + retry.jitter', why: 'jitter makes the wait longer' },

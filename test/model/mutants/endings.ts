@@ -1,9 +1,9 @@
-import { faultsIn } from './mutant.ts';
+import { mutantsOf } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Faults in drains: grace periods, nested drains, the end. */
+/** Mutants of the code for drains: grace periods, nested drains, the end. */
 export const endings: readonly Mutant[] = [
-  ...faultsIn('drain.ts', [
+  ...mutantsOf('drain.ts', [
     {
       from: 'context.state.graceMs > 0 && hasGrace',
       to: 'hasGrace',
@@ -37,7 +37,7 @@ export const endings: readonly Mutant[] = [
     {
       from: 'if (drain.running === 0) finishDrain',
       to: 'if (drain.running < 0) finishDrain',
-      why: 'the drain is stored nowhere',
+      why: 'the drain is not stored',
     },
     {
       from: '--draining.drain.running === 0',

@@ -1,9 +1,9 @@
-import { faultsIn } from './mutant.ts';
+import { mutantsOf } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Faults in the handling of events: late events, timers, people, child runs, counters, pending commands. */
+/** Mutants of the code that handles events: late events, timers, people, child runs, counters, pending commands. */
 export const events: readonly Mutant[] = [
-  ...faultsIn('work.ts', [
+  ...mutantsOf('work.ts', [
     {
       from: 'on, ...same };\n  return true;',
       to: 'on, ...same };\n  return false;',
@@ -73,7 +73,7 @@ export const events: readonly Mutant[] = [
       why: 'a resumed block leaves by another port',
     },
     { from: "event.port ?? 'source'", to: "'source'", why: 'the port of a block is ignored' },
-    { from: 'event.dueMs ?? event.atMs', to: 'event.atMs', why: 'a wait ends at once' },
+    { from: 'event.dueMs ?? event.atMs', to: 'event.atMs', why: 'a wait ends immediately' },
     {
       from: 'event.dueMs ?? event.atMs',
       to: 'event.dueMs as number',
@@ -125,7 +125,7 @@ export const events: readonly Mutant[] = [
       why: 'a child that was blocked never runs again',
     },
   ]),
-  ...faultsIn('deadline.ts', [
+  ...mutantsOf('deadline.ts', [
     {
       from: 'context.atMs < deadline.dueMs',
       to: 'context.atMs <= deadline.dueMs',
@@ -189,7 +189,7 @@ export const events: readonly Mutant[] = [
       why: 'the deadline runs and is stopped at the same time',
     },
   ]),
-  ...faultsIn('pending-commands.ts', [
+  ...mutantsOf('pending-commands.ts', [
     {
       from: "  if (state.phase === 'ended') return commands;\n",
       to: "  if (state.phase !== 'running') return commands;\n",
@@ -247,7 +247,7 @@ export const events: readonly Mutant[] = [
       why: 'the deadline is not pending',
     },
   ]),
-  ...faultsIn('state.ts', [
+  ...mutantsOf('state.ts', [
     {
       from: ' || event.attempt !== work.try) return false',
       to: ') return false',
@@ -315,12 +315,12 @@ export const events: readonly Mutant[] = [
       why: 'deep addresses are reversed',
     },
   ]),
-  ...faultsIn('locate.ts', [
+  ...mutantsOf('locate.ts', [
     { from: ' && cell.count >= 0 ?', to: ' ?', why: 'an unknown number of iterations is taken for a number' },
     {
       from: 'cell !== undefined && isWork(cell) ? cell',
       to: 'cell !== undefined ? cell',
-      why: 'anything is work',
+      why: 'every cell counts as work',
     },
   ]),
 ];

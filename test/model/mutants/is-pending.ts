@@ -1,9 +1,9 @@
-import { faultsIn } from './mutant.ts';
+import { mutantsOf } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Faults in `isPending`. */
+/** Mutants of `isPending`. */
 export const isPending: readonly Mutant[] = [
-  ...faultsIn('pending-commands.ts', [
+  ...mutantsOf('pending-commands.ts', [
     {
       from: 'cell.asking && cell.next === command.turn;',
       to: 'cell.next === command.turn;',

@@ -1,13 +1,13 @@
-/** A deliberate fault in the machine: in `file`, the text `from`, which occurs once, becomes `to`. */
+/** A deliberate error in the machine: in `file`, the text `from`, which occurs once, becomes `to`. */
 export interface Mutant {
   file: string;
   from: string;
   to: string;
-  /** The wrong behaviour of the faulty machine. */
+  /** The wrong behaviour of the mutant. */
   why: string;
 }
 
-/** Returns the faults of one file. */
-export function faultsIn(file: string, faults: readonly Omit<Mutant, 'file'>[]): Mutant[] {
-  return faults.map((fault) => ({ file, ...fault }));
+/** Returns the mutants of one file. */
+export function mutantsOf(file: string, changes: readonly Omit<Mutant, 'file'>[]): Mutant[] {
+  return changes.map((change) => ({ file, ...change }));
 }

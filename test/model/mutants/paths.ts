@@ -1,9 +1,9 @@
-import { faultsIn } from './mutant.ts';
+import { mutantsOf } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Faults in the order of starts: edges, joins, skips, the start of the run. */
+/** Mutants of the code that starts blocks: edges, joins, skips, the start of the run. */
 export const paths: readonly Mutant[] = [
-  ...faultsIn('join.ts', [
+  ...mutantsOf('join.ts', [
     {
       from: "(port === 'source' && cell !== 'error')",
       to: "port === 'source'",
@@ -65,7 +65,7 @@ export const paths: readonly Mutant[] = [
     },
     { from: '  context.state.busy++;\n', to: '', why: 'a running block is not counted' },
   ]),
-  ...faultsIn('prepare.ts', [
+  ...mutantsOf('prepare.ts', [
     {
       from: 'new Set(node.ins.map((edge) => edge.from)).size * 2',
       to: 'node.ins.length * 2',
@@ -92,7 +92,7 @@ export const paths: readonly Mutant[] = [
       why: 'a join waits for sources that cannot run',
     },
   ]),
-  ...faultsIn('step.ts', [
+  ...mutantsOf('step.ts', [
     {
       from: 'for (let head = 0; head < tasks.length; head++) runTask(context, tasks[head] as Task);',
       to: 'while (tasks.length > 0) runTask(context, tasks.pop() as Task);',
@@ -129,14 +129,14 @@ export const paths: readonly Mutant[] = [
       why: 'attempts are numbered from 0',
     },
   ]),
-  ...faultsIn('step.ts', [
+  ...mutantsOf('step.ts', [
     { from: 'state.frame.cells.length > 0 || ', to: '', why: 'a run starts again' },
     {
       from: ' || root.region.nodes[event.start] === undefined',
       to: '',
       why: 'a run starts at an unknown block',
     },
-    { from: 'outcome.changed ? next : state', to: 'next', why: 'a void event makes a new state' },
+    { from: 'outcome.changed ? next : state', to: 'next', why: 'a void event creates a new state' },
     { from: "state.phase !== 'ended' && ", to: '', why: 'an ended run accepts events' },
     { from: '    updateDeadline(context);\n', to: '', why: 'the clock of active time never stops' },
     {
@@ -155,7 +155,7 @@ export const paths: readonly Mutant[] = [
       why: 'a step changes the state that it received',
     },
   ]),
-  ...faultsIn('locate.ts', [
+  ...mutantsOf('locate.ts', [
     {
       from: "    if (cell.drain) draining ??= { scope: { of: 'container', level, index: node }, drain: cell.drain };\n",
       to: '',

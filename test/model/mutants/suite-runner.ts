@@ -11,8 +11,8 @@ import type { Mutant } from './mutant.ts';
 const MACHINE = fileURLToPath(new URL('../../../packages/core/src/machine/', import.meta.url));
 const MODEL = fileURLToPath(new URL('..', import.meta.url));
 
-/** The test suites that judge a machine: its own tests, and the tests of the model. */
-export type Bench = 'rules' | 'model';
+/** The test suites of the machine: its own tests, and the tests of the model. */
+export type Suite = 'rules' | 'model';
 
 interface Case {
   title: string;
@@ -24,24 +24,24 @@ export function machineFiles(): string[] {
   return readdirSync(MACHINE).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
 }
 
-/** Returns the text of `mutant.file` with the fault applied. Throws unless `mutant.from` occurs exactly once. */
-export function mutated({ file, from, to, why }: Mutant): string {
+/** Returns the text of the mutant's file with the change. Throws unless `from` occurs exactly once. */
+export function mutatedText({ file, from, to, why }: Mutant): string {
   const text = readFileSync(join(MACHINE, file), 'utf8');
-  const places = text.split(from).length - 1;
-  if (places !== 1)
-    throw new Error(`mutant "${why}" of ${file}: its text occurs ${places} times: ${from.trim()}`);
+  const count = text.split(from).length - 1;
+  if (count !== 1)
+    throw new Error(`mutant "${why}" of ${file}: its text occurs ${count} times: ${from.trim()}`);
   return text.replace(from, () => to);
 }
 
-/** Judges machines by the tests of one bench, which are bundled once. Call `close` at the end. */
-export class Judge {
+/** Runs the tests of one suite on mutants of the machine. Call `close` at the end. */
+export class SuiteRunner {
   readonly #context: Promise<BuildContext<{ write: false }>>;
   #mutant: Mutant | undefined;
 
-  constructor(bench: Bench) {
+  constructor(suite: Suite) {
     this.#context = context({
       stdin: {
-        contents: testsOf(bench)
+        contents: testsOf(suite)
           .map((file) => `import ${JSON.stringify(file)};`)
           .join('\n'),
         resolveDir: MODEL,
@@ -57,10 +57,8 @@ export class Judge {
     });
   }
 
-  /**
-   * Returns the title of the first test that fails for a machine with the fault of `mutant`; undefined if none does.
-   */
-  async judge(mutant?: Mutant): Promise<string | undefined> {
+  /** Returns the title of the first test that fails on the mutant, or on the unchanged machine without one. */
+  async firstFailure(mutant?: Mutant): Promise<string | undefined> {
     this.#mutant = mutant;
     const { outputFiles } = await (await this.#context).rebuild();
     for (const { title, run } of collect(outputFiles[0]!.text)) {
@@ -77,7 +75,7 @@ export class Judge {
     await (await this.#context).dispose();
   }
 
-  /** Applies the fault, and runs the tests at a small scale. */
+  /** Applies the mutant, and runs the tests at a small scale. */
   #plugin(): Plugin {
     return {
       name: 'mutant',
@@ -87,7 +85,7 @@ export class Judge {
         }));
         onLoad({ filter: /[\\/]core[\\/]src[\\/]machine[\\/][a-z-]+\.ts$/ }, ({ path }) =>
           this.#mutant && path === join(MACHINE, this.#mutant.file)
-            ? { contents: mutated(this.#mutant), loader: 'ts' }
+            ? { contents: mutatedText(this.#mutant), loader: 'ts' }
             : undefined,
         );
       },
@@ -95,8 +93,8 @@ export class Judge {
   }
 }
 
-function testsOf(bench: Bench): string[] {
-  if (bench === 'model')
+function testsOf(suite: Suite): string[] {
+  if (suite === 'model')
     return ['machine.property', 'exhaustive'].map((name) => join(MODEL, `${name}.test.ts`));
   const own = readdirSync(MACHINE).filter((file) => file.endsWith('.test.ts'));
   return [...own.map((file) => join(MACHINE, file)), join(MODEL, 'mutants/plays.test.ts')];
@@ -105,9 +103,9 @@ function testsOf(bench: Bench): string[] {
 /** Returns the tests that `script` declares, without running them. */
 function collect(script: string): Case[] {
   const cases: Case[] = [];
-  const above: string[] = [];
+  const titles: string[] = [];
   const it = (title: string, run: () => unknown): void => {
-    cases.push({ title: [...above, title].join(' '), run });
+    cases.push({ title: [...titles, title].join(' '), run });
   };
   const each =
     (rows: readonly unknown[]) =>
@@ -115,9 +113,9 @@ function collect(script: string): Case[] {
       for (const row of rows) it(title, () => run(...(Array.isArray(row) ? (row as unknown[]) : [row])));
     };
   const describe = (title: string, declare: () => void): void => {
-    above.push(title);
+    titles.push(title);
     declare();
-    above.pop();
+    titles.pop();
   };
   const modules: Record<string, unknown> = {
     vitest: { ...vitest, describe, it: Object.assign(it, { each }) },

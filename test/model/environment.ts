@@ -3,10 +3,10 @@ import { numbersFor } from '../support/seeded.ts';
 import type { Scenario } from './arbitraries.ts';
 import type { Answer } from './scope.ts';
 
-/** Commands that the world answers. */
-export type Asked = Exclude<Command, { type: 'abort' | 'end' }>;
+/** Commands that the simulated environment answers. */
+export type WorkCommand = Exclude<Command, { type: 'abort' | 'end' }>;
 
-type Try = Extract<Command, { type: 'run' }>;
+type RunCommand = Extract<Command, { type: 'run' }>;
 
 /** Returns the node at `at`. */
 export function nodeOf(region: Region, at: readonly number[]): Node {
@@ -16,11 +16,12 @@ export function nodeOf(region: Region, at: readonly number[]): Node {
   return node;
 }
 
-/**
- * Returns the world's answer to `command`: a function of the scenario and the command, independent of the order of
- * events.
- */
-export function respond(scenario: Scenario, command: Asked, atMs: number): { event: Event; answer: Answer } {
+/** Returns the answer to `command`, which depends on the scenario and the command, but not on the order of events. */
+export function respond(
+  scenario: Scenario,
+  command: WorkCommand,
+  atMs: number,
+): { event: Event; answer: Answer } {
   const { at } = command;
   if (command.type === 'timer') {
     const { timer, try: nth } = command;
@@ -54,16 +55,17 @@ export function respond(scenario: Scenario, command: Asked, atMs: number): { eve
 
 function endOf(
   scenario: Scenario,
-  command: Try,
+  command: RunCommand,
   atMs: number,
   draw: () => number,
 ): { event: Event; answer: Answer } {
   const node = nodeOf(scenario.region, command.at);
   const head = { at: command.at, atMs, attempt: command.try, ...numbersOf({ resumes: command.resumes }) };
   const mayFail = scenario.mood !== 'calm' || node.handlesError;
-  const luck = draw();
-  if (mayFail && luck < 0.08 && node.timeoutMs !== undefined) return timeoutOf(command, atMs, node.timeoutMs);
-  if (mayFail && luck < (scenario.mood === 'calm' ? 0.3 : 0.12)) return failureOf(head, draw);
+  const chance = draw();
+  if (mayFail && chance < 0.08 && node.timeoutMs !== undefined)
+    return timeoutOf(command, atMs, node.timeoutMs);
+  if (mayFail && chance < (scenario.mood === 'calm' ? 0.3 : 0.12)) return failureOf(head, draw);
   const maySuspend = node.class === 'effect' && (command.resumes ?? 0) < 2;
   if (maySuspend && draw() < 0.3)
     return {
@@ -83,9 +85,9 @@ function failureOf(head: Head, draw: () => number): { event: Event; answer: Answ
   };
 }
 
-function timeoutOf(command: Try, atMs: number, timeoutMs: number): { event: Event; answer: Answer } {
+function timeoutOf(command: RunCommand, atMs: number, timeoutMs: number): { event: Event; answer: Answer } {
   const { at, try: attempt, resumes } = command;
-  // A timer of before the last resume would be void.
+  // The timeout is set again at a resume. An event of the earlier timer would be void.
   const firedMs = resumes === undefined ? atMs : atMs + timeoutMs;
   return {
     event: { type: 'fired', at, atMs: firedMs, attempt, timer: 'timeout' },
@@ -93,7 +95,7 @@ function timeoutOf(command: Try, atMs: number, timeoutMs: number): { event: Even
   };
 }
 
-/** Returns the number of the pause that an answer is for. */
+/** Returns the attempt and the number of resumes of a command as fields of an event. */
 function numbersOf({ try: attempt, resumes }: { try?: number; resumes?: number | undefined }): {
   attempt?: number;
   resumes?: number;
@@ -116,7 +118,7 @@ function successOf(node: Node, head: Head, draw: () => number): { event: Event; 
 }
 
 /** Returns random numbers that depend only on the scenario and the command. */
-function drawFor(scenario: Scenario, command: Asked): () => number {
+function drawFor(scenario: Scenario, command: WorkCommand): () => number {
   const nth = command.type === 'run' ? command.try : command.type === 'expand' ? command.turn : 0;
   const resumes = command.type === 'run' ? (command.resumes ?? 0) : 0;
   return numbersFor(scenario.seed, [

@@ -18,13 +18,13 @@ import type {
   Work,
 } from '../../packages/core/src/machine/index.ts';
 import type { Scenario } from './arbitraries.ts';
-import { respond } from './world.ts';
-import type { Asked } from './world.ts';
+import { respond } from './environment.ts';
+import type { WorkCommand } from './environment.ts';
 
 type End = Extract<Command, { type: 'end' }>;
 
 /** Returns the key of the work that `command` requests. Commands for the same work have the same key. */
-export function keyOf(command: Asked): string {
+export function keyOf(command: WorkCommand): string {
   const at = command.at.join('.');
   if (command.type === 'run') return `run ${at} ${command.try}${suffixOf(command)}`;
   if (command.type === 'expand') return `expand ${at} ${command.turn}`;
@@ -37,46 +37,46 @@ function suffixOf({ resumes }: { resumes?: number }): string {
 }
 
 /** A run of the machine that checks its invariants after every event. */
-export class Drive {
+export class CheckedRun {
   readonly scenario: Scenario;
   readonly region: Region;
   state: State = initialState();
   nowMs = 1000;
   end: End | undefined;
   /** Commands that are neither answered nor aborted, by key. */
-  readonly open = new Map<string, Asked>();
-  /** Keys of all commands so far. */
-  readonly asked: Asked[] = [];
-  /** All commands so far with their answers, as text. */
+  readonly open = new Map<string, WorkCommand>();
+  /** All commands so far that request work. */
+  readonly commands: WorkCommand[] = [];
+  /** The answered commands so far with their answers, as strings. */
   readonly trace: string[] = [];
-  readonly past: Event[] = [];
-  /** The kinds of events so far, to check that random runs cover every kind. */
-  readonly seen = new Set<string>();
+  readonly events: Event[] = [];
+  /** The kinds of events, commands and notices so far, to check that random runs cover every kind. */
+  readonly kinds = new Set<string>();
 
   constructor(scenario: Scenario) {
     this.scenario = scenario;
     this.region = scenario.region;
   }
 
-  start(more: { timeoutMs?: number; activeOnly?: boolean } = {}): void {
+  start(options: { timeoutMs?: number; activeOnly?: boolean } = {}): void {
     const { start, graceMs, until } = this.scenario;
-    const end = until === undefined ? {} : { until };
-    this.feed({ type: 'started', atMs: this.nowMs, start, graceMs, ...end, ...more });
+    const runUntil = until === undefined ? {} : { until };
+    this.feed({ type: 'started', atMs: this.nowMs, start, graceMs, ...runUntil, ...options });
   }
 
-  /** Returns the keys of the open work that the world must answer: everything except timeouts and the deadline. */
-  wanted(): string[] {
+  /** Returns the keys of the open work that the environment must answer: all but timeouts and the deadline. */
+  answerableKeys(): string[] {
     return [...this.open.keys()].filter((key) => !/^(timeout|deadline) /.test(key)).sort();
   }
 
   /** Makes the simulated environment answer `key`. */
   answer(key: string): void {
-    const command = this.open.get(key) as Asked;
+    const command = this.open.get(key) as WorkCommand;
     const { event } = respond(this.scenario, command, this.nowMs);
-    const { type, atMs: _, at: __, ...said } = event as Extract<Event, { at: readonly number[] }>;
+    const { type, atMs: _, at: __, ...details } = event as Extract<Event, { at: readonly number[] }>;
     // The time of an event is not part of the trace.
-    const { dueMs: ___, ...what } = said as { dueMs?: number };
-    this.trace.push(`${key} ${type} ${JSON.stringify(what)}`);
+    const { dueMs: ___, ...traced } = details as { dueMs?: number };
+    this.trace.push(`${key} ${type} ${JSON.stringify(traced)}`);
     this.feed(event);
   }
 
@@ -94,15 +94,15 @@ export class Drive {
     assert.deepEqual(inPlace, next, 'advance leads to the same state as step');
     this.state = JSON.parse(JSON.stringify(next)) as State;
     assert.deepEqual(this.state, next, 'the state is JSON');
-    this.past.push(event);
+    this.events.push(event);
     this.#account(event, outcome);
-    for (const word of wordsOf(event, outcome)) this.seen.add(word);
-    recount(this.region, this.state);
+    for (const kind of kindsOf(event, outcome)) this.kinds.add(kind);
+    checkCounters(this.region, this.state);
     this.#comparePending();
     return outcome;
   }
 
-  /** Feeds an event that must not change anything. */
+  /** Checks that an event would not change anything. */
   expectVoid(event: Event): void {
     const [next, outcome] = step(this.region, this.state, event);
     assert.deepEqual(
@@ -125,15 +125,15 @@ export class Drive {
       else {
         const key = keyOf(command);
         if (command.type !== 'timer' || !['deadline', 'grace'].includes(command.timer))
-          assert.isFalse(this.open.has(key), `asked once: ${key}`);
+          assert.isFalse(this.open.has(key), `requested once: ${key}`);
         this.open.set(key, command);
-        this.asked.push(command);
+        this.commands.push(command);
       }
     }
     if (this.end) {
-      const left = this.wanted().filter((key) => !key.startsWith('grace '));
-      assert.deepEqual(left, [], 'every open work is aborted');
-      for (const command of this.asked)
+      const unfinished = this.answerableKeys().filter((key) => !key.startsWith('grace '));
+      assert.deepEqual(unfinished, [], 'all open work is aborted');
+      for (const command of this.commands)
         assert.isFalse(
           isPending(this.region, this.state, command),
           `pending after the end: ${keyOf(command)}`,
@@ -142,7 +142,7 @@ export class Drive {
     }
   }
 
-  /** Removes what `event` answers from the open work. An abort must follow a timeout. */
+  /** Removes the work that `event` answers from the open work. A timeout removes only its timer: an abort follows. */
   #close(event: Event): void {
     if (event.type === 'started' || event.type === 'cancelled' || event.type === 'blocked') return;
     const at = event.at.join('.');
@@ -159,95 +159,98 @@ export class Drive {
   }
 
   #abort(at: readonly number[]): void {
-    const gone = [...this.open.keys()].filter(
+    const keys = [...this.open.keys()].filter(
       (key) => key.split(' ')[1] === at.join('.') && !key.startsWith('grace '),
     );
-    const work = gone.filter((key) => !key.startsWith('timeout '));
+    const work = keys.filter((key) => !key.startsWith('timeout '));
     assert.lengthOf(work, 1, `aborted once: ${at.join('.')}`);
-    for (const key of gone) this.open.delete(key);
+    for (const key of keys) this.open.delete(key);
   }
 
   /** Checks that the pending commands are the open work. Grace timers and deadlines that are not pending are void. */
   #comparePending(): void {
-    const owed = new Map(
-      pendingCommands(this.region, this.state).map((command) => [keyOf(command as Asked), command as Asked]),
+    const pending = new Map(
+      pendingCommands(this.region, this.state).map((command) => [
+        keyOf(command as WorkCommand),
+        command as WorkCommand,
+      ]),
     );
     for (const [key, command] of this.open) {
-      if (owed.has(key) || !/^(grace|deadline) /.test(key)) continue;
+      if (pending.has(key) || !/^(grace|deadline) /.test(key)) continue;
       this.open.delete(key);
       this.expectVoid(respond(this.scenario, command, this.nowMs).event);
     }
     assert.deepEqual(
-      Object.fromEntries(owed),
+      Object.fromEntries(pending),
       Object.fromEntries(this.open),
       'the pending commands are the open work',
     );
-    const texts = new Set([...owed.values()].map((command) => JSON.stringify(command)));
-    for (const command of this.asked)
+    const pendingJson = new Set([...pending.values()].map((command) => JSON.stringify(command)));
+    for (const command of this.commands)
       assert.equal(
         isPending(this.region, this.state, command),
-        texts.has(JSON.stringify(command)),
+        pendingJson.has(JSON.stringify(command)),
         `pending or not: ${keyOf(command)}`,
       );
   }
 }
 
-function wordsOf(event: Event, outcome: StepResult): string[] {
+function kindsOf(event: Event, outcome: StepResult): string[] {
   const first = event.type === 'fired' ? `${event.timer} fired` : event.type;
-  return [first, ...outcome.commands.map(wordOfCommand), ...outcome.notices.flatMap(wordsOfNotice)];
+  return [first, ...outcome.commands.map(kindOfCommand), ...outcome.notices.flatMap(kindsOfNotice)];
 }
 
-function wordOfCommand(command: Command): string {
+function kindOfCommand(command: Command): string {
   if (command.type === 'abort') return `abort ${command.why}`;
   if (command.type === 'timer') return `timer ${command.timer} ${command.at.length % 2}`;
   if (command.type === 'end') return `end ${command.status} ${command.reason ?? ''}`.trim();
   if (command.type === 'run' && command.resumes !== undefined) return 'continue';
   if (command.type === 'open' && command.try !== undefined) return 'open to continue';
-  return command.type === 'run' && command.try > 1 ? 'another try' : command.type;
+  return command.type === 'run' && command.try > 1 ? 'another attempt' : command.type;
 }
 
-function wordsOfNotice(notice: Notice): string[] {
+function kindsOfNotice(notice: Notice): string[] {
   if (notice.type === 'closed' && notice.failed) return ['collected'];
   if (notice.type !== 'failed') return [];
   const limit = notice.limit === undefined ? [] : ['limit'];
   return notice.handled ? [...limit, notice.cause ? 'container handled' : 'handled'] : limit;
 }
 
-/** Compares the counters of `state` with its frames. */
-export function recount(region: Region, state: State): void {
-  const counted = { busy: 0, timers: 0, humans: 0 };
-  countFrame(region, state.frame, counted, state.phase === 'draining');
+/** Checks that the counters of `state` match its frames. */
+export function checkCounters(region: Region, state: State): void {
+  const counters = { busy: 0, timers: 0, humans: 0 };
+  countFrame(region, state.frame, counters, state.phase === 'draining');
   const { busy, timers, humans } = state;
-  assert.deepEqual({ busy, timers, humans }, counted, 'counters');
+  assert.deepEqual({ busy, timers, humans }, counters, 'counters');
   if (state.phase !== 'ended' && state.frame.cells.length > 0)
     assert.isAbove(busy + timers + humans, 0, 'a run that has not ended has pending work');
 }
 
-interface Counted {
+interface Counters {
   busy: number;
   timers: number;
   humans: number;
 }
 
-function countFrame(region: Region, frame: Frame, counted: Counted, givenUp = false): void {
+function countFrame(region: Region, frame: Frame, counters: Counters, isDraining = false): void {
   const open = frame.cells.filter((cell) =>
     typeof cell === 'number' ? cell !== 0 : typeof cell === 'object',
   );
   // In a drain, stopped work is neither open nor settled.
-  const draining = givenUp || frame.drain !== undefined;
+  const draining = isDraining || frame.drain !== undefined;
   if (!draining) assert.equal(frame.left, open.length, 'left');
   frame.cells.forEach((cell, index) => {
     if (isOpenContainer(cell)) {
-      if (cell.asking) counted.busy++;
+      if (cell.asking) counters.busy++;
       assert.lengthOf(Object.keys(cell.open), cell.live, 'live');
       for (const inner of Object.values(cell.open))
         countFrame(
           region.nodes[index]?.subflow?.body as Region,
           inner,
-          counted,
+          counters,
           draining || cell.drain !== undefined,
         );
-    } else if (isWork(cell)) counted[counterOf(cell)]++;
+    } else if (isWork(cell)) counters[counterOf(cell)]++;
   });
 }
 

@@ -1,0 +1,110 @@
+import type { Engine } from '@heddle/engine';
+import type { RecordedBlock } from './cases.ts';
+import { difference, errorDifference } from './compare.ts';
+
+type Log = Awaited<ReturnType<Engine['getLogs']>>[number];
+
+/** An execution of a block, expected or actual, in one form. */
+interface Execution {
+  name: string;
+  /** Kinds and numbers of the containers around the block. */
+  scope: string;
+  inParallel: boolean;
+  container: boolean;
+}
+
+/** Returns the first difference between the expected and the actual executions in names, order or results. */
+export function executionDifference(
+  expected: readonly RecordedBlock[],
+  logs: readonly Log[],
+  ordered: boolean,
+): string | undefined {
+  const actual = logs.toSorted((a, b) => a.executionOrder - b.executionOrder);
+  const expectedRuns = expected.map(expectedExecution);
+  const actualRuns = actual.map(actualExecution);
+  const names = (executions: readonly Execution[]): string =>
+    executions.map(({ name, scope }) => `${name}${scope}`).join(' ');
+  if (sorted(expectedRuns) !== sorted(actualRuns))
+    return `blocks: expected ${names(expectedRuns)}; got ${names(actualRuns)}`;
+  if (ordered) {
+    for (const group of groups(expectedRuns)) {
+      const [first, second] = [expectedRuns, actualRuns].map((executions) =>
+        names(executions.filter((execution) => groupOf(execution) === group)),
+      );
+      if (first !== second) return `order: expected ${first}; got ${second}`;
+    }
+  }
+  return contentsDifference(expected, actual);
+}
+
+function expectedExecution(block: RecordedBlock): Execution {
+  const containers = block.in ?? [];
+  const container = block.type === 'loop' || block.type === 'parallel';
+  return {
+    name: block.name,
+    scope: container ? '' : containers.map(({ kind, i }) => `.${kind[0] ?? ''}${i ?? '?'}`).join(''),
+    inParallel: containers.some(({ kind }) => kind === 'parallel'),
+    container,
+  };
+}
+
+function actualExecution(log: Log): Execution {
+  const containers = [...log.parents, ...(log.container ? [log.container] : [])];
+  const container = log.blockType === 'loop' || log.blockType === 'parallel';
+  return {
+    name: log.blockName,
+    scope: container ? '' : containers.map(({ kind, index }) => `.${kind[0] ?? ''}${index}`).join(''),
+    inParallel: containers.some(({ kind }) => kind === 'parallel'),
+    container,
+  };
+}
+
+function sorted(runs: readonly Execution[]): string {
+  return runs
+    .map(({ name, scope }) => `${name}${scope}`)
+    .toSorted()
+    .join(' ');
+}
+
+/**
+ * Returns the group of executions whose order is compared: all containers, the blocks outside of parallels, or the
+ * blocks of one branch.
+ */
+function groupOf(run: Execution): string {
+  if (run.container) return 'container';
+  return run.inParallel ? run.scope : '';
+}
+
+function groups(runs: readonly Execution[]): Set<string> {
+  return new Set(runs.map(groupOf));
+}
+
+function contentsDifference(expected: readonly RecordedBlock[], logs: readonly Log[]): string | undefined {
+  const remaining = [...logs];
+  for (const block of expected) {
+    const { name, scope } = expectedExecution(block);
+    const differences: string[] = [];
+    const index = remaining.findIndex((log) => {
+      const execution = actualExecution(log);
+      if (execution.name !== name || execution.scope !== scope) return false;
+      const found = contentDifference(block, log);
+      if (found !== undefined) differences.push(found);
+      return found === undefined;
+    });
+    if (index < 0) return `${name}${scope}: ${differences[0] ?? 'did not run'}`;
+    remaining.splice(index, 1);
+  }
+  return undefined;
+}
+
+function contentDifference(block: RecordedBlock, log: Log): string | undefined {
+  if (block.success !== (log.status === 'completed'))
+    return `expected success ${block.success}, got ${log.status}`;
+  if (!block.success) {
+    if ((block.errorHandled ?? false) !== log.errorHandled) return `errorHandled is ${log.errorHandled}`;
+    const found = errorDifference(block.error, log.error?.message, 'error');
+    if (found !== undefined) return found;
+  }
+  if ((block.tries ?? 1) !== log.tries) return `expected ${block.tries ?? 1} tries, got ${log.tries}`;
+  return block.success || block.errorHandled ? difference(block.output, log.output) : undefined;
+}
