@@ -110,7 +110,7 @@ function step(onStart: (place: string) => void): BlockExecutor {
   };
 }
 
-/** An effect that calls the workflow `child` twice concurrently and once afterwards, each in a step, as an agent does. */
+/** An effect that calls the workflow `child` twice concurrently and once afterwards, each time in a step. */
 const calls: BlockExecutor<ExecutorServices> = {
   types: ['calls'],
   class: 'effect',

@@ -14,13 +14,13 @@ async function open(options: EngineOptions = {}): Promise<Engine> {
   return engine;
 }
 
-/** Opens an engine whose blocks of type `work` execute `execute`. */
+/** Opens an engine whose blocks of the type `work` call `execute`. */
 function openWith(execute: () => unknown): Promise<Engine> {
   return open({ blocks: [{ types: ['work'], class: 'effect', execute: execute as never }] });
 }
 
 describe('a deployed version', () => {
-  it('is found by the current name of its workflow, after another workflow takes the name', async () => {
+  it('is found by the current name of its workflow, even after another workflow takes the name', async () => {
     const engine = await open();
     const named = (id: string, code: string) =>
       workflow([fn('F', code)], ['Start -> F'], { id, name: 'Totals' });
@@ -42,8 +42,8 @@ describe('calls for an unknown run', () => {
     ['cancel', (engine: Engine) => engine.cancel('ghost')],
     ['attach', (engine: Engine) => engine.attach('ghost')],
     ['runFromBlock', (engine: Engine) => engine.runFromBlock('ghost', 'A')],
-  ])('%s rejects with RUN_NOT_FOUND and the id', async (_name, ask) => {
-    await expect(ask(await open())).rejects.toMatchObject({
+  ])('%s rejects with RUN_NOT_FOUND and the id', async (_name, call) => {
+    await expect(call(await open())).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
       message: expect.stringContaining('ghost') as string,
     });
@@ -61,10 +61,10 @@ describe('a closed engine', () => {
     ['cancel', (engine: Engine) => engine.cancel('r')],
     ['attach', (engine: Engine) => engine.attach('r')],
     ['runFromBlock', (engine: Engine) => engine.runFromBlock('r', 'A')],
-  ])('rejects %s with ENGINE_CLOSED', async (_name, ask) => {
+  ])('rejects %s with ENGINE_CLOSED', async (_name, call) => {
     const engine = await open();
     await engine.close();
-    await expect(ask(engine)).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
+    await expect(call(engine)).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
   });
 
   it('rejects the calls that wait for a run', async () => {
@@ -72,16 +72,16 @@ describe('a closed engine', () => {
     const engine = await open({ blocks: [script.executor] });
     const run = await engine.start(chain);
     await script.called('A');
-    const waiting = [run.result(), collect(run.events())];
+    const pendingCalls = [run.result(), collect(run.events())];
     await Promise.all([
       engine.close({ graceMs: 0 }),
-      ...waiting.map((one) => expect(one).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })),
+      ...pendingCalls.map((one) => expect(one).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })),
     ]);
     await expect(run.result()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
     await expect(run.cancel()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
   });
 
-  it('closes at once while a run waits for a person in a child', async () => {
+  it('does not wait for a run that waits for a person in a child', async () => {
     const clock = new TestClock();
     const engine = await open({ clock });
     await engine.deploy(workflow([block('H', 'human_in_the_loop')], ['Start -> H'], { id: 'child' }));
@@ -102,7 +102,7 @@ describe('a faulty executor', () => {
     ['a bigint', () => ({ output: { deep: [{ n: 1n }] } }), /"deep\.0\.n" is a bigint/],
     ['a function', () => ({ output: { call: () => 1 } }), /"call" is a function/],
     ['a circular value', () => ({ output: circular() }), /contains itself/],
-  ])('that returns %s fails its block with a clear message', async (_what, execute, message) => {
+  ])('that returns %s fails its block with a clear message', async (_title, execute, message) => {
     const engine = await openWith(execute);
     const result = await engine.execute(chain);
     expect(result).toMatchObject({
@@ -119,7 +119,7 @@ describe('a faulty executor', () => {
     ['an object without a prototype', Object.create(null), 'The block threw {}, which is not an error.'],
     ['a circular value', circular(), 'The block threw a value of type object, which is not an error.'],
     ['an error without a message', new TypeError(), 'TypeError'],
-  ])('that throws %s fails its block', async (_what, thrown, message) => {
+  ])('that throws %s fails its block', async (_title, thrown, message) => {
     const engine = await openWith(() => {
       throw thrown;
     });
@@ -228,17 +228,17 @@ describe('values from callers', () => {
   it('a signal has no listeners after its runs have ended', async () => {
     const engine = await open({ blocks: [new Script({ A: () => ({ output: {} }) }).executor] });
     const { signal } = new AbortController();
-    let listening = 0;
+    let listeners = 0;
     const counting = {
       aborted: false,
-      addEventListener: (...given: Parameters<AbortSignal['addEventListener']>) => {
-        listening += 1;
-        signal.addEventListener(...given);
+      addEventListener: (...args: Parameters<AbortSignal['addEventListener']>) => {
+        listeners += 1;
+        signal.addEventListener(...args);
       },
-      removeEventListener: () => (listening -= 1),
+      removeEventListener: () => (listeners -= 1),
     } as unknown as AbortSignal;
     for (let n = 0; n < 3; n++) await engine.execute(chain, {}, { signal: counting });
-    expect(listening).toBe(0);
+    expect(listeners).toBe(0);
   });
 });
 

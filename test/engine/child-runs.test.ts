@@ -16,8 +16,8 @@ const FORGED = { result: { result: 'forged' } };
 
 const open = (data: string) => createEngineOn(openStores({ data }), createRegistry(builtInExecutors, []), {});
 
-/** Records a parent run like an engine without keys: its start block has ended, and its call is pending. */
-async function oldParent(data: string, more: Partial<NewRun> = {}) {
+/** Records a parent run from before keys of runs: its start block has ended, and its call of the child is pending. */
+async function addOldParent(data: string, header: Partial<NewRun> = {}) {
   const stores = openStores({ data });
   const host = createHost(stores, {});
   onTestFinished(() => host.close());
@@ -26,25 +26,25 @@ async function oldParent(data: string, more: Partial<NewRun> = {}) {
   await stores.definitions.putPlan(plan.hash, plan as unknown as Json);
   await definitions.deploy(CHILD, {});
   const [W] = Object.values(plan.blocks).filter(({ type }) => type === 'workflow');
-  const parent = newRun('old-parent', { workflowId: 'parent', planHash: plan.hash, ...more });
+  const parent = newRun('old-parent', { workflowId: 'parent', planHash: plan.hash, ...header });
   const first = { ...started(), start: plan.start } as Entry;
-  const { type: _, ...done } = entry(2);
+  const { type: _, ...second } = entry(2);
   await stores.runs.create(parent, first);
   await stores.runs.append(parent.runId, [
-    { ...done, type: 'completed', block: plan.start, scope: [] } as Entry,
+    { ...second, type: 'completed', block: plan.start, scope: [] } as Entry,
   ]);
   const childId = childRunId(parent, { place: { block: W?.id ?? '', scope: [] }, attempt: 1 });
   return { stores, host, plan, parent, block: W?.id ?? '', childId };
 }
 
-const ended = (runId: string, more: Partial<RunRecord> = {}): RunRecord =>
+const completed = (runId: string, more: Partial<RunRecord> = {}): RunRecord =>
   record(runId, { status: 'completed', output: { v: FORGED }, endedMs: 2000, ...more });
 
 describe('a run with the id of a child run', () => {
   it('does not count as the child unless its header names parent, block and scope', async () => {
     const data = dataFolder();
-    const { stores, childId, plan } = await oldParent(data);
-    await stores.runs.create(newRun(childId, { planHash: plan.hash }), started(), ended(childId));
+    const { stores, childId, plan } = await addOldParent(data);
+    await stores.runs.create(newRun(childId, { planHash: plan.hash }), started(), completed(childId));
     stores.close();
     const engine = await open(data);
     onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -57,15 +57,15 @@ describe('a run with the id of a child run', () => {
     expect(JSON.stringify(run)).not.toContain('forged');
   });
 
-  it('counts as the child if its header names them, so that runs that are older than keyed ids keep their children', async () => {
+  it('counts as the child if its header names parent, block and scope, so that runs from before keyed ids keep their children', async () => {
     const data = dataFolder();
-    const { stores, childId, plan, block: W, parent } = await oldParent(data);
+    const { stores, childId, plan, block: W, parent } = await addOldParent(data);
     const header = newRun(childId, {
       planHash: plan.hash,
       workflowId: 'child',
       parent: { runId: parent.runId, block: W, scope: [], depth: 1 },
     });
-    await stores.runs.create(header, started(), ended(childId, { output: { v: { result: 'earlier' } } }));
+    await stores.runs.create(header, started(), completed(childId, { output: { v: { result: 'earlier' } } }));
     stores.close();
     const engine = await open(data);
     onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -75,7 +75,7 @@ describe('a run with the id of a child run', () => {
 
   it('is not cancelled with the parent unless it is the child', async () => {
     const data = dataFolder();
-    const { stores, childId, plan } = await oldParent(data);
+    const { stores, childId, plan } = await addOldParent(data);
     await stores.runs.create(newRun(childId, { planHash: plan.hash }), started(), record(childId));
     stores.close();
     const engine = await createEngineOn(openStores({ data }), createRegistry(builtInExecutors, []), {
@@ -87,11 +87,11 @@ describe('a run with the id of a child run', () => {
   });
 
   it('does not count as the child of a run on another runtime', async () => {
-    const { stores, host, childId, plan, block: W } = await oldParent(dataFolder(), { elsewhere: true });
+    const { stores, host, childId, plan, block: W } = await addOldParent(dataFolder(), { elsewhere: true });
     await stores.runs.create(
       newRun(childId, { planHash: plan.hash, elsewhere: true }),
       started(),
-      ended(childId),
+      completed(childId),
     );
     const segments = new Segments(host.parts);
     const node = plan.skeleton.nodes.findIndex(({ id }) => id === W);
@@ -125,8 +125,8 @@ describe('the key of a run', () => {
     const childId = childRunId(header as NewRun, { place: { block: 'W', scope: [] }, attempt: 1 });
     expect(ids.toSorted()).toEqual([runId, childId].toSorted());
     expect(await stores.runs.header(childId)).toMatchObject({ version: 1 });
-    const shown = await Promise.all([engine.getRun(runId), engine.getLogs(runId), engine.getTrace(runId)]);
+    const results = await Promise.all([engine.getRun(runId), engine.getLogs(runId), engine.getTrace(runId)]);
     const stored = [await stores.runs.journal(runId), await stores.runs.record(runId)];
-    expect(JSON.stringify([runs, events, shown, stored])).not.toContain(header?.childKey);
+    expect(JSON.stringify([runs, events, results, stored])).not.toContain(header?.childKey);
   });
 });

@@ -12,21 +12,21 @@ import { openDatabase } from '../../packages/engine/src/store/sqlite/database.ts
 import { migrate } from '../../packages/engine/src/store/sqlite/migrations.ts';
 import { SqliteRunStore } from '../../packages/engine/src/store/sqlite/runs.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
-import { engineOn, lastingStores, refusing } from './open.ts';
+import { engineOn, lastingStores, rejectingStores } from './open.ts';
 import { collect } from '../streams/talk.ts';
 
-const FULL = new EngineError('DATA_UNWRITABLE', 'The disk is full.');
+const DISK_FULL = new EngineError('DATA_UNWRITABLE', 'The disk is full.');
 const chain = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
 const human = block('H', 'human_in_the_loop', {});
 
 describe('a store that rejects writes', () => {
-  it('stops the run and rejects every waiting call, and the next engine continues the run without losses', async () => {
+  it('stops the run and rejects every waiting call, and the next engine continues the run without losing entries', async () => {
     const stores = lastingStores();
-    let full: Error | undefined;
+    let diskError: Error | undefined;
     const script = new Script();
     const reported: unknown[] = [];
     const engine = await engineOn(
-      refusing(stores, () => full),
+      rejectingStores(stores, () => diskError),
       {
         blocks: [script.executor],
         onError: (error) => reported.push(error),
@@ -40,15 +40,15 @@ describe('a store that rejects writes', () => {
       collect(run.events()),
       engine.cancel('nobody').catch((error: unknown) => error),
     ];
-    full = FULL;
+    diskError = DISK_FULL;
     call.done({ n: 1 });
-    await expect(waiting[0]).rejects.toBe(FULL);
-    await expect(waiting[1]).rejects.toBe(FULL);
-    await expect(run.result()).rejects.toBe(FULL);
-    await expect(collect(run.events())).rejects.toBe(FULL);
-    expect(reported).toEqual([FULL]);
+    await expect(waiting[0]).rejects.toBe(DISK_FULL);
+    await expect(waiting[1]).rejects.toBe(DISK_FULL);
+    await expect(run.result()).rejects.toBe(DISK_FULL);
+    await expect(collect(run.events())).rejects.toBe(DISK_FULL);
+    expect(reported).toEqual([DISK_FULL]);
     expect(script.calls).toEqual(['A']);
-    full = undefined;
+    diskError = undefined;
     await engine.close();
     const next = new Script({ A: () => ({ output: { n: 1 } }), B: () => ({ output: { n: 2 } }) });
     const after = await engineOn(stores, { blocks: [next.executor] });
@@ -56,10 +56,10 @@ describe('a store that rejects writes', () => {
     expect(next.calls).toEqual(['A', 'B']);
   });
 
-  it('rejects the resume of a pause point without recording it; it can be repeated', async () => {
-    let full: Error | undefined;
+  it('rejects the resume of a pause point without recording it, and the resume can be repeated', async () => {
+    let diskError: Error | undefined;
     const engine = await engineOn(
-      refusing(lastingStores(), () => full),
+      rejectingStores(lastingStores(), () => diskError),
       { onError: () => undefined },
     );
     const run = await engine.start({
@@ -67,10 +67,10 @@ describe('a store that rejects writes', () => {
     });
     await run.result();
     const [pause] = (await engine.getRun(run.runId)).pauses;
-    full = FULL;
+    diskError = DISK_FULL;
     const answer = { token: pause?.token ?? '', input: { n: 1 } };
-    await expect(engine.resume(run.runId, answer)).rejects.toBe(FULL);
-    full = undefined;
+    await expect(engine.resume(run.runId, answer)).rejects.toBe(DISK_FULL);
+    diskError = undefined;
     await expect
       .poll(() => engine.resume(run.runId, answer).catch(() => undefined), { timeout: 20_000 })
       .toMatchObject({
@@ -81,11 +81,11 @@ describe('a store that rejects writes', () => {
 
   it('records why the run does not continue, if the record can be written', async () => {
     const stores = lastingStores();
-    const refusesValues = new EngineError('DATA_UNWRITABLE', 'No space for values.');
+    const valueError = new EngineError('DATA_UNWRITABLE', 'No space for values.');
     const script = new Script({ A: () => ({ output: { text: 'x'.repeat(20_000) } }) });
     const values = {
       get: (key: string) => stores.values.get(key),
-      put: () => Promise.reject(refusesValues),
+      put: () => Promise.reject(valueError),
       prune: () => undefined,
     };
     const engine = await engineOn(
@@ -93,7 +93,7 @@ describe('a store that rejects writes', () => {
       { blocks: [script.executor], onError: () => undefined },
     );
     const run = await engine.start(chain);
-    await expect(run.result()).rejects.toBe(refusesValues);
+    await expect(run.result()).rejects.toBe(valueError);
     await expect
       .poll(() => engine.getRun(run.runId))
       .toMatchObject({
@@ -110,11 +110,11 @@ describe('a store that rejects writes', () => {
   it('leaves no record that is newer than the journal', async () => {
     const stores = lastingStores();
     const { promise: writing, reject } = Promise.withResolvers<never>();
-    let full = false;
+    let isFull = false;
     const runs = {
-      ...refusing(stores, () => undefined).runs,
+      ...rejectingStores(stores, () => undefined).runs,
       append: async (runId: string, entries: readonly Entry[]) =>
-        full ? writing : stores.runs.append(runId, entries),
+        isFull ? writing : stores.runs.append(runId, entries),
     };
     const script = new Script();
     const engine = await engineOn(
@@ -123,12 +123,12 @@ describe('a store that rejects writes', () => {
     );
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
     const call = await script.called('A');
-    full = true;
+    isFull = true;
     call.done({ last: true });
     await new Promise(setImmediate);
     const calls = [engine.getLogs(run.runId), engine.getRun(run.runId), run.result()];
-    reject(FULL);
-    for (const one of calls) await expect(one).rejects.toBe(FULL);
+    reject(DISK_FULL);
+    for (const one of calls) await expect(one).rejects.toBe(DISK_FULL);
     expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
     await engine.close();
     const next = new Script({ A: () => ({ output: { last: true } }) });
@@ -138,11 +138,11 @@ describe('a store that rejects writes', () => {
 
   it('stops parent and child without failing them', async () => {
     const stores = lastingStores();
-    let full: Error | undefined;
+    let diskError: Error | undefined;
     const script = new Script();
     let child = '';
     const engine = await engineOn(
-      refusing(stores, (runId) => (runId === child ? full : undefined)),
+      rejectingStores(stores, (runId) => (runId === child ? diskError : undefined)),
       { blocks: [script.executor], onError: () => undefined },
     );
     await engine.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
@@ -150,10 +150,10 @@ describe('a store that rejects writes', () => {
     const run = await engine.start({ workflow: workflow([call], ['Start -> W']) });
     const inner = await script.called('A');
     child = inner.context.runId;
-    full = FULL;
+    diskError = DISK_FULL;
     inner.done();
-    await expect(run.result()).rejects.toBe(FULL);
-    full = undefined;
+    await expect(run.result()).rejects.toBe(DISK_FULL);
+    diskError = undefined;
     await engine.close();
     const next = new Script({ A: () => ({ output: { n: 1 } }) });
     const after = await engineOn(stores, { blocks: [next.executor] });
@@ -161,9 +161,9 @@ describe('a store that rejects writes', () => {
     expect((await after.listRuns()).runs.map(({ status }) => status)).toEqual(['completed', 'completed']);
   });
 
-  it('SQLite on a full disk rejects with DATA_UNWRITABLE, and the run continues when there is space', async () => {
+  it('on SQLite with a full disk rejects with DATA_UNWRITABLE, and the run continues when there is space', async () => {
     const file = join(dataFolder(), 'heddle.db');
-    const { db, stores } = onFile(file);
+    const { db, stores } = storesOnFile(file);
     const script = new Script();
     const engine = await engineOn(stores, { blocks: [script.executor], onError: () => undefined });
     const run = await engine.start(chain);
@@ -176,14 +176,14 @@ describe('a store that rejects writes', () => {
     await engine.close();
     const next = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
     const definitions = stores.definitions;
-    const after = await engineOn({ ...onFile(file).stores, definitions }, { blocks: [next.executor] });
+    const after = await engineOn({ ...storesOnFile(file).stores, definitions }, { blocks: [next.executor] });
     await expect.poll(() => after.getRun(run.runId)).toMatchObject({ status: 'completed' });
     expect(next.calls).toEqual(['A', 'B']);
   });
 });
 
 /** Opens stores with runs in a database file whose size the test can limit; everything else is in memory. */
-function onFile(file: string): { db: DatabaseSync; stores: Stores } {
+function storesOnFile(file: string): { db: DatabaseSync; stores: Stores } {
   const db = openDatabase(file, { readOnly: false, durability: 'process' });
   onTestFinished(() => db.close());
   migrate(db, file);
@@ -197,9 +197,9 @@ describe('a run that stopped before its record was written', () => {
   it('is read from its journal', async () => {
     const stores = lastingStores();
     const script = new Script();
-    const { runs } = refusing(stores, () => undefined);
-    const silent = { ...stores, runs: { ...runs, saveRecord: () => true } };
-    const before = await engineOn(silent, { blocks: [script.executor] });
+    const { runs } = rejectingStores(stores, () => undefined);
+    const withoutRecords = { ...stores, runs: { ...runs, saveRecord: () => true } };
+    const before = await engineOn(withoutRecords, { blocks: [script.executor] });
     const { runId } = await before.start(chain);
     await script.called('A');
     await before.close({ graceMs: 0 });
@@ -221,17 +221,17 @@ describe('a data folder that another engine owns', () => {
   });
 });
 
-describe('a damaged journal', () => {
+describe('a corrupt journal', () => {
   it('is reported with its run, and the other runs continue', async () => {
     const data = dataFolder();
     const script = new Script();
     const before = await createEngine({ data, blocks: [script.executor] });
-    const bad = await before.start(chain);
-    const good = await before.start(chain);
-    for (const _ of [bad, good]) await script.called('A');
+    const corrupt = await before.start(chain);
+    const intact = await before.start(chain);
+    for (const _ of [corrupt, intact]) await script.called('A');
     await before.close({ graceMs: 0 });
     const db = new DatabaseSync(join(data, 'heddle.db'));
-    const run = db.prepare('SELECT number FROM runs WHERE run_id = ?').get(bad.runId);
+    const run = db.prepare('SELECT number FROM runs WHERE run_id = ?').get(corrupt.runId);
     db.prepare('UPDATE journal SET entry = ? WHERE run = ? AND seq = 1').run('{"seq":', run?.['number'] ?? 0);
     db.close();
     const reported: [string, string | undefined][] = [];
@@ -242,9 +242,9 @@ describe('a damaged journal', () => {
       onError: (error, runId) => reported.push([(error as EngineError).code, runId]),
     });
     onTestFinished(() => after.close());
-    await expect.poll(() => after.getRun(good.runId)).toMatchObject({ status: 'completed' });
-    expect(reported).toEqual([['JOURNAL_CORRUPT', bad.runId]]);
-    expect((await after.getRun(bad.runId)).suspended).toContain(bad.runId);
-    await expect(after.attach(bad.runId)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' });
+    await expect.poll(() => after.getRun(intact.runId)).toMatchObject({ status: 'completed' });
+    expect(reported).toEqual([['JOURNAL_CORRUPT', corrupt.runId]]);
+    expect((await after.getRun(corrupt.runId)).suspended).toContain(corrupt.runId);
+    await expect(after.attach(corrupt.runId)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' });
   });
 });

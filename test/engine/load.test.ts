@@ -7,9 +7,9 @@ import { Script, work } from '../support/scripted.ts';
 import { block, loop, workflow } from '../support/workflow.ts';
 import { engineOn, lastingStores } from './open.ts';
 
-/** Returns an empty output at once. */
+/** The executor of blocks that immediately return an empty output. */
 const noop = { types: ['noop'], class: 'compute' as const, execute: () => ({ output: {} }) };
-const looping = (count: number) =>
+const loopWorkflow = (count: number) =>
   workflow([loop('L', { loopType: 'for', count }, block('N', 'noop'))], ['Start -> L -> N']);
 
 describe('load', () => {
@@ -40,7 +40,7 @@ describe('load', () => {
     const engine = await createEngine({ blocks: [noop] });
     onTestFinished(() => engine.close());
     let turns = 0;
-    const long = engine.execute({ workflow: looping(5000) }).finally(() => (turns = -turns));
+    const long = engine.execute({ workflow: loopWorkflow(5000) }).finally(() => (turns = -turns));
     while (turns >= 0 && turns < 3) {
       await new Promise(setImmediate);
       turns += 1;
@@ -53,7 +53,7 @@ describe('load', () => {
     const stores = lastingStores();
     const engine = await engineOn(stores, { blocks: [noop], limits: { maxLoopTurns: 1_000_000 } });
     const count = scale(2000, 100_000);
-    const { runId, status } = await engine.execute({ workflow: looping(count) });
+    const { runId, status } = await engine.execute({ workflow: loopWorkflow(count) });
     expect(status).toBe('completed');
     expect(await stores.runs.journal(runId)).toHaveLength(count + 2);
     expect(await stores.runs.logs(runId)).toHaveLength(count + 2);
@@ -71,11 +71,11 @@ describe('load', () => {
     const events = run.events();
     (await script.called('A')).done();
     expect(await run.result()).toMatchObject({ status: 'completed' });
-    const seen: RunEvent['type'][] = [];
-    for await (const { type } of events) seen.push(type);
-    expect(seen.filter((type) => type === 'container:iteration')).toHaveLength(1000);
-    expect(seen.filter((type) => type === 'block:completed')).toHaveLength(1003);
-    expect(seen.at(-1)).toBe('run:ended');
+    const types: RunEvent['type'][] = [];
+    for await (const { type } of events) types.push(type);
+    expect(types.filter((type) => type === 'container:iteration')).toHaveLength(1000);
+    expect(types.filter((type) => type === 'block:completed')).toHaveLength(1003);
+    expect(types.at(-1)).toBe('run:ended');
   });
 
   it('an ended run leaves no timer', async () => {

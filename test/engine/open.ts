@@ -6,7 +6,7 @@ import { createRegistry } from '../../packages/engine/src/executors/registry.ts'
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
 
-/** Returns an engine on the given stores, closed when the test has finished. */
+/** Returns an engine on the given stores, which is closed after the test. */
 export async function engineOn(stores: Stores, options: EngineOptions = {}): Promise<Engine> {
   const registry = createRegistry(builtInExecutors, options.blocks);
   const engine = await createEngineOn(stores, registry, options);
@@ -19,8 +19,8 @@ export function lastingStores(): Stores {
   return { ...openStores(), close: () => undefined };
 }
 
-/** Returns `stores` that reject writes of a run while `errorFor` returns an error. */
-export function refusing(stores: Stores, errorFor: (runId: string) => Error | undefined): Stores {
+/** Returns stores that reject writes of a run while `errorFor` returns an error. */
+export function rejectingStores(stores: Stores, errorFor: (runId: string) => Error | undefined): Stores {
   const { runs } = stores;
   const check = (runId: string): void => {
     const error = errorFor(runId);

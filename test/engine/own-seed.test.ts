@@ -10,7 +10,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { valueIn } from '../support/outcome.ts';
 import { UNCONFINED } from '../support/unconfined.ts';
 
-/** Returns Python's hash of a string in an engine with these options, which identifies the hash seed. */
+/** Returns Python's hash of a string in an engine with these options. It identifies the interpreter's hash seed. */
 async function hashIn(options: EngineOptions): Promise<unknown> {
   const { code } = partsOf(openStores(), createRegistry([], []), options);
   onTestFinished(() => code.close());
@@ -32,8 +32,8 @@ it(
     expect(memory.path).toBeUndefined();
     await memory.make();
     await memory.close();
-    const own = await hashIn({ data });
-    expect(await hashIn({ runtime: temporal({ data }) })).toBe(own);
-    expect(await hashIn({})).not.toBe(own);
+    const hash = await hashIn({ data });
+    expect(await hashIn({ runtime: temporal({ data }) })).toBe(hash);
+    expect(await hashIn({})).not.toBe(hash);
   },
 );

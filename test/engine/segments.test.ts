@@ -69,7 +69,7 @@ describe('Segments', () => {
     expect(await stores.runs.record(runId)).toMatchObject({ status: 'completed', seq: 4 });
   });
 
-  it('do not repeat a block that has ended after its segment was detached and before it was claimed', async () => {
+  it('do not repeat a block that ended between the detachment of its segment and the next request', async () => {
     const script = new Script({ B: () => ({ output: {} }) });
     const { record, run } = worker(script);
     const { runId, owed } = await record(['A', 'B'], ['Start -> A -> B']);
@@ -91,11 +91,11 @@ describe('Segments', () => {
     const lost = worker(script);
     const { runId, owed } = await lost.record(['A', 'B', 'C'], ['Start -> A -> B -> C']);
     const reported: TimedEntry[] = [];
-    const leaving = new AbortController();
+    const shutdown = new AbortController();
     const running = lost.run({
       runId,
       owed,
-      signal: leaving.signal,
+      signal: shutdown.signal,
       progress: (entries) => reported.splice(0, reported.length, ...entries),
     });
     await script.called('B');
@@ -106,7 +106,7 @@ describe('Segments', () => {
       ['B', 'C'],
     ]);
     expect(entries).toHaveLength(4);
-    leaving.abort();
+    shutdown.abort();
     await running;
   });
 

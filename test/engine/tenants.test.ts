@@ -13,18 +13,18 @@ async function open(options: EngineOptions): Promise<Engine> {
   return engine;
 }
 
-/** Lists the processes that the test has started. */
-let started: () => number[];
+/** Returns the ids of the processes that the test has started. */
+let startedProcesses: () => number[];
 beforeEach(() => {
-  started = newProcesses();
+  startedProcesses = newProcesses();
 });
 
 /** Returns the sandbox processes of the test that run the given program. */
 function sandboxes(program: 'child.cjs' | 'python-child.cjs'): number[] {
-  return started().filter((pid) => {
+  return startedProcesses().filter((pid) => {
     try {
-      const [command = '', ...words] = readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0');
-      return command === process.execPath && words.some((word) => word.endsWith(`/${program}`));
+      const [command = '', ...args] = readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0');
+      return command === process.execPath && args.some((argument) => argument.endsWith(`/${program}`));
     } catch {
       return false;
     }
@@ -34,12 +34,12 @@ function sandboxes(program: 'child.cjs' | 'python-child.cjs'): number[] {
 const python = (name: string, more: { [name: string]: Json } = {}): Drawn =>
   block(name, 'function', { code: 'return 1', language: 'python', ...more });
 
-/** Returns an executor of blocks that end when the condition is true. */
-const until = (holds: () => boolean): BlockExecutor => ({
+/** Returns an executor of blocks that end when `condition` is true. */
+const until = (condition: () => boolean): BlockExecutor => ({
   types: ['until'],
   class: 'effect',
   execute: async () => {
-    await vi.waitFor(() => expect(holds()).toBe(true), { timeout: 20_000 });
+    await vi.waitFor(() => expect(condition()).toBe(true), { timeout: 20_000 });
     return { output: {} };
   },
 });
@@ -64,13 +64,13 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
         return `tenant of ${workflowId}`;
       },
     });
-    const ran = async (id: string): Promise<number[]> => {
+    const run = async (id: string): Promise<number[]> => {
       expect(await engine.execute({ workflow: codeWorkflow(id) }, {})).toMatchObject({ status: 'completed' });
       return sandboxes('child.cjs');
     };
-    const [first, second, again] = [await ran('a'), await ran('b'), await ran('a')];
+    const [first, second, again] = [await run('a'), await run('b'), await run('a')];
     expect([first.length, second.length, again.length]).toEqual([1, 2, 2]);
-    // Once for each run, for any number of code blocks.
+    // The tenant is determined once for each run, for any number of code blocks.
     expect(requested).toEqual(['a', 'b', 'a']);
   });
 
@@ -82,15 +82,15 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
   });
 
   it('does not run if its tenant cannot be determined', async () => {
-    let isThere = false;
+    let isAvailable = false;
     const engine = await open({
       tenant: () => {
-        if (isThere) return 'a';
+        if (isAvailable) return 'a';
         throw new Error('The records cannot be reached.');
       },
     });
     expect(await engine.execute({ workflow: codeWorkflow('a') }, {})).toMatchObject({ status: 'failed' });
-    isThere = true;
+    isAvailable = true;
     expect(await engine.execute({ workflow: codeWorkflow('a') }, {})).toMatchObject({ status: 'completed' });
   });
 });

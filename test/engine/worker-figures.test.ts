@@ -9,7 +9,7 @@ const status: WorkerStatus = {
   sandbox: null,
 };
 
-/** Returns the samples by name and labels. */
+/** Returns the samples of a Prometheus text by name and labels. */
 function samplesOf(text: string): ReadonlyMap<string, number> {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(

@@ -20,7 +20,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
 let url = '';
 
-/** Returns a factory of engines on one schema, each of which acts as a separate process. */
+/** Returns a runtime whose engines share a new schema. Each engine acts as a separate process. */
 function onPostgres(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
   const schema = randomUUID();
   const engines: Engine[] = [];
@@ -41,7 +41,7 @@ function onPostgres(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
   };
 }
 
-const STORED = [
+const SUITES = [
   () => describePauses(onPostgres),
   () => describeChildren(onPostgres),
   () => describeWorkflowTools(onPostgres),
@@ -59,7 +59,7 @@ describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
   });
 
   describeMemories(onPostgres);
-  // These suites cover behaviour that depends on the stores. Other tests cover behaviour that depends on the machine only.
+  // `SUITES` covers behaviour that depends on the stores. The other groups depend only on the machine.
   if (isFull) describeRuntime('local, on PostgreSQL', onPostgres, { durable: true });
-  else for (const describeGroup of sample(STORED, 3, 'groups of conformance on PostgreSQL')) describeGroup();
+  else for (const describeGroup of sample(SUITES, 3, 'groups of conformance on PostgreSQL')) describeGroup();
 });

@@ -16,7 +16,7 @@ export interface Environment {
   join(): Promise<Node>;
 }
 
-/** Short enough to expire during a test, and long enough to be renewed by a process on a busy machine. */
+/** Short enough to expire during a test, and long enough for a process on a busy machine to renew it. */
 export const LEASE_MS = 5000;
 
 /** Returns an environment whose processes end with the test. */

@@ -58,6 +58,6 @@ async function respond(command: Command): Promise<void> {
 
 createInterface({ input: process.stdin })
   .on('line', (line) => void respond(JSON.parse(line) as Command))
-  // Ends with the process that started it.
+  // The process ends with the process that started it.
   .once('close', () => process.exit());
 print({ ready: true });

@@ -16,7 +16,7 @@ export interface NodeOptions {
   effects: string;
 }
 
-/** A call of the process's engine. */
+/** A call that a process makes to its engine. */
 export interface Command {
   id: number;
   call: string;
@@ -38,7 +38,7 @@ interface Message {
 /** A process with its own engine. */
 export interface Node {
   pid: number;
-  /** Background errors of the engine. */
+  /** Errors that the engine reported in the background. */
   errors: { code?: string; message: string }[];
   call(call: 'getRun', command: Partial<Command>): Promise<RunDetail>;
   call(call: 'execute' | 'result' | 'resume', command: Partial<Command>): Promise<RunResource>;
@@ -64,20 +64,20 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   onTestFinished(kill);
   child.stdin.on('error', () => undefined);
   const errors: Node['errors'] = [];
-  let noise = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (noise += text));
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const waiting = new Map<number, (message: Message) => void>();
   const ready = Promise.withResolvers<void>();
-  child.once('exit', () => ready.reject(new Error(`The process has ended: ${noise}`)));
+  child.once('exit', () => ready.reject(new Error(`The process has ended: ${stderr}`)));
   createInterface({ input: child.stdout }).on('line', (line) => {
     const message = JSON.parse(line) as Message;
     if (message.ready) ready.resolve();
     else if (message.error) errors.push(message.error);
     else waiting.get(message.id ?? 0)?.(message);
   });
-  let last = 0;
+  let lastId = 0;
   const call = async (name: string, command: Partial<Command> = {}): Promise<unknown> => {
-    const id = ++last;
+    const id = ++lastId;
     const message = new Promise<Message>((resolve) => waiting.set(id, resolve));
     child.stdin.write(`${JSON.stringify({ ...command, id, call: name })}\n`);
     const { value, refused } = await message;

@@ -9,24 +9,24 @@ import { rowsAt } from '../stores/postgres-stores.ts';
 let url = '';
 const LONG_MS = 600_000;
 
-interface Opened extends LeasedStores {
+interface OpenStores extends LeasedStores {
   schema: string;
 }
 
-async function open(schema: string = randomUUID()): Promise<Opened> {
+async function open(schema: string = randomUUID()): Promise<OpenStores> {
   const stores = await openLeased({ url, schema, maxConnections: 4 });
   onTestFinished(() => stores.close());
   return { ...stores, schema };
 }
 
-/** Joins processes and returns their ids. */
-async function joined({ leases }: LeasedStores, count: number, leaseMs = LONG_MS): Promise<string[]> {
+/** Registers processes and returns their ids. */
+async function addOwners({ leases }: LeasedStores, count: number, leaseMs = LONG_MS): Promise<string[]> {
   const owners = Array.from({ length: count }, () => randomUUID());
   for (const owner of owners) await leases.join(owner, leaseMs);
   return owners;
 }
 
-async function created({ leases }: LeasedStores, owner: string, runId: string, more = {}): Promise<Lease> {
+async function createRun({ leases }: LeasedStores, owner: string, runId: string, more = {}): Promise<Lease> {
   const lease = await leases.create(owner, newRun(runId, more), started(), record(runId));
   if (!lease) throw new Error(`The id ${runId} is taken.`);
   return lease;
@@ -41,9 +41,9 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
 
   it('only the process that has acquired a run can write it', async () => {
     const stores = await open();
-    const [one = '', two = ''] = await joined(stores, 2);
+    const [one = '', two = ''] = await addOwners(stores, 2);
     const { leases, runs } = stores;
-    const before = await created(stores, one, 'r');
+    const before = await createRun(stores, one, 'r');
     const writer = leases.runStore(before);
     await writer.append('r', [entry(2)], { record: record('r', { seq: 2 }), logs: [log('r', 1)] });
     expect(await leases.acquire(two, 'r')).toBeUndefined();
@@ -64,13 +64,13 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
 
   it('a removed process cannot write its runs, even before another process has acquired them', async () => {
     const stores = await open();
-    const [one = ''] = await joined(stores, 1);
-    const lease = await created(stores, one, 'r');
+    const [one = ''] = await addOwners(stores, 1);
+    const lease = await createRun(stores, one, 'r');
     await stores.leases.leave(one);
     await expect(stores.leases.runStore(lease).append('r', [entry(2)])).rejects.toMatchObject(
       heldByOther('r'),
     );
-    await expect(created(stores, one, 'other')).rejects.toThrow('did not renew its leases in time');
+    await expect(createRun(stores, one, 'other')).rejects.toThrow('did not renew its leases in time');
     expect(await stores.runs.header('other')).toBeUndefined();
     await expect(stores.leases.acquire(one, 'r')).rejects.toThrow('did not renew its leases in time');
     expect(await stores.leases.renew(one, LONG_MS)).toBe(false);
@@ -78,8 +78,8 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
 
   it('a process that acquires a run again can write it only with the new lease', async () => {
     const stores = await open();
-    const [one = ''] = await joined(stores, 1);
-    const first = await created(stores, one, 'r');
+    const [one = ''] = await addOwners(stores, 1);
+    const first = await createRun(stores, one, 'r');
     const again = (await stores.leases.acquire(one, 'r')) as Lease;
     expect(again.epoch).toBe(2);
     await expect(stores.leases.runStore(first).append('r', [entry(2)])).rejects.toMatchObject(
@@ -90,8 +90,8 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
 
   it('a record older than the stored one is ignored, but its entries are written', async () => {
     const stores = await open();
-    const [one = ''] = await joined(stores, 1);
-    const writer = stores.leases.runStore(await created(stores, one, 'r'));
+    const [one = ''] = await addOwners(stores, 1);
+    const writer = stores.leases.runStore(await createRun(stores, one, 'r'));
     expect(await writer.saveRecord(record('r', { seq: 5 }), [])).toBe(true);
     expect(await writer.saveRecord(record('r', { seq: 4 }), [log('r', 1)])).toBe(false);
     await writer.append('r', [entry(2)], { record: record('r', { seq: 2 }), logs: [log('r', 1)] });
@@ -103,8 +103,8 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
 
   it('writes of one run are executed in the order of the calls', async () => {
     const stores = await open();
-    const [one = ''] = await joined(stores, 1);
-    const writer = stores.leases.runStore(await created(stores, one, 'r'));
+    const [one = ''] = await addOwners(stores, 1);
+    const writer = stores.leases.runStore(await createRun(stores, one, 'r'));
     const calls: unknown[] = [];
     for (let seq = 2; seq < 100; seq += 2) {
       calls.push(writer.append('r', [entry(seq), entry(seq + 1)]));
@@ -119,8 +119,8 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
 
   it('an ended run has no owner, and its last owner may still save its record', async () => {
     const stores = await open();
-    const [one = '', two = ''] = await joined(stores, 2);
-    const writer = stores.leases.runStore(await created(stores, one, 'r'));
+    const [one = '', two = ''] = await addOwners(stores, 2);
+    const writer = stores.leases.runStore(await createRun(stores, one, 'r'));
     const ended = record('r', { seq: 2, status: 'completed' });
     await writer.append('r', [entry(2)], { record: ended, logs: [] });
     expect(await rowsAt(url, `SELECT owner FROM "${stores.schema}".runs`)).toEqual([{ owner: null }]);
@@ -131,46 +131,46 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
 
   it('processes whose lease has expired by the clock of the database are removed', async () => {
     const stores = await open();
-    const [dead = '', living = ''] = [...(await joined(stores, 1, 1)), ...(await joined(stores, 1))];
-    // Makes sure that the database's clock has advanced.
+    const [dead = '', living = ''] = [...(await addOwners(stores, 1, 1)), ...(await addOwners(stores, 1))];
+    // The clock of the database must advance past the end of the lease.
     await rowsAt(url, 'SELECT pg_sleep(0.01)');
-    const [ours, theirs] = [await created(stores, dead, 'a'), await created(stores, living, 'b')];
+    const [ofDead, ofLiving] = [await createRun(stores, dead, 'a'), await createRun(stores, living, 'b')];
     await stores.leases.expireOwners();
     expect(await stores.leases.renew(living, LONG_MS)).toBe(true);
-    await stores.leases.runStore(theirs).append('b', [entry(2)]);
-    await expect(stores.leases.runStore(ours).append('a', [entry(2)])).rejects.toMatchObject(
+    await stores.leases.runStore(ofLiving).append('b', [entry(2)]);
+    await expect(stores.leases.runStore(ofDead).append('a', [entry(2)])).rejects.toMatchObject(
       heldByOther('a'),
     );
     expect(await stores.leases.claim(living, 10)).toEqual([{ runId: 'a', owner: living, epoch: 2 }]);
   });
 
-  it('runs without an owner are claimed in equal shares, oldest first, and each by one process', async () => {
+  it('runs without an owner are claimed in equal shares, oldest first, each by one process', async () => {
     const stores = await open();
-    const [gone = '', ...owners] = await joined(stores, 4);
-    for (let n = 0; n < 30; n++) await created(stores, gone, `r${n}`, { createdMs: 1000 + n });
-    await stores.leases.leave(gone);
+    const [left = '', ...owners] = await addOwners(stores, 4);
+    for (let n = 0; n < 30; n++) await createRun(stores, left, `r${n}`, { createdMs: 1000 + n });
+    await stores.leases.leave(left);
     const first = await stores.leases.claim(owners[0] ?? '', 100);
     expect(first.map(({ runId }) => runId)).toEqual(Array.from({ length: 10 }, (_, n) => `r${n}`));
-    const rest = await Promise.all(
+    const later = await Promise.all(
       owners.flatMap((owner) => [stores.leases.claim(owner, 3), stores.leases.claim(owner, 3)]),
     );
-    const taken = [...first, ...rest.flat()].map(({ runId }) => runId);
-    expect(new Set(taken).size).toBe(taken.length);
-    for (const some of rest) expect(some.length).toBeLessThanOrEqual(3);
-    for (let left = 1; left > 0;)
-      left = (await Promise.all(owners.map((owner) => stores.leases.claim(owner, 100)))).flat().length;
+    const claimed = [...first, ...later.flat()].map(({ runId }) => runId);
+    expect(new Set(claimed).size).toBe(claimed.length);
+    for (const leases of later) expect(leases.length).toBeLessThanOrEqual(3);
+    for (let count = 1; count > 0;)
+      count = (await Promise.all(owners.map((owner) => stores.leases.claim(owner, 100)))).flat().length;
     expect(await rowsAt(url, `SELECT 1 FROM "${stores.schema}".runs WHERE owner IS NULL`)).toEqual([]);
   });
 
   it('runs that are idle, have ended, belong to another runtime or have an unfinished parent cannot be claimed', async () => {
     const stores = await open();
-    const [one = '', two = ''] = await joined(stores, 2);
+    const [one = '', two = ''] = await addOwners(stores, 2);
     const { leases } = stores;
-    await leases.release(await created(stores, one, 'paused'));
-    await created(stores, one, 'parent');
+    await leases.release(await createRun(stores, one, 'paused'));
+    await createRun(stores, one, 'parent');
     const parent = { runId: 'parent', block: 'b', scope: [], depth: 1 };
-    await created(stores, one, 'child', { parent });
-    await created(stores, one, 'orphan', { parent: { ...parent, runId: 'gone' } });
+    await createRun(stores, one, 'child', { parent });
+    await createRun(stores, one, 'orphan', { parent: { ...parent, runId: 'gone' } });
     await stores.runs.create(newRun('temporal', { elsewhere: true }), started(), record('temporal'));
     await leases.leave(one);
     const claimed = await leases.claim(two, 10);
@@ -180,14 +180,14 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(await leases.acquire(two, 'child')).toMatchObject({ epoch: 2 });
   });
 
-  it('findUnowned returns runs that should continue and have no living owner', async () => {
+  it('findUnowned returns only runs that should continue and have no living owner', async () => {
     const stores = await open();
-    const [dead = '', living = ''] = [...(await joined(stores, 1, 1)), ...(await joined(stores, 1))];
+    const [dead = '', living = ''] = [...(await addOwners(stores, 1, 1)), ...(await addOwners(stores, 1))];
     const { leases } = stores;
     await rowsAt(url, 'SELECT pg_sleep(0.01)');
-    await created(stores, dead, 'left');
-    await created(stores, living, 'held');
-    await leases.release(await created(stores, living, 'resting'));
+    await createRun(stores, dead, 'left');
+    await createRun(stores, living, 'held');
+    await leases.release(await createRun(stores, living, 'resting'));
     await stores.runs.create(newRun('free'), started(), record('free'));
     await stores.runs.create(newRun('temporal', { elsewhere: true }), started(), record('temporal'));
     const all = ['left', 'held', 'resting', 'free', 'temporal', 'unknown'];
@@ -195,16 +195,16 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(await leases.findUnowned(['held'])).toEqual([]);
   });
 
-  it('one of many concurrent processes acquires a run', async () => {
+  it('only one of many concurrent processes acquires or creates a run', async () => {
     const stores = await open();
-    const owners = await joined(stores, 8);
-    await stores.leases.release(await created(stores, owners[0] ?? '', 'r'));
-    const taken = await Promise.all(owners.map((owner) => stores.leases.acquire(owner, 'r')));
-    expect(taken.filter((lease) => lease !== undefined)).toHaveLength(1);
-    const ids = await Promise.all(
+    const owners = await addOwners(stores, 8);
+    await stores.leases.release(await createRun(stores, owners[0] ?? '', 'r'));
+    const leases = await Promise.all(owners.map((owner) => stores.leases.acquire(owner, 'r')));
+    expect(leases.filter((lease) => lease !== undefined)).toHaveLength(1);
+    const creations = await Promise.all(
       owners.map((owner) => stores.leases.create(owner, newRun('same'), started(), record('same'))),
     );
-    expect(ids.filter((lease) => lease !== undefined)).toHaveLength(1);
+    expect(creations.filter((lease) => lease !== undefined)).toHaveLength(1);
   });
 
   it('a schema of format 1 is migrated with its runs', async () => {
@@ -232,7 +232,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
        UPDATE format SET format = 1`,
     );
     const upgraded = await open(schema);
-    const [one = ''] = await joined(upgraded, 1);
+    const [one = ''] = await addOwners(upgraded, 1);
     expect(await upgraded.runs.journal('child')).toHaveLength(2);
     expect(await upgraded.leases.claim(one, 10)).toEqual([{ runId: 'child', owner: one, epoch: 1 }]);
     expect(await rowsAt(url, `SELECT parent FROM "${schema}".runs WHERE run_id = 'child'`)).toEqual([

@@ -12,7 +12,7 @@ let url = '';
 const TIMEOUT = { timeout: 60_000, interval: 50 };
 
 /** Resumes every pause point of the runs until all have ended. Returns their outputs. */
-async function playToEnd(runIds: readonly string[], node: Node): Promise<Map<string, Json>> {
+async function resumeToEnd(runIds: readonly string[], node: Node): Promise<Map<string, Json>> {
   const ended = new Map<string, Json>();
   const advance = async (runId: string): Promise<void> => {
     const run = await node.call('getRun', { runId });
@@ -36,13 +36,13 @@ async function pausedChildren({ stores }: Environment): Promise<string[]> {
   return runs.filter((run) => run.parentRunId !== undefined).map(({ runId }) => runId);
 }
 
-/** Expects that every effect ran, and that only effects in flight when their process died ran twice. */
+/** Expects that every effect ran, and that only effects ran again that were in flight when their process died. */
 function expectEffects({ effects }: Environment, dead: readonly number[], keys: Iterable<string>): void {
   expect(new Set(effects.calls.map(({ key }) => key))).toEqual(new Set(keys));
   const tries = Map.groupBy(effects.calls, ({ key, try: nth }) => `${key}#${nth}`);
   for (const [name, calls] of tries) {
-    const again = calls.slice(0, -1);
-    for (const { pid } of again) expect(dead, `${name} ran again`).toContain(pid);
+    const interrupted = calls.slice(0, -1);
+    for (const { pid } of interrupted) expect(dead, `${name} ran again`).toContain(pid);
   }
 }
 
@@ -63,17 +63,17 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
 
     const runIds = ids.map((id) => `run-${id}`);
     await expect.poll(() => pausedChildren(environment), TIMEOUT).toHaveLength(1);
-    const ended = await playToEnd([...runIds, ...(await pausedChildren(environment))], second);
+    const ended = await resumeToEnd([...runIds, ...(await pausedChildren(environment))], second);
     for (const [index, { output }] of SUBJECTS.entries())
       expect(ended.get(runIds[index] ?? '')).toEqual(output);
 
-    const found = await audit(environment.stores);
-    expect(found.faults).toEqual([]);
-    for (const times of [...found.ended.values(), ...found.answered.values()]) expect(times).toBe(1);
+    const findings = await audit(environment.stores);
+    expect(findings.faults).toEqual([]);
+    for (const times of [...findings.ended.values(), ...findings.answered.values()]) expect(times).toBe(1);
     expectEffects(
       environment,
       [first.pid],
-      [...found.outside].map((name) => name.replace(/#\d+$/, '')),
+      [...findings.outside].map((name) => name.replace(/#\d+$/, '')),
     );
     expect(second.errors).toEqual([]);
   });
@@ -123,7 +123,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     );
   });
 
-  it('take over the runs of a closed process at once, including runs that wait for a time', async () => {
+  it('take over the runs of a closed process immediately, including runs that wait for a time', async () => {
     // Too long to expire within the test.
     const environment = await openEnvironment(url, 600_000);
     const [first, second] = await Promise.all([environment.join(), environment.join()]);

@@ -11,7 +11,7 @@ import { Triggers } from '../../packages/service/src/triggers/triggers.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { addWorkflow, indexed, logDatabase, rowsOf } from './setup.ts';
+import { addWorkflow, logDatabase, openIndexed, rowsOf } from './setup.ts';
 
 const RUN: RunSummary = {
   workflowId: 'w',
@@ -27,64 +27,65 @@ const RUN: RunSummary = {
   seq: 1,
 } as unknown as RunSummary;
 
-async function setUp(fault: () => unknown, run: RunSummary = RUN) {
+/** Returns an index of the runs `r1`, whose trace throws the error, and `r2`. */
+async function setUp(makeError: () => unknown, run: RunSummary = RUN) {
   const db = await logDatabase();
   await addWorkflow(db, 'w');
-  let changes = ['bad', 'good'].map((runId) => ({ runId, run }));
-  const faults: string[] = [];
+  let changes = ['r1', 'r2'].map((runId) => ({ runId, run }));
+  const reports: string[] = [];
   const indexer = new LogIndexer({
     db,
     engine: {
       runChanges: async () => ({ changes, more: false, acknowledge: async () => void (changes = []) }),
       getTrace: async (id: string) => {
-        if (id === 'bad') throw fault();
+        if (id === 'r1') throw makeError();
         return { type: 'run', children: [] };
       },
       readValue: async () => null,
     } as never,
     every: () => () => undefined,
-    report: (error) => faults.push(String(error)),
+    report: (error) => reports.push(String(error)),
     ...{ now: Date.now, triggers: new Triggers() },
   });
-  return { db, indexer, faults };
+  return { db, indexer, reports };
 }
 
-it('the index has the other runs when a record is corrupt, and reports it once without its content', async () => {
-  const { db, indexer, faults } = await setUp(() => new SyntaxError('Unexpected token in "hunter2"'));
+it('the index of runs includes a run with a corrupt record, and reports the run once without its content', async () => {
+  const { db, indexer, reports } = await setUp(() => new SyntaxError('Unexpected token in "hunter2"'));
   await indexer.updateAll();
   await indexer.updateAll();
-  expect((await rowsOf(db)).map(({ run_id: id }) => id)).toEqual(['bad', 'good']);
-  expect(faults).toEqual([expect.stringContaining('record of run bad is corrupt')]);
-  expect(faults.join()).not.toContain('hunter2');
+  expect((await rowsOf(db)).map(({ run_id: id }) => id)).toEqual(['r1', 'r2']);
+  expect(reports).toEqual([expect.stringContaining('record of run r1 is corrupt')]);
+  expect(reports.join()).not.toContain('hunter2');
 });
 
-it('the index has failed runs of a webhook when one of them is corrupt and has no trigger', async () => {
+it('the index of runs includes the failed runs of a webhook if one of them has a corrupt record', async () => {
   const failed = { ...RUN, status: 'failed', blockTypes: [] } as RunSummary;
-  const { db, indexer, faults } = await setUp(() => new TypeError('"hunter2" is no list'), failed);
-  for (const id of ['bad', 'good'])
+  const { db, indexer, reports } = await setUp(() => new TypeError('"hunter2" is no list'), failed);
+  for (const id of ['r1', 'r2'])
     await sql`insert into claims (engine_id, run_id, workflow_id, workspace_id, trigger, mode, created_at)
       values (${id}, ${id}, 'w', 'looms', 'webhook', 'async', '2026-01-01T00:00:00.000Z')`.execute(db);
   await indexer.updateAll();
-  expect((await rowsOf(db)).map(({ run_id: id }) => id)).toEqual(['bad', 'good']);
-  expect(faults).toEqual([expect.stringContaining('record of run bad is corrupt')]);
-  expect(faults.join()).not.toContain('hunter2');
+  expect((await rowsOf(db)).map(({ run_id: id }) => id)).toEqual(['r1', 'r2']);
+  expect(reports).toEqual([expect.stringContaining('record of run r1 is corrupt')]);
+  expect(reports.join()).not.toContain('hunter2');
 });
 
-it('the index does not skip a batch after a temporary error', async () => {
+it('the index of runs does not skip a batch after a temporary error', async () => {
   const { db, indexer } = await setUp(() => new Error('connection lost'));
   await expect(indexer.updateAll()).rejects.toThrow('connection lost');
   expect(await rowsOf(db)).toEqual([]);
 });
 
-/** A store of an engine, and a function that changes its tables while no engine uses it. */
-interface Store {
+/** The store of an engine, and a function that changes its tables while no engine uses it. */
+interface TestStore {
   options: Pick<EngineOptions, 'data' | 'postgres'>;
   change(statements: readonly string[]): Promise<void> | void;
-  /** The column of a log, or of all logs of a run. */
-  log: string;
+  /** The column of the table `logs` that has the logs of blocks. */
+  logColumn: string;
 }
 
-const STORES: { [name: string]: () => Store | Promise<Store> } = {
+const STORES: { [name: string]: () => TestStore | Promise<TestStore> } = {
   'a data folder': () => {
     const data = dataFolder();
     return {
@@ -94,7 +95,7 @@ const STORES: { [name: string]: () => Store | Promise<Store> } = {
         for (const statement of statements) db.exec(statement);
         db.close();
       },
-      log: 'logs',
+      logColumn: 'logs',
     };
   },
   ...(hasPostgres && {
@@ -109,7 +110,7 @@ const STORES: { [name: string]: () => Store | Promise<Store> } = {
           for (const statement of statements) await client.query(statement);
           await client.end();
         },
-        log: 'log',
+        logColumn: 'log',
       };
     },
   }),
@@ -118,69 +119,69 @@ const STORES: { [name: string]: () => Store | Promise<Store> } = {
 const HEADER = { workflowId: 'w', planHash: 'h', createdMs: 1 };
 const STATE = { status: 'completed', seq: 3 };
 
-/** Damaged headers and records, by the id of the run. */
-const DAMAGE: { [runId: string]: { header?: unknown; record?: unknown } } = {
-  'bad-header': { header: '{' },
-  'bad-header-null': { header: null },
-  'bad-header-list': { header: [] },
-  'bad-header-workflow': { header: { ...HEADER, workflowId: 7 } },
-  'bad-header-nul': { header: { ...HEADER, workflowId: 'a\0' } },
-  'bad-header-time': { header: { ...HEADER, createdMs: 1e300 } },
-  'bad-header-plan': { header: { ...HEADER, planHash: {} } },
-  'bad-header-parent': { header: { ...HEADER, parent: { runId: [] } } },
-  'bad-record': { record: '{"status":"hunter2' },
-  'bad-record-null': { record: null },
-  'bad-record-status': { record: { ...STATE, status: 'hunter2' } },
-  'bad-record-seq': { record: { ...STATE, seq: 'hunter2' } },
-  'bad-record-time': { record: { ...STATE, startedMs: 1, endedMs: 'hunter2' } },
+/** Corrupt headers and records, by the id of the run. */
+const CORRUPT_COLUMNS: { [runId: string]: { header?: unknown; record?: unknown } } = {
+  'corrupt-header': { header: '{' },
+  'corrupt-header-null': { header: null },
+  'corrupt-header-list': { header: [] },
+  'corrupt-header-workflow': { header: { ...HEADER, workflowId: 7 } },
+  'corrupt-header-nul': { header: { ...HEADER, workflowId: 'a\0' } },
+  'corrupt-header-time': { header: { ...HEADER, createdMs: 1e300 } },
+  'corrupt-header-plan': { header: { ...HEADER, planHash: {} } },
+  'corrupt-header-parent': { header: { ...HEADER, parent: { runId: [] } } },
+  'corrupt-record': { record: '{"status":"hunter2' },
+  'corrupt-record-null': { record: null },
+  'corrupt-record-status': { record: { ...STATE, status: 'hunter2' } },
+  'corrupt-record-seq': { record: { ...STATE, seq: 'hunter2' } },
+  'corrupt-record-time': { record: { ...STATE, startedMs: 1, endedMs: 'hunter2' } },
 };
 
-const ASKED: BlockExecutor = {
+const AGENT: BlockExecutor = {
   types: ['agent'],
   class: 'compute',
   execute: () => ({ output: { content: 'yes', model: 'm', cost: { total: 0.5 } } }),
 };
 
-describe.each(Object.entries(STORES))('damaged runs in %s', (_name, open) => {
-  it('leave the other runs in the log, and are each reported once without their content', async () => {
-    const { options, change, log } = await open();
-    const before = await createEngine({ ...options, blocks: [ASKED] });
-    const { workflowId } = await before.deploy(workflow([block('A', 'agent')], ['Start -> A'], { id: 'w' }));
-    for (const runId of ['first', 'bad-logs', 'bad-values', ...Object.keys(DAMAGE), 'last'])
-      await before.execute(workflowId, {}, { runId });
-    await before.close();
+describe.each(Object.entries(STORES))('corrupt runs in %s', (_name, open) => {
+  it('do not prevent the indexing of other runs, and are each reported once without their content', async () => {
+    const { options, change, logColumn } = await open();
+    const engine = await createEngine({ ...options, blocks: [AGENT] });
+    const { workflowId } = await engine.deploy(workflow([block('A', 'agent')], ['Start -> A'], { id: 'w' }));
+    for (const runId of ['first', 'corrupt-logs', 'corrupt-values', ...Object.keys(CORRUPT_COLUMNS), 'last'])
+      await engine.execute(workflowId, {}, { runId });
+    await engine.close();
     await change([
-      ...Object.entries(DAMAGE).flatMap(([runId, columns]) =>
+      ...Object.entries(CORRUPT_COLUMNS).flatMap(([runId, columns]) =>
         Object.entries(columns).map(([column, value]) => {
           const text = typeof value === 'string' ? value : JSON.stringify(value);
           return `UPDATE runs SET ${column} = '${text}' WHERE run_id = '${runId}'`;
         }),
       ),
-      `UPDATE logs SET ${log} = '5' WHERE run = (SELECT number FROM runs WHERE run_id = 'bad-logs')`,
-      `UPDATE logs SET ${log} = replace(${log}, '"output":{"v":', '"output":{"ref":')
-        WHERE run = (SELECT number FROM runs WHERE run_id = 'bad-values')`,
+      `UPDATE logs SET ${logColumn} = '5' WHERE run = (SELECT number FROM runs WHERE run_id = 'corrupt-logs')`,
+      `UPDATE logs SET ${logColumn} = replace(${logColumn}, '"output":{"v":', '"output":{"ref":')
+        WHERE run = (SELECT number FROM runs WHERE run_id = 'corrupt-values')`,
     ]);
     const reported: { error: string; runId: string | undefined }[] = [];
-    const world = await indexed({
+    const { db, indexer, errors } = await openIndexed({
       engine: {
         ...options,
-        blocks: [ASKED],
+        blocks: [AGENT],
         onError: (error, runId) => reported.push({ error: String(error), runId }),
       },
     });
-    await addWorkflow(world.db, workflowId);
-    await world.indexer.updateAll();
-    await world.indexer.updateAll();
-    expect((await rowsOf(world.db)).map((row) => [row.run_id, Number(row.cost)])).toEqual([
-      ['bad-logs', -1],
-      ['bad-values', -1],
+    await addWorkflow(db, workflowId);
+    await indexer.updateAll();
+    await indexer.updateAll();
+    expect((await rowsOf(db)).map((row) => [row.run_id, Number(row.cost)])).toEqual([
+      ['corrupt-logs', -1],
+      ['corrupt-values', -1],
       ['first', 0.5],
       ['last', 0.5],
     ]);
-    expect(new Set(reported.map(({ runId }) => runId))).toEqual(new Set(Object.keys(DAMAGE)));
-    expect(reported).toHaveLength(Object.keys(DAMAGE).length);
+    expect(new Set(reported.map(({ runId }) => runId))).toEqual(new Set(Object.keys(CORRUPT_COLUMNS)));
+    expect(reported).toHaveLength(Object.keys(CORRUPT_COLUMNS).length);
     for (const { error, runId } of reported) expect(error).toMatch(`of run "${runId}" is damaged`);
-    const all = [...reported.map(({ error }) => error), ...world.faults].join('\n');
+    const all = [...reported.map(({ error }) => error), ...errors].join('\n');
     expect(all).not.toContain('hunter2');
   });
 });

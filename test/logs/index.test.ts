@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { drawnStores, hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { addWorkflow, deploy, indexed, indexerOf, rowsOf } from './setup.ts';
+import { addWorkflow, deploy, indexerOf, openIndexed, rowsOf } from './setup.ts';
 
 const OK = workflow([fn('A', 'return 1')], ['Start -> A']);
 const FAILS = workflow([fn('A', 'throw new Error("no")')], ['Start -> A'], { id: 'fails' });
@@ -22,39 +22,39 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
   const open = databases[name];
 
   it('has a row for each run of a workflow in a workspace, with its outcome', async () => {
-    const world = await indexed({ url: await open() });
-    const ok = await deploy(world, OK);
-    const fails = await deploy(world, FAILS);
-    await world.engine.execute(ok, {}, { runId: 'r1', callerId: 'mine' });
-    await world.engine.execute(fails, {}, { runId: 'r2' });
-    await world.engine.execute({ workflow: workflow([], [], { id: 'elsewhere' }) }, {});
-    await world.indexer.update();
-    expect(await rowsOf(world.db)).toMatchObject([
+    const index = await openIndexed({ url: await open() });
+    const ok = await deploy(index, OK);
+    const fails = await deploy(index, FAILS);
+    await index.engine.execute(ok, {}, { runId: 'r1', callerId: 'mine' });
+    await index.engine.execute(fails, {}, { runId: 'r2' });
+    await index.engine.execute({ workflow: workflow([], [], { id: 'foreign' }) }, {});
+    await index.indexer.update();
+    expect(await rowsOf(index.db)).toMatchObject([
       { engine_id: 'r1', run_id: 'mine', status: 'completed', level: 'info', workspace_id: 'looms' },
       { engine_id: 'r2', run_id: 'r2', status: 'failed', level: 'error', trigger: 'api' },
     ]);
-    expect(world.faults).toEqual([]);
+    expect(index.errors).toEqual([]);
   });
 
   it('shows a paused run as pending, and its end', async () => {
-    const world = await indexed({ url: await open() });
-    const asks = await deploy(world, ASKS);
-    await world.engine.execute(asks, {}, { runId: 'r' });
-    await world.indexer.update();
-    const [paused] = await rowsOf(world.db);
+    const index = await openIndexed({ url: await open() });
+    const asks = await deploy(index, ASKS);
+    await index.engine.execute(asks, {}, { runId: 'r' });
+    await index.indexer.update();
+    const [paused] = await rowsOf(index.db);
     expect(paused).toMatchObject({ status: 'pending', ended_ms: null, duration_ms: expect.anything() });
     expect(Number(paused?.duration_ms)).toBe(-1);
-    await world.engine.resume('r');
-    await world.indexer.update();
-    const [ended] = await rowsOf(world.db);
+    await index.engine.resume('r');
+    await index.indexer.update();
+    const [ended] = await rowsOf(index.db);
     expect(ended).toMatchObject({ status: 'completed' });
     expect(Number(ended?.duration_ms)).toBeGreaterThanOrEqual(0);
   });
 
-  it('takes id, workspace and trigger from the reservation of the run', async () => {
-    const world = await indexed({ url: await open() });
-    const ok = await deploy(world, OK);
-    await world.db
+  it('takes run id, workspace and trigger from the reservation of the run', async () => {
+    const index = await openIndexed({ url: await open() });
+    const ok = await deploy(index, OK);
+    await index.db
       .insertInto('claims')
       .values({
         engine_id: 'r',
@@ -64,42 +64,42 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
         ...{ workflow_id: ok, mode: 'sync', created_at: '2026-01-01T00:00:00.000Z' },
       })
       .execute();
-    await world.engine.execute(ok, {}, { runId: 'r' });
-    await world.indexer.update();
-    expect(await rowsOf(world.db)).toMatchObject([{ run_id: 'theirs', trigger: 'manual' }]);
+    await index.engine.execute(ok, {}, { runId: 'r' });
+    await index.indexer.update();
+    expect(await rowsOf(index.db)).toMatchObject([{ run_id: 'theirs', trigger: 'manual' }]);
   });
 
   it('removes the row of a deleted run', async () => {
-    const world = await indexed({ url: await open() });
-    const ok = await deploy(world, OK);
-    await world.engine.execute(ok, {}, { runId: 'r' });
-    await world.indexer.update();
-    await world.engine.deleteRun('r');
-    await world.indexer.update();
-    expect(await rowsOf(world.db)).toEqual([]);
+    const index = await openIndexed({ url: await open() });
+    const ok = await deploy(index, OK);
+    await index.engine.execute(ok, {}, { runId: 'r' });
+    await index.indexer.update();
+    await index.engine.deleteRun('r');
+    await index.indexer.update();
+    expect(await rowsOf(index.db)).toEqual([]);
   });
 
-  it('sums the costs and records the models of model blocks, and ignores such outputs of other blocks', async () => {
+  it('sums the costs and records the models of model blocks, and ignores costs and models in outputs of other blocks', async () => {
     const output = { content: 'hi', model: 'm-1', cost: { total: 0.1 }, tokens: { input: 3 } };
     const agent: BlockExecutor = { types: ['agent'], class: 'compute', execute: () => ({ output }) };
-    const world = await indexed({ url: await open(), engine: { blocks: [agent] } });
+    const index = await openIndexed({ url: await open(), engine: { blocks: [agent] } });
     const id = await deploy(
-      world,
+      index,
       workflow(
         [...['A', 'B', 'D'].map((name) => block(name, 'agent')), fn('C', 'return { cost: { total: 9 } }')],
         ['Start -> A -> B -> D -> C'],
       ),
     );
-    await world.engine.execute(id, { cost: { total: 7 }, model: 'forged' }, { runId: 'r' });
-    await world.indexer.update();
-    expect(await rowsOf(world.db)).toMatchObject([{ cost: 0.3 }]);
-    expect(await world.db.selectFrom('run_log_models').select('model').execute()).toEqual([{ model: 'm-1' }]);
+    await index.engine.execute(id, { cost: { total: 7 }, model: 'forged' }, { runId: 'r' });
+    await index.indexer.update();
+    expect(await rowsOf(index.db)).toMatchObject([{ cost: 0.3 }]);
+    expect(await index.db.selectFrom('run_log_models').select('model').execute()).toEqual([{ model: 'm-1' }]);
   });
 
   it('counts each run of a workflow once, when it ends', async () => {
-    const world = await indexed({ url: await open() });
-    const { engine, indexer, db } = world;
-    const [ok, asks] = [await deploy(world, OK), await deploy(world, ASKS)];
+    const index = await openIndexed({ url: await open() });
+    const { engine, indexer, db } = index;
+    const [ok, asks] = [await deploy(index, OK), await deploy(index, ASKS)];
     const counts = async () => {
       const rows = await db.selectFrom('run_counts').selectAll().orderBy('workflow_id').execute();
       return Object.fromEntries(rows.map(({ workflow_id: id, runs }) => [id, runs]));
@@ -116,28 +116,28 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
     expect(await counts()).toEqual({ [ok]: 1, [asks]: 1 });
   });
 
-  it('counts a run that several processes index once, and has the start of the last run', async () => {
-    const world = await indexed({ url: await open() });
-    const { engine, db } = world;
-    const ok = await deploy(world, OK);
+  it('counts each run once if several processes index it, and has the start of the last run', async () => {
+    const index = await openIndexed({ url: await open() });
+    const { engine, db } = index;
+    const ok = await deploy(index, OK);
     for (const runId of ['a', 'b', 'c']) await engine.execute(ok, {}, { runId });
     // All processes read the changes before one acknowledges them.
-    await Promise.all([world.indexer, indexerOf(world), indexerOf(world)].map((each) => each.update()));
+    await Promise.all([index.indexer, indexerOf(index), indexerOf(index)].map((each) => each.update()));
     const { startedAt } = await engine.getRun('c');
     expect(await db.selectFrom('run_counts').selectAll().execute()).toEqual([
       { workflow_id: ok, runs: 3, last_at: startedAt },
     ]);
   });
 
-  it('has every run when several processes index at the same time', async () => {
-    const world = await indexed({ url: await open() });
-    const ok = await deploy(world, OK);
-    const runs = Array.from({ length: 450 }, (_, index) =>
-      world.engine.execute(ok, {}, { runId: `r${String(index).padStart(3, '0')}` }),
+  it('has every run if several processes index at the same time', async () => {
+    const index = await openIndexed({ url: await open() });
+    const ok = await deploy(index, OK);
+    const runs = Array.from({ length: 450 }, (_, nth) =>
+      index.engine.execute(ok, {}, { runId: `r${String(nth).padStart(3, '0')}` }),
     );
-    await Promise.all([...runs, world.indexer.updateAll(), indexerOf(world).updateAll()]);
-    await Promise.all([world.indexer.updateAll(), indexerOf(world).updateAll()]);
-    const rows = await rowsOf(world.db);
+    await Promise.all([...runs, index.indexer.updateAll(), indexerOf(index).updateAll()]);
+    await Promise.all([index.indexer.updateAll(), indexerOf(index).updateAll()]);
+    const rows = await rowsOf(index.db);
     expect(rows).toHaveLength(450);
     expect(rows.every(({ status }) => status === 'completed')).toBe(true);
   });
@@ -153,38 +153,38 @@ describe('the index of runs', () => {
     // The process dies after it has read the changes, and before it acknowledges them.
     await first.runChanges(100);
     await first.close();
-    const world = await indexed({ engine: { data } });
-    await addWorkflow(world.db, workflowId);
-    await world.engine.execute(workflowId, {}, { runId: 'later' });
-    await world.indexer.update();
-    expect((await rowsOf(world.db)).map(({ run_id: id }) => id)).toEqual(['before', 'later']);
+    const index = await openIndexed({ engine: { data } });
+    await addWorkflow(index.db, workflowId);
+    await index.engine.execute(workflowId, {}, { runId: 'later' });
+    await index.indexer.update();
+    expect((await rowsOf(index.db)).map(({ run_id: id }) => id)).toEqual(['before', 'later']);
   });
 
-  it('indexes the runs that were stored before the first index', async () => {
+  it('has the runs that were stored before the first index', async () => {
     const data = dataFolder();
     const first = await createEngine({ data });
     const { workflowId } = await first.deploy(OK);
     await first.execute(workflowId, {}, { runId: 'old' });
     await first.close();
-    const world = await indexed({ engine: { data } });
-    await addWorkflow(world.db, workflowId);
-    await world.indexer.update();
-    expect((await rowsOf(world.db)).map(({ run_id: id }) => id)).toEqual(['old']);
+    const index = await openIndexed({ engine: { data } });
+    await addWorkflow(index.db, workflowId);
+    await index.indexer.update();
+    expect((await rowsOf(index.db)).map(({ run_id: id }) => id)).toEqual(['old']);
   });
 
   it.skipIf(!hasPostgres)('has the runs of all processes on a PostgreSQL engine', async () => {
     const url = await postgresDatabase();
-    const world = await indexed({ url, engine: { postgres: { url, schema: 'engine' } } });
+    const index = await openIndexed({ url, engine: { postgres: { url, schema: 'engine' } } });
     const other = await createEngine({ postgres: { url, schema: 'engine' } });
     onTestFinished(() => other.close({ graceMs: 0 }));
-    const id = await deploy(world, OK);
-    await world.indexer.update();
+    const id = await deploy(index, OK);
+    await index.indexer.update();
     await Promise.all([
-      world.engine.execute(id, {}, { runId: 'here' }),
+      index.engine.execute(id, {}, { runId: 'here' }),
       other.execute(id, {}, { runId: 'there' }),
     ]);
-    await world.indexer.update();
-    expect(await rowsOf(world.db)).toMatchObject([
+    await index.indexer.update();
+    expect(await rowsOf(index.db)).toMatchObject([
       { run_id: 'here', status: 'completed' },
       { run_id: 'there', status: 'completed' },
     ]);

@@ -51,7 +51,7 @@ async function setUp(): Promise<TestApi> {
   return testApi({ engine, store, every: () => () => undefined });
 }
 
-async function started(api: TestApi, exported: Parameters<TestApi['deployed']>[0]) {
+async function execute(api: TestApi, exported: Parameters<TestApi['deployed']>[0]) {
   const workflowId = await api.deployed(exported);
   const path = `/api/v2/workflows/${workflowId}`;
   const run = await api.call<ShownRun>('POST', `${path}/execute`, { body: { input: { n: 7 } } });
@@ -64,7 +64,7 @@ async function started(api: TestApi, exported: Parameters<TestApi['deployed']>[0
 describe('operations that read a run in parts', () => {
   it('list spans in pages, each before its children, and filter them', async () => {
     const api = await setUp();
-    const { get } = await started(api, NESTED);
+    const { get } = await execute(api, NESTED);
     const all = await get<Span[]>('spans?limit=1000');
     const spans = all.data;
     expect(
@@ -98,7 +98,7 @@ describe('operations that read a run in parts', () => {
 
   it('count the executions of blocks, of all iterations or of one', async () => {
     const api = await setUp();
-    const { get } = await started(api, NESTED);
+    const { get } = await execute(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const odd = spans.find(({ status, blockId }) => status === 'failed' && blockId !== null)!;
     const statesAt = async (scope: string) => {
@@ -119,9 +119,9 @@ describe('operations that read a run in parts', () => {
     expect((await get('states?scope=nothing')).status).toBe(404);
   });
 
-  it('every iteration shows exactly its spans in the journal', async () => {
+  it('count for each iteration exactly its spans', async () => {
     const api = await setUp();
-    const { get } = await started(api, NESTED);
+    const { get } = await execute(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     for (const iteration of spans.filter(({ index }) => index !== null)) {
       const { data } = await get<{ blocks: State[] }>(`states?scope=${encodeURIComponent(iteration.id)}`);
@@ -135,7 +135,7 @@ describe('operations that read a run in parts', () => {
 
   it('return values by JSON pointer, in parts, and as a file', async () => {
     const api = await setUp();
-    const { get } = await started(api, NESTED);
+    const { get } = await execute(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const { id } = spans.filter(({ depth }) => depth === 0).at(-1)!;
     const at = (path: string) =>
@@ -155,32 +155,32 @@ describe('operations that read a run in parts', () => {
 
   it('stream events without values, and continue after the last one received', async () => {
     const api = await setUp();
-    const { runId } = await started(api, NESTED);
+    const { runId } = await execute(api, NESTED);
     const path = `/api/v2/logs/${runId}/events`;
     const text = await (await api.fetch('GET', path)).text();
     expect(text).not.toContain('bold');
     expect(text.endsWith('data: "[DONE]"\n\n')).toBe(true);
     const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, number]) => Number(number));
     expect(ids).toEqual(ids.map((_, index) => index + 1));
-    const rest = await (
+    const remaining = await (
       await api.fetch('GET', path, { headers: { 'Last-Event-ID': String(ids.length - 1) } })
     ).text();
-    expect([...rest.matchAll(/^id: /gm)]).toHaveLength(1);
+    expect([...remaining.matchAll(/^id: /gm)]).toHaveLength(1);
     expect((await api.fetch('GET', path, { headers: { 'Last-Event-ID': 'x' } })).status).toBe(400);
   });
 
   it('show the token of a pause only to those who may resume', async () => {
     const api = await setUp();
-    const { get } = await started(api, ASKS);
-    const shown = await get<{ status: string; pauses: { contextId: string | null; blockName: string }[] }>(
+    const { get } = await execute(api, ASKS);
+    const overview = await get<{ status: string; pauses: { contextId: string | null; blockName: string }[] }>(
       'overview',
     );
-    expect(shown.data).toMatchObject({
+    expect(overview.data).toMatchObject({
       status: 'paused',
       mayResume: true,
       pauses: [{ blockName: 'Ask', kind: 'human' }],
     });
-    const token = shown.data.pauses[0]?.contextId ?? '';
+    const token = overview.data.pauses[0]?.contextId ?? '';
     expect(token.length).toBeGreaterThan(20);
     const userId = await api.store.workspaces.createUser({ email: 'reader@heddle.test', name: 'Reader' });
     await api.store.workspaces.setMember(api.workspaceId, userId, 'read');
@@ -189,20 +189,20 @@ describe('operations that read a run in parts', () => {
     expect(read.data).toMatchObject({ mayResume: false, pauses: [{ contextId: null, output: null }] });
     const spans = (await get<Span[]>('spans')).data;
     const paused = spans.find(({ status }) => status === 'paused')!;
-    for (const answer of [
+    for (const response of [
       read,
       await get('spans', { key }),
       await get('value?part=output', { key }),
       await get(`value?part=output&spanId=${encodeURIComponent(paused.id)}`, { key }),
     ])
-      expect(JSON.stringify(answer.body)).not.toContain(token);
+      expect(JSON.stringify(response.body)).not.toContain(token);
   });
 });
 
 describe('a rerun', () => {
   it('starts a new run with the same input or another input', async () => {
     const api = await setUp();
-    const { path, runId } = await started(api, NESTED);
+    const { path, runId } = await execute(api, NESTED);
     const again = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, { body: {} });
     expect(again.status).toBe(202);
     expect(again.data.runId).not.toBe(runId);
@@ -217,7 +217,7 @@ describe('a rerun', () => {
 
   it('from a block keeps the outputs of earlier blocks', async () => {
     const api = await setUp();
-    const { path, runId, get } = await started(api, NESTED);
+    const { path, runId, get } = await execute(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const blockId = spans.filter(({ depth }) => depth === 0).at(-1)!.blockId!;
     for (const version of ['run', 'live']) {
@@ -229,16 +229,16 @@ describe('a rerun', () => {
         (run) => run.result(),
         () => undefined,
       );
-      const ran = await api.call<Span[]>('GET', `/api/v2/logs/${again.data.runId}/spans`);
-      expect(ran.data.map(({ blockId: id }) => id)).toEqual([blockId]);
+      const spansOfRerun = await api.call<Span[]>('GET', `/api/v2/logs/${again.data.runId}/spans`);
+      expect(spansOfRerun.data.map(({ blockId: id }) => id)).toEqual([blockId]);
     }
   });
 
-  it('inside an iteration keeps the earlier iterations, and needs the iteration numbers', async () => {
+  it('inside an iteration keeps the results of earlier iterations, and needs the iteration numbers', async () => {
     const api = await setUp();
     const body = [fn('Cost', 'return <loop.index>'), fn('Double', 'return <cost.result> * 2')];
     const each = loop('Each', { loopType: 'for', count: 3 }, ...body);
-    const { path, runId, get } = await started(api, workflow([each], ['Start -> Each -> Cost -> Double']));
+    const { path, runId, get } = await execute(api, workflow([each], ['Start -> Each -> Cost -> Double']));
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const blockId = spans.findLast((span) => span.blockId !== null)?.blockId ?? '';
     const rerun = (body: object) =>
@@ -249,13 +249,13 @@ describe('a rerun', () => {
       (run) => run.result(),
       () => undefined,
     );
-    const ran = await api.call<Span[]>('GET', `/api/v2/logs/${again.data.runId}/spans?limit=1000`);
-    const iterations = ran.data.flatMap(({ index }) => index ?? []);
+    const spansOfRerun = await api.call<Span[]>('GET', `/api/v2/logs/${again.data.runId}/spans?limit=1000`);
+    const iterations = spansOfRerun.data.flatMap(({ index }) => index ?? []);
     expect(iterations).toEqual([1, 2]);
     const value = `/api/v2/logs/${again.data.runId}/value?part=output&path=/results`;
     const results = JSON.parse((await api.call<{ text: string }>('GET', value)).data.text) as object[][];
     expect(results).toMatchObject([0, 1, 2].map((n) => [{ result: n }, { result: n * 2 }]));
-    for (const [refused, message] of [
+    for (const [request, message] of [
       [{ blockId }, /Give the numbers of its iterations/],
       [{ blockId, iterations: [7] }, /iteration 7 of "Each" did not run/],
       [{ blockId, iterations: [1, 0] }, /give 1 number /],
@@ -263,8 +263,8 @@ describe('a rerun', () => {
       [{ blockId, iterations: ['__proto__'] }, /iterations/],
       [{ iterations: [1] }, /need a blockId/],
     ] as const) {
-      const answered = await rerun(refused);
-      expect([answered.status, errorIn(answered.body).message]).toEqual([
+      const response = await rerun(request);
+      expect([response.status, errorIn(response.body).message]).toEqual([
         400,
         expect.stringMatching(message),
       ]);
@@ -273,11 +273,11 @@ describe('a rerun', () => {
 
   it('is refused for an unknown block, a run that has not ended, and a version without a block', async () => {
     const api = await setUp();
-    const { path, runId } = await started(api, NESTED);
-    const rerun = (body: object, of = `${path}/runs/${runId}`) => api.call('POST', `${of}/rerun`, { body });
+    const { path, runId } = await execute(api, NESTED);
+    const rerun = (body: object, run = `${path}/runs/${runId}`) => api.call('POST', `${run}/rerun`, { body });
     expect((await rerun({ blockId: 'nothing' })).status).toBeGreaterThanOrEqual(400);
     expect(errorIn((await rerun({ version: 'run' })).body).message).toContain('blockId');
-    const waiting = await started(api, ASKS);
+    const waiting = await execute(api, ASKS);
     const refused = await rerun({ blockId: 'Ask' }, `${waiting.path}/runs/${waiting.runId}`);
     expect(refused.status).toBe(409);
     expect((await rerun({}, `${path}/runs/nothing`)).status).toBe(404);
@@ -292,7 +292,7 @@ describe('a rerun', () => {
       ],
       ['Start -> Sum -> Answer'],
     );
-    const { path, runId, get } = await started(api, sums);
+    const { path, runId, get } = await execute(api, sums);
     const spans = (await get<Span[]>('spans')).data;
     const [, sum = '', answer = ''] = spans.map(({ blockId }) => blockId ?? '');
     const rerun = (body: object, key = api.key) =>
@@ -327,8 +327,8 @@ describe('a rerun', () => {
       [{ outputs: { [sum]: 'text' } }, /sum|object|record/i],
     ] as const;
     for (const [body, message] of messages) {
-      const answered = await rerun(body);
-      expect([answered.status, errorIn(answered.body).message]).toEqual([
+      const response = await rerun(body);
+      expect([response.status, errorIn(response.body).message]).toEqual([
         400,
         expect.stringMatching(message),
       ]);

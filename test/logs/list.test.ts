@@ -37,7 +37,7 @@ const ROWS: NewLog[] = [
   logRow('x', 6, { workflow_id: 'foreign', workspace_id: 'other' }),
 ];
 
-async function filled(url?: string): Promise<LogDb> {
+async function filledDatabase(url?: string): Promise<LogDb> {
   const db = await logDatabase(url);
   await addWorkflow(db, 'w1', { name: 'Weave', folder: '/' });
   await addWorkflow(db, 'w2', { name: 'Spin 100%', folder: '/north' });
@@ -56,7 +56,7 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
   });
 
   it('have the runs of the workspace, newest first, and filter by every field', async () => {
-    const db = await filled(url);
+    const db = await filledDatabase(url);
     expect(await idsOf(db, {})).toEqual(['e', 'd', 'c', 'b', 'a']);
     const start = Date.parse('2026-01-01T00:00:00Z');
     const filters: [Partial<LogPageQuery>, string[]][] = [
@@ -89,7 +89,7 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
   });
 
   it('sort by every field in both orders, with unknown values lowest, even across pages', async () => {
-    const db = await filled(url);
+    const db = await filledDatabase(url);
     const orders: [LogPageQuery['sortBy'], string[]][] = [
       ['startedAt', ['a', 'b', 'c', 'd', 'e']],
       ['durationMs', ['c', 'a', 'b', 'd', 'e']],
@@ -103,14 +103,14 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
   });
 
   it('never replace a row with an older state', async () => {
-    const db = await filled(url);
+    const db = await filledDatabase(url);
     await saveLogs(db, [logRow('c', 3, { workflow_id: 'w2', status: 'completed', seq: 9 })]);
     await saveLogs(db, [logRow('c', 3, { workflow_id: 'w2', status: 'running', seq: 5 })]);
     expect((await pageOfLogs(db, { ...QUERY, runId: 'c' })).rows).toMatchObject([{ status: 'completed' }]);
   });
 
-  it('find runs by trigger, folder and name, before and after they are added to the totals', async () => {
-    const db = await filled(url);
+  it('find runs by trigger, folder and workflow name, before and after the runs are added to the totals', async () => {
+    const db = await filledDatabase(url);
     const queries: Partial<LogPageQuery>[] = [
       { triggers: ['manual', 'chat'] },
       { folderPaths: ['/north'] },
@@ -119,16 +119,16 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
       { workflowName: 'none' },
       { folderPaths: ['/south'], triggers: ['api'] },
     ];
-    const found = [['b'], ['e', 'd', 'c'], ['e'], [], [], []];
-    expect(await Promise.all(queries.map((query) => idsOf(db, query)))).toEqual(found);
+    const expected = [['b'], ['e', 'd', 'c'], ['e'], [], [], []];
+    expect(await Promise.all(queries.map((query) => idsOf(db, query)))).toEqual(expected);
     await totalBatch(db);
     await sql`delete from run_logs where run_id = 'c'`.execute(db);
-    const left = found.map((ids) => ids.filter((id) => id !== 'c'));
-    expect(await Promise.all(queries.map((query) => idsOf(db, query)))).toEqual(left);
+    const remaining = expected.map((ids) => ids.filter((id) => id !== 'c'));
+    expect(await Promise.all(queries.map((query) => idsOf(db, query)))).toEqual(remaining);
   });
 
-  it('statistics count runs, errors and durations per workflow and period', async () => {
-    const db = await filled(url);
+  it('have statistics of runs, errors, durations and costs per workflow and period', async () => {
+    const db = await filledDatabase(url);
     const fromMs = Date.parse('2026-01-01T00:00:00Z');
     const window = windowOf(fromMs, fromMs + 3_600_000, 20);
     const rows = await statsRows(db, { workspaceId: 'looms' }, window);
@@ -141,12 +141,12 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
     expect(await earliestStart(db, { workspaceId: 'nowhere' })).toBeUndefined();
   });
 
-  it('read an index: no query scans the whole table, and a page without filters needs no sort', async () => {
+  it('use an index: no query scans the whole table, and a page without filters needs no sort', async () => {
     const db = await logDatabase(url);
     await addWorkflow(db, 'w');
     await fill(db, 40_000);
     await sql`analyze`.execute(db);
-    const plain: Partial<LogPageQuery>[] = (['startedAt', 'durationMs', 'cost', 'status'] as const).flatMap(
+    const sorted: Partial<LogPageQuery>[] = (['startedAt', 'durationMs', 'cost', 'status'] as const).flatMap(
       (sortBy) => [{ sortBy }, { sortBy, after: [sortBy === 'status' ? 'completed' : 1000, 'r5'] as const }],
     );
     const filtered: Partial<LogPageQuery>[] = [
@@ -160,17 +160,17 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
       { runId: 'r7' },
       { model: 'm' },
     ];
-    for (const query of [...plain, ...filtered]) {
+    for (const query of [...sorted, ...filtered]) {
       const plan = await planOf(db, { ...QUERY, ...query, limit: 50 }, url !== undefined);
-      const what = `${JSON.stringify(query)} ${plan}`;
-      expect(plan, what).toMatch(/run_logs_\w+/);
-      expect(plan, what).not.toMatch(/SCAN run_logs|Seq Scan on run_logs/);
-      if (plain.includes(query)) expect(plan, what).not.toMatch(/TEMP B-TREE|Sort/);
+      const context = `${JSON.stringify(query)} ${plan}`;
+      expect(plan, context).toMatch(/run_logs_\w+/);
+      expect(plan, context).not.toMatch(/SCAN run_logs|Seq Scan on run_logs/);
+      if (sorted.includes(query)) expect(plan, context).not.toMatch(/TEMP B-TREE|Sort/);
     }
   });
 });
 
-/** Adds rows to four workspaces, of ten workflows each. */
+/** Adds rows of ten workflows in four workspaces. */
 async function fill(db: LogDb, rows: number): Promise<void> {
   await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(rows)})
     insert into run_logs (engine_id, run_id, workspace_id, workflow_id, status, level, trigger, started_ms, ended_ms,

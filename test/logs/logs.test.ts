@@ -12,8 +12,8 @@ import {
 } from '../../packages/service/src/logs/schemas.ts';
 import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
-import { deploy, indexed } from './setup.ts';
-import type { Indexed } from './setup.ts';
+import { deploy, openIndexed } from './setup.ts';
+import type { IndexedEngine } from './setup.ts';
 
 const output = { content: 'hi', model: 'm-1', cost: { total: 0.25, toolCost: 0.05 }, tokens: { input: 3 } };
 const AGENT: BlockExecutor = { types: ['agent'], class: 'compute', execute: () => ({ output }) };
@@ -35,20 +35,23 @@ const LOOP = workflow(
 const ASKS = workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask'], { id: 'asks' });
 const FAILS = workflow([fn('A', 'throw new Error("no")')], ['Start -> A'], { id: 'fails' });
 
-interface World extends Indexed {
+interface Setup extends IndexedEngine {
   services: LogServices;
 }
 
-async function setUp(url?: string): Promise<World> {
-  const made = await indexed({ url, engine: { blocks: [AGENT, BULK], env: { NAME: 'Ada Lovelace' } } });
-  const { db, engine, indexer } = made;
+async function setUp(url?: string): Promise<Setup> {
+  const indexed = await openIndexed({
+    url,
+    engine: { blocks: [AGENT, BULK], env: { NAME: 'Ada Lovelace' } },
+  });
+  const { db, engine, indexer } = indexed;
   return {
-    ...made,
+    ...indexed,
     services: {
       ...{ db, engine, indexer, now: () => Date.now(), withoutCredentials: (graph) => graph },
       traces: new TraceCache(engine, () => Date.now()),
       access: { check: () => Promise.resolve('granted') },
-      report: (error) => made.faults.push(error),
+      report: (error) => indexed.errors.push(error),
     },
   };
 }
@@ -59,15 +62,15 @@ const list = (services: LogServices, query: object = {}) =>
 async function detail(services: LogServices, runId: string) {
   const row = await findLog(services, runId, ['looms']);
   if (!row) throw new Error(`no log of ${runId}`);
-  const found = await logDetailOf(services, row);
+  const response = await logDetailOf(services, row);
   // Responses must match the documented schema.
-  return logDetail.parse(found) as Exclude<typeof found, undefined>;
+  return logDetail.parse(response) as Exclude<typeof response, undefined>;
 }
 
 const NAMES = drawnStores('the log of runs');
 
 describe.each(NAMES)('the log of runs on %s', (name) => {
-  const open = async (): Promise<World> => setUp(name === 'postgres' ? await postgresDatabase() : undefined);
+  const open = async (): Promise<Setup> => setUp(name === 'postgres' ? await postgresDatabase() : undefined);
 
   it('lists a run as soon as it has ended, in the basic form', async () => {
     const { services, engine, ...rest } = await open();
@@ -206,8 +209,8 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
   });
 });
 
-describe('the filters of the log', () => {
-  const refused: [object, RegExp][] = [
+describe('the log of runs', () => {
+  const invalid: [object, RegExp][] = [
     [{ startDate: '2026-01-02T00:00:00Z', endDate: '2026-01-01T00:00:00Z' }, /startDate/],
     [{ minDurationMs: 5, maxDurationMs: 4 }, /minDurationMs/],
     [{ minCost: 5, maxCost: 4 }, /minCost/],
@@ -216,7 +219,7 @@ describe('the filters of the log', () => {
     [{ workflowIds: Array.from({ length: 201 }, (_, index) => index).join(',') }, /200/],
   ];
 
-  it.each(refused)('refuses %o', async (query, message) => {
+  it.each(invalid)('refuses the filters %o', async (query, message) => {
     const { services } = await setUp();
     await expect(list(services, query)).rejects.toMatchObject({
       status: 400,
@@ -224,7 +227,7 @@ describe('the filters of the log', () => {
     });
   });
 
-  it('refuses a cursor whose value has another type than the sort field', async () => {
+  it('refuses a cursor whose value is invalid for the sort field', async () => {
     const { services } = await setUp();
     const query = logsQuery.parse({ workspaceId: 'looms' });
     for (const value of ['1', 1.5, 1e300])
@@ -233,7 +236,7 @@ describe('the filters of the log', () => {
     await expect(listLogs(services, byStatus, [1, 'r'])).rejects.toMatchObject({ status: 400 });
   });
 
-  it('clamps the limit, and accepts "all" triggers and folder paths without a slash', async () => {
+  it('clamps the limit, and accepts the trigger "all" and folder paths without a leading slash', async () => {
     const { services, engine, ...rest } = await setUp();
     await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, { runId: 'a' });
     await engine.execute('fails', {}, { runId: 'b' });
@@ -244,7 +247,7 @@ describe('the filters of the log', () => {
     expect((await list(services, { folderPaths: 'north,/' })).entries).toHaveLength(2);
   });
 
-  it('leaves out spans and values beyond the limits of a response, and shows the rest', async () => {
+  it('leaves out values beyond the size limit of a response, and shows the others', async () => {
     const { services, engine, ...rest } = await setUp();
     const large: Json = workflow(
       [block('A', 'bulk'), block('B', 'bulk'), fn('C', 'return 1')],

@@ -15,14 +15,14 @@ interface Entry {
   deploymentVersionId: string | null;
 }
 
-interface World extends TestApi {
+interface LogApi extends TestApi {
   list(query?: {
     [name: string]: string;
   }): Promise<{ status: number; entries: Entry[]; next: string | null }>;
   run(workflowId: string, headers?: { [name: string]: string }): Promise<ShownRun>;
 }
 
-async function setUp(postgres?: string): Promise<World> {
+async function setUp(postgres?: string): Promise<LogApi> {
   const secret = 'x'.repeat(32);
   const storeOptions = postgres === undefined ? {} : { postgres: { url: postgres }, secret };
   const store = await openServiceStore(storeOptions);
@@ -53,24 +53,24 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
     url = name === 'postgres' ? await postgresDatabase() : undefined;
   });
 
-  it('list runs of all workflows at once, with id, trigger and version, in pages', async () => {
+  it('list the runs of all workflows together, with run id, trigger and version, in pages', async () => {
     const api = await setUp(url);
-    const [good, bad] = [await api.deployed(GREETING), await api.deployed(BROKEN)];
-    await api.run(good, { 'X-Run-Id': 'mine' });
-    await api.run(bad);
+    const [greeting, broken] = [await api.deployed(GREETING), await api.deployed(BROKEN)];
+    await api.run(greeting, { 'X-Run-Id': 'mine' });
+    await api.run(broken);
     const draft = { run: { source: 'manual' } };
-    await api.call('POST', `/api/v2/workflows/${good}/execute`, { body: draft });
+    await api.call('POST', `/api/v2/workflows/${greeting}/execute`, { body: draft });
     const { entries } = await api.list({ sortOrder: 'asc' });
     expect(entries).toMatchObject([
       {
         runId: 'mine',
-        workflowId: good,
+        workflowId: greeting,
         status: 'completed',
         trigger: 'api',
-        deploymentVersionId: `${good}:1`,
+        deploymentVersionId: `${greeting}:1`,
       },
-      { workflowId: bad, status: 'failed', trigger: 'api' },
-      { workflowId: good, trigger: 'manual', deploymentVersionId: null },
+      { workflowId: broken, status: 'failed', trigger: 'api' },
+      { workflowId: greeting, trigger: 'manual', deploymentVersionId: null },
     ]);
     const first = await api.list({ sortOrder: 'asc', limit: '2' });
     expect(first.entries).toEqual(entries.slice(0, 2));
@@ -121,7 +121,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
     );
   });
 
-  it('count runs', async () => {
+  it('return statistics with the number of runs', async () => {
     const api = await setUp(url);
     await api.run(await api.deployed(GREETING));
     const { data } = await api.call(
@@ -129,21 +129,21 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
       `/api/v2/logs/stats?workspaceId=${api.workspaceId}&segmentCount=5`,
     );
     expect(data).toMatchObject({ totalRuns: 1, totalErrors: 0, workflows: [{ totalSuccessful: 1 }] });
-    const wrong = `/api/v2/logs/stats?workspaceId=${api.workspaceId}&segmentCount=0`;
-    expect((await api.call('GET', wrong)).status).toBe(400);
+    const invalid = `/api/v2/logs/stats?workspaceId=${api.workspaceId}&segmentCount=0`;
+    expect((await api.call('GET', invalid)).status).toBe(400);
   });
 
   it('conceal the runs of other workspaces', async () => {
     const api = await setUp(url);
     const { runId } = await api.run(await api.deployed(GREETING));
-    const stranger = await api.store.workspaces.createUser({
+    const outsider = await api.store.workspaces.createUser({
       email: `${crypto.randomUUID()}@x.test`,
       name: 'S',
     });
-    const elsewhere = await api.store.workspaces.createWorkspace('Elsewhere', stranger);
-    const person = await api.store.keys.create({ userId: stranger }, 's');
-    const shared = await api.store.keys.create({ workspaceId: elsewhere }, 'e');
-    for (const { key } of [person, shared]) {
+    const otherWorkspace = await api.store.workspaces.createWorkspace('Elsewhere', outsider);
+    const personalKey = await api.store.keys.create({ userId: outsider }, 's');
+    const workspaceKey = await api.store.keys.create({ workspaceId: otherWorkspace }, 'e');
+    for (const { key } of [personalKey, workspaceKey]) {
       const answer = await api.call('GET', `/api/v2/logs/${runId}`, { key });
       expect(answer.status).toBe(404);
       expect(errorIn(answer.body).message).toBe('Log not found');

@@ -9,45 +9,45 @@ import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { deploy, indexed, rowsOf } from './setup.ts';
-import type { Indexed } from './setup.ts';
+import { deploy, openIndexed, rowsOf } from './setup.ts';
+import type { IndexedEngine } from './setup.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const ECHO = workflow([fn('A', 'return "y".repeat(20_000)')], ['Start -> A']);
 
-interface World extends Indexed {
+interface RetentionSetup extends IndexedEngine {
   clock: TestClock;
   workflowId: string;
   retention(limits: RunLimits): RetentionSweep;
   ids(): Promise<string[]>;
 }
 
-async function setUp(url?: string, data?: string): Promise<World> {
+async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
   const clock = new TestClock(Date.parse('2026-01-01T00:00:00Z'));
-  const made = await indexed({ url, engine: { clock, ...(data !== undefined && { data }) } });
-  const workflowId = await deploy(made, ECHO);
+  const indexed = await openIndexed({ url, engine: { clock, ...(data !== undefined && { data }) } });
+  const workflowId = await deploy(indexed, ECHO);
   return {
-    ...made,
+    ...indexed,
     clock,
     workflowId,
     retention: (limits) =>
       new RetentionSweep({
         jobs: [
           runRetention({
-            ...{ engine: made.engine, db: made.db, limits, minAgeMs: HOUR },
+            ...{ engine: indexed.engine, db: indexed.db, limits, minAgeMs: HOUR },
             now: () => clock.now(),
-            index: () => made.indexer.updateAll(),
+            index: () => indexed.indexer.updateAll(),
           }),
         ],
-        ...{ db: made.db, now: () => clock.now() },
+        ...{ db: indexed.db, now: () => clock.now() },
         every: () => () => undefined,
         pause: () => Promise.resolve(),
-        report: (error) => made.faults.push(error),
+        report: (error) => indexed.errors.push(error),
       }),
     ids: async () => {
-      await made.indexer.updateAll();
-      return (await rowsOf(made.db)).map(({ run_id: id }) => id);
+      await indexed.indexer.updateAll();
+      return (await rowsOf(indexed.db)).map(({ run_id: id }) => id);
     },
   };
 }
@@ -57,7 +57,7 @@ const NAMES = drawnStores('retention');
 describe.each(NAMES)('retention on %s', (name) => {
   const url = async (): Promise<string | undefined> => (name === 'postgres' ? postgresDatabase() : undefined);
 
-  it('deletes only runs that ended before the limit, with journal, logs and values', async () => {
+  it('deletes only runs that ended before the limit, with their journals, logs and values', async () => {
     const { engine, clock, workflowId, retention, ids } = await setUp(await url(), dataFolder());
     await engine.execute(workflowId, {}, { runId: 'old' });
     const trace = await engine.getTrace('old');
@@ -101,19 +101,19 @@ describe.each(NAMES)('retention on %s', (name) => {
     expect(await ids()).toEqual(['fresh']);
   });
 
-  it('does not block runs: they start and end between two deletions', async () => {
+  it('does not block runs, which can start and end between two deletions', async () => {
     const { db, engine, clock, workflowId, ids, indexer } = await setUp(await url());
     for (const runId of ['a', 'b', 'c']) await engine.execute(workflowId, {}, { runId });
     await ids();
     clock.advance(2 * DAY);
-    const during: string[] = [];
+    const statuses: string[] = [];
     const options = { limits: { maxAgeMs: DAY }, minAgeMs: HOUR, now: () => clock.now() };
     const sweep = new RetentionSweep({
       jobs: [runRetention({ engine, db, ...options, index: () => indexer.updateAll() })],
       ...{ db, now: () => clock.now(), every: () => () => undefined },
       async pause() {
         const { runId, status } = await engine.execute(workflowId, {});
-        during.push(status);
+        statuses.push(status);
         expect(runId).toMatch(/./);
       },
       report: (error) => {
@@ -122,11 +122,11 @@ describe.each(NAMES)('retention on %s', (name) => {
     });
     await sweep.sweep();
     await sweep.close();
-    expect(during).toEqual(['completed', 'completed', 'completed']);
+    expect(statuses).toEqual(['completed', 'completed', 'completed']);
     expect(await ids()).toHaveLength(3);
   });
 
-  it('is executed by one process at a time, and by another process when the first dies', async () => {
+  it('runs in one process at a time, and in another process when the lease of the first expires', async () => {
     const { db, engine, clock, workflowId, retention, ids } = await setUp(await url());
     await engine.execute(workflowId, {}, { runId: 'old' });
     await ids();
@@ -145,10 +145,10 @@ describe.each(NAMES)('retention on %s', (name) => {
 
 describe('retention', () => {
   it('deletes a child run only with its parent', async () => {
-    const made = await setUp();
-    const { engine, clock, workflowId, retention, ids } = made;
+    const setup = await setUp();
+    const { engine, clock, workflowId, retention, ids } = setup;
     const parent = await deploy(
-      made,
+      setup,
       workflow([block('Call', 'workflow', { workflowId, input: '{}' })], ['Start -> Call'], { id: 'parent' }),
     );
     await engine.execute(parent, {}, { runId: 'parent-run' });
@@ -160,7 +160,7 @@ describe('retention', () => {
     expect(await ids()).toEqual([]);
   });
 
-  it('refuses limits that would delete values of running blocks', async () => {
+  it('refuses limits that could delete values of running blocks', async () => {
     const store = await openServiceStore();
     onTestFinished(() => store.close());
     for (const limits of [
@@ -172,43 +172,43 @@ describe('retention', () => {
       expect(() => serviceAreas({ store, retention: limits })).toThrow(Object.keys(limits)[0]);
   });
 
-  it('continues with the other kinds of records when one cannot be deleted', async () => {
-    const { db, clock, faults } = await setUp();
-    const jobs: string[] = [];
+  it('continues with the next job if a job fails', async () => {
+    const { db, clock, errors } = await setUp();
+    const results: string[] = [];
     const sweep = new RetentionSweep({
       jobs: [
         () => Promise.reject(new Error('The disk is full.')),
         async (sweeping) => {
-          jobs.push(String(await sweeping.next()));
+          results.push(String(await sweeping.next()));
         },
       ],
       ...{ db, now: () => clock.now(), every: () => () => undefined, pause: () => Promise.resolve() },
-      report: (error) => faults.push(error),
+      report: (error) => errors.push(error),
     });
     await sweep.sweep();
     await sweep.close();
-    expect(jobs).toEqual(['true']);
-    expect(faults).toEqual([expect.objectContaining({ message: 'The disk is full.' })]);
+    expect(results).toEqual(['true']);
+    expect(errors).toEqual([expect.objectContaining({ message: 'The disk is full.' })]);
   });
 
-  it('stops if another process has taken over during a long deletion', async () => {
-    const { db, clock, faults } = await setUp();
-    const went: boolean[] = [];
+  it('stops if another process has taken the lease during a long deletion', async () => {
+    const { db, clock, errors } = await setUp();
+    const continued: boolean[] = [];
     const sweep = new RetentionSweep({
       jobs: [
         async (sweeping) => {
           clock.advance(61_000);
           const lease = { name: 'retention', owner: 'next', nowMs: clock.now(), leaseMs: 60_000 };
           expect(await takeLease(db, lease)).toBe(true);
-          went.push(await sweeping.next());
+          continued.push(await sweeping.next());
         },
         () => Promise.reject(new Error('This job must not begin.')),
       ],
       ...{ db, now: () => clock.now(), every: () => () => undefined, pause: () => Promise.resolve() },
-      report: (error) => faults.push(error),
+      report: (error) => errors.push(error),
     });
     await sweep.sweep();
     await sweep.close();
-    expect([went, faults]).toEqual([[false], []]);
+    expect([continued, errors]).toEqual([[false], []]);
   });
 });

@@ -18,7 +18,7 @@ const ASKS = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
 const LARGE = workflow([fn('Grow', 'return "needle" + "x".repeat(1200000)')], ['Start -> Grow']);
 const MEDIUM = workflow([fn('Grow', 'return "x".repeat(900000) + "needle"')], ['Start -> Grow']);
 
-interface Found {
+interface SearchResult {
   matches: {
     run: { runId: string; workflow: { name: string } };
     in: string;
@@ -41,12 +41,12 @@ async function run(api: TestApi, workflowId: string, input: object = {}): Promis
   return (await api.call<ShownRun>('POST', path, { body: { input } })).data.runId;
 }
 
-async function search(api: TestApi, query: object): Promise<Found> {
+async function search(api: TestApi, query: object): Promise<SearchResult> {
   const parameters = new URLSearchParams({ workspaceId: api.workspaceId, ...query }).toString();
-  return (await api.call<Found>('GET', `/api/v2/logs/search?${parameters}`)).data;
+  return (await api.call<SearchResult>('GET', `/api/v2/logs/search?${parameters}`)).data;
 }
 
-it('a search finds runs by input, output and error, even of a block with a handled error, in any case', async () => {
+it('a search finds runs by input, output and error, including handled errors, and ignores case', async () => {
   const api = await setUp();
   const echo = await api.deployed(ECHO);
   const ada = await run(api, echo, { name: 'Ada "Countess" Lovelace' });
@@ -66,7 +66,7 @@ it('a search finds runs by input, output and error, even of a block with a handl
   expect(filtered).toMatchObject({ matches: [], searchedRuns: 0 });
 });
 
-it('a search never finds the token of an open pause point, or runs of another workspace', async () => {
+it('a search never finds the token of an open pause point, and requires a key', async () => {
   const api = await setUp();
   const asks = await api.deployed(ASKS);
   const runId = await run(api, asks);
@@ -89,19 +89,19 @@ it('a search reads a limited amount per request, counts skipped values, and cont
     skippedValues: 1,
   });
   const medium = await api.deployed(MEDIUM);
-  const needed = Math.ceil(SEARCH_BOUNDS.bytes / 900_000) + 2;
-  for (let count = 0; count < needed; count += 1) await run(api, medium);
+  const runCount = Math.ceil(SEARCH_BOUNDS.bytes / 900_000) + 2;
+  for (let count = 0; count < runCount; count += 1) await run(api, medium);
   const first = await search(api, { text: 'needle', in: 'output' });
-  expect(first.searchedRuns).toBeLessThan(needed);
+  expect(first.searchedRuns).toBeLessThan(runCount);
   expect(first.matches).toHaveLength(first.searchedRuns);
-  const rest = await search(api, { text: 'needle', in: 'output', cursor: first.nextCursor ?? '' });
-  expect(first.searchedRuns + rest.searchedRuns).toBe(needed + 1);
-  expect(rest).toMatchObject({ skippedValues: 1, nextCursor: null });
-  expect(rest.matches.map((match) => match.run.runId)).not.toContain(large);
-  const other = new URLSearchParams({
+  const second = await search(api, { text: 'needle', in: 'output', cursor: first.nextCursor ?? '' });
+  expect(first.searchedRuns + second.searchedRuns).toBe(runCount + 1);
+  expect(second).toMatchObject({ skippedValues: 1, nextCursor: null });
+  expect(second.matches.map((match) => match.run.runId)).not.toContain(large);
+  const otherText = new URLSearchParams({
     workspaceId: api.workspaceId,
     text: 'other',
     cursor: first.nextCursor ?? '',
   });
-  expect((await api.call('GET', `/api/v2/logs/search?${other.toString()}`)).status).toBe(400);
+  expect((await api.call('GET', `/api/v2/logs/search?${otherText.toString()}`)).status).toBe(400);
 });

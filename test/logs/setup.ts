@@ -14,7 +14,7 @@ export type LogDb = Kysely<LogTables>;
 
 const NOW = '2026-01-01T00:00:00.000Z';
 
-/** Returns a database with the tables of the service and two workspaces. `url`: PostgreSQL instead of SQLite in memory. */
+/** Opens a database of the service with two workspaces: in memory, or on PostgreSQL if there is a `url`. */
 export async function logDatabase(url?: string): Promise<LogDb> {
   const schema = `s${crypto.randomUUID().replaceAll('-', '')}`;
   const store = await openServiceStore(
@@ -63,43 +63,46 @@ export function logRow(id: string, minute: number, row: Partial<NewLog> = {}): N
   };
 }
 
+/** Returns all rows of the log, by run id. */
 export async function rowsOf(db: LogDb): Promise<LogRow[]> {
   return db.selectFrom('run_logs').selectAll().orderBy('run_id').execute();
 }
 
-export interface Indexed {
+/** An engine, and an index of its runs in a database of the service. */
+export interface IndexedEngine {
   db: LogDb;
   engine: Engine;
   indexer: LogIndexer;
-  faults: unknown[];
+  /** Errors that the index reported. */
+  errors: unknown[];
 }
 
 /** Opens an engine and an index of its runs, which is updated only by explicit calls. */
-export async function indexed(
+export async function openIndexed(
   options: { engine?: EngineOptions; url?: string | undefined } = {},
-): Promise<Indexed> {
+): Promise<IndexedEngine> {
   const db = await logDatabase(options.url);
   const engine = await createEngine(options.engine);
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const faults: unknown[] = [];
-  const indexer = indexerOf({ db, engine, faults });
-  return { db, engine, indexer, faults };
+  const errors: unknown[] = [];
+  const indexer = indexerOf({ db, engine, errors });
+  return { db, engine, indexer, errors };
 }
 
-/** Opens another index of the same engine and database. */
-export function indexerOf({ db, engine, faults }: Omit<Indexed, 'indexer'>): LogIndexer {
+/** Returns an indexer of the engine that writes to the database. */
+export function indexerOf({ db, engine, errors }: Omit<IndexedEngine, 'indexer'>): LogIndexer {
   return new LogIndexer({
     engine,
     db,
     every: () => () => undefined,
-    report: (error) => faults.push(error),
+    report: (error) => errors.push(error),
     ...{ now: Date.now, triggers: new Triggers() },
   });
 }
 
-/** Deploys the exported workflow under a new id. */
+/** Deploys the exported workflow and adds it to a workspace. Returns its id. */
 export async function deploy(
-  { db, engine }: Pick<Indexed, 'db' | 'engine'>,
+  { db, engine }: Pick<IndexedEngine, 'db' | 'engine'>,
   exported: Json,
 ): Promise<string> {
   const { workflowId } = await engine.deploy(exported);

@@ -13,14 +13,14 @@ import { dataFolder } from '../support/data-folder.ts';
 import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { numbers } from '../support/seeded.ts';
 import { fn, workflow } from '../support/workflow.ts';
-import { addWorkflow, deploy, indexed, indexerOf, logDatabase, logRow } from './setup.ts';
+import { addWorkflow, deploy, indexerOf, logDatabase, logRow, openIndexed } from './setup.ts';
 import type { LogDb } from './setup.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
 const NAMES = drawnStores('totals of the log');
 
 /** Returns runs of three workflows at random times within ten days. Some have not ended. */
-function drawnRuns(count: number): NewLog[] {
+function randomRuns(count: number): NewLog[] {
   const draw = numbers(15);
   const integerBelow = (below: number): number => Math.floor(draw() * below);
   return Array.from({ length: count }, (_, index) => {
@@ -39,8 +39,8 @@ function drawnRuns(count: number): NewLog[] {
   });
 }
 
-/** Returns the statistics, computed run by run. */
-function expected(runs: readonly NewLog[], filters: Partial<LogFilters>, window: Window): StatsRow[] {
+/** Returns the statistics of the runs, computed run by run. */
+function expectedRows(runs: readonly NewLog[], filters: Partial<LogFilters>, window: Window): StatsRow[] {
   const periods = periodsOf(window);
   const matching = runs.filter(
     ({ workflow_id: id, trigger, level }) =>
@@ -48,11 +48,11 @@ function expected(runs: readonly NewLog[], filters: Partial<LogFilters>, window:
       (filters.triggers?.includes(trigger) ?? true) &&
       (filters.level === undefined || filters.level === level),
   );
-  const placed = matching.flatMap((run) => {
+  const assigned = matching.flatMap((run) => {
     const period = periods.find(({ from, to }) => from <= run.started_ms && run.started_ms < to);
     return period ? [{ run, segment: period.segment }] : [];
   });
-  const groups = Map.groupBy(placed, ({ run, segment }) => `${run.workflow_id} ${segment}`);
+  const groups = Map.groupBy(assigned, ({ run, segment }) => `${run.workflow_id} ${segment}`);
   const rows = [...groups.values()].map((group) => {
     const ended = group.filter(({ run }) => run.duration_ms >= 0);
     return {
@@ -94,7 +94,7 @@ const FILTERS: readonly Partial<LogFilters>[] = [
 async function expectExact(db: LogDb, runs: readonly NewLog[]): Promise<void> {
   for (const window of WINDOWS)
     for (const filters of FILTERS)
-      expect(await read(db, filters, window)).toEqual(expected(runs, filters, window));
+      expect(await read(db, filters, window)).toEqual(expectedRows(runs, filters, window));
 }
 
 async function totalAll(db: LogDb): Promise<void> {
@@ -117,7 +117,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
   it('do not change the statistics, with any number of runs', async () => {
     const db = await logDatabase(url);
     for (const id of ['w0', 'w1', 'w2']) await addWorkflow(db, id);
-    const runs = drawnRuns(700);
+    const runs = randomRuns(700);
     await saveLogs(db, runs);
     await expectExact(db, runs);
     expect(await totalBatch(db)).toBe(true);
@@ -128,10 +128,10 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     expect(await readTotals(db)).toEqual(WIDTHS.map(() => ended));
   });
 
-  it('follow changes of ended runs and deletions, until no runs are left', async () => {
+  it('follow changes of ended runs and deletions, and are empty without runs', async () => {
     const db = await logDatabase(url);
     await addWorkflow(db, 'w0');
-    const runs = drawnRuns(60).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
+    const runs = randomRuns(60).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
     await saveLogs(db, runs);
     await totalAll(db);
     const ids = runs.slice(0, 20).map(({ engine_id: id }) => id);
@@ -151,10 +151,10 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     expect((await sql`select * from run_totals`.execute(db)).rows).toEqual([]);
   });
 
-  it('have each run once when several processes add runs', async () => {
+  it('have each run once if several processes add runs', async () => {
     const db = await logDatabase(url);
     await addWorkflow(db, 'w0');
-    const runs = drawnRuns(900).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
+    const runs = randomRuns(900).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
     await saveLogs(db, runs);
     await Promise.all([totalAll(db), totalAll(db), totalAll(db)]);
     await totalAll(db);
@@ -162,34 +162,34 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     expect(await readTotals(db)).toEqual(WIDTHS.map(() => runs.length));
   });
 
-  it('get runs from the index of the log, including runs of an earlier process, and lose deleted runs', async () => {
-    const world = await indexed({ url });
-    const id = await deploy(world, workflow([fn('A', 'return 1')], ['Start -> A']));
-    for (const runId of ['r1', 'r2']) await world.engine.execute(id, {}, { runId });
-    await world.indexer.update();
-    const later = indexerOf(world);
+  it('get runs from the indexers of the log, including runs of an earlier indexer, and lose deleted runs', async () => {
+    const log = await openIndexed({ url });
+    const id = await deploy(log, workflow([fn('A', 'return 1')], ['Start -> A']));
+    for (const runId of ['r1', 'r2']) await log.engine.execute(id, {}, { runId });
+    await log.indexer.update();
+    const later = indexerOf(log);
     expect(await later.total()).toBe(false);
-    expect(await readTotals(world.db)).toEqual(WIDTHS.map(() => 2));
-    await world.engine.deleteRun('r1');
+    expect(await readTotals(log.db)).toEqual(WIDTHS.map(() => 2));
+    await log.engine.deleteRun('r1');
     await later.update();
-    expect(await readTotals(world.db)).toEqual(WIDTHS.map(() => 1));
-    await world.engine.execute(id, {}, { runId: 'r3' });
+    expect(await readTotals(log.db)).toEqual(WIDTHS.map(() => 1));
+    await log.engine.execute(id, {}, { runId: 'r3' });
     await later.update();
     await later.total();
-    expect(await readTotals(world.db)).toEqual(WIDTHS.map(() => 2));
-    expect(world.faults).toEqual([]);
+    expect(await readTotals(log.db)).toEqual(WIDTHS.map(() => 2));
+    expect(log.errors).toEqual([]);
   });
 
   it('get the runs of an earlier format in the background', async () => {
     const { '0003': _totals, ...earlier } = LOG_MIGRATIONS;
-    const place =
+    const location =
       name === 'postgres'
         ? { url: await postgresDatabase() }
         : { file: `${dataFolder(onTestFinished)}/api.db` };
-    const opened = await openDatabase(place);
-    onTestFinished(() => opened.db.destroy());
-    await opened.migrate('logs', earlier);
-    const db = opened.db as unknown as LogDb;
+    const database = await openDatabase(location);
+    onTestFinished(() => database.db.destroy());
+    await database.migrate('logs', earlier);
+    const db = database.db as unknown as LogDb;
     await sql`insert into workspaces (id, name, personal_keys, created_at) values ('looms', 'L', 1, '')`.execute(
       db,
     );
@@ -199,7 +199,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
       values ('old', 'old', 'looms', 'w0', 'completed', 'info', 'api', ${START}, ${START + 5}, 5, 0.25, -1, 0, 1)`.execute(
       db as Kysely<unknown>,
     );
-    await opened.migrate('logs', LOG_MIGRATIONS);
+    await database.migrate('logs', LOG_MIGRATIONS);
     const window = windowOf(START, START + 86_400_000, 1);
     const row = { workflow_id: 'w0', segment: 0, total: 1, errors: 0, duration: 5, ended: 1, cost: 250_000 };
     expect(await read(db, {}, window)).toEqual([row]);

@@ -1,4 +1,4 @@
-// The program of child processes in tests: `node child.ts COMMAND DATA [ARGUMENT]`. Prints one JSON value per line.
+// The program of child processes in tests: `node child.ts COMMAND DATA [ARGUMENT]`. It prints one JSON value per line.
 import type { EngineError, Json } from '@heddle/core';
 import { sendControlRequest } from '../../packages/engine/src/store/control.ts';
 import { openPostgres } from '../../packages/engine/src/store/open-postgres.ts';
@@ -14,7 +14,7 @@ function print(value: Json): void {
 }
 
 /** Opens the stores in `data`: a data folder, or `schema` of a database. */
-async function shared(schema: string): Promise<SharedStores> {
+async function openShared(schema: string): Promise<SharedStores> {
   return data.startsWith('postgresql:')
     ? openPostgres({ url: data, schema })
     : openStores({ data, shared: true });
@@ -67,8 +67,8 @@ const commands: { [name: string]: () => Promise<void> | void } = {
   /** Requests the cancel of run `argument` and prints the outcome. */
   async ask() {
     const stores = openStores({ data, readOnly: true });
-    const ask = { runId: argument, kind: 'cancel', payload: null } as const;
-    const { outcome } = await sendControlRequest(stores.control, ask, {
+    const request = { runId: argument, kind: 'cancel', payload: null } as const;
+    const { outcome } = await sendControlRequest(stores.control, request, {
       clock: systemClock,
       timeoutMs: 20_000,
     });
@@ -81,7 +81,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
    */
   async share() {
     const [schema = '', runId = '', count] = argument.split('|');
-    const { runs, close } = await shared(schema);
+    const { runs, close } = await openShared(schema);
     print(await runs.create(newRun(runId), started()));
     for (let seq = 2; seq <= Number(count); seq += 1) {
       await runs.upsert(
@@ -95,7 +95,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
   /** Shares the stores (`argument`: schema and run) and appends to the run forever. Prints each number after its commit. */
   async append() {
     const [schema = '', runId = ''] = argument.split('|');
-    const { runs } = await shared(schema);
+    const { runs } = await openShared(schema);
     await runs.create(newRun(runId), started());
     for (let seq = 2; ; seq += 1) {
       await runs.append(runId, [entry(seq), entry((seq += 1))]);

@@ -11,14 +11,14 @@ import { describePruning, describeValueStore } from '../conformance/stores/value
 import { dataFolder } from '../support/data-folder.ts';
 import { stores } from './stores.ts';
 
-const makers = {
+const STORES = {
   memory: () => stores({}),
   sqlite: () => stores({ data: dataFolder() }),
   'sqlite, shared': () => stores({ data: dataFolder(), shared: true }),
   'sqlite, durable against power loss': () => stores({ data: dataFolder(), durability: 'power' }),
 } as const;
 
-for (const [name, make] of Object.entries(makers)) {
+for (const [name, make] of Object.entries(STORES)) {
   describeRunStore(name, () => make().runs);
   describeValueStore(name, () => make().values);
   describePruning(name, make);
@@ -31,17 +31,17 @@ for (const [name, make] of Object.entries(makers)) {
   describeControlStore(name, () => make().control);
 }
 
-describeLiveEvents('sqlite, two processes', () => shared('live'));
-describeSpending('sqlite, two processes', () => shared('spending'));
-describeRates('sqlite, two processes', () => shared('rates'));
+describeLiveEvents('sqlite, two processes', () => openTwice('live'));
+describeSpending('sqlite, two processes', () => openTwice('spending'));
+describeRates('sqlite, two processes', () => openTwice('rates'));
 
 /** Returns the same store under both names. */
 function twice<Store>(store: Store): Record<'one' | 'other', Store> {
   return { one: store, other: store };
 }
 
-/** Opens a store as two processes that share a folder. */
-function shared<Name extends keyof Stores>(name: Name): Record<'one' | 'other', Stores[Name]> {
+/** Opens a store twice on one folder, like two processes. */
+function openTwice<Name extends keyof Stores>(name: Name): Record<'one' | 'other', Stores[Name]> {
   const data = dataFolder();
   const [one, other] = [stores({ data, shared: true }), stores({ data, shared: true })];
   return { one: one[name], other: other[name] };

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { start } from './process.ts';
 
-it('the stores load the client of PostgreSQL only when a database is opened', async () => {
+it('the stores load the PostgreSQL client only when a database is opened', async () => {
   const program = fileURLToPath(new URL('loading.ts', import.meta.url));
   const { printed } = start(process.execPath, ['--conditions=@heddle/source', program]);
   expect(await printed(2)).toEqual([[], ['kysely', 'pg']]);

@@ -1,4 +1,4 @@
-// Prints which modules of the database client are loaded, before and after a database is opened.
+// Prints the loaded modules of the database client, before and after a database is opened.
 import { registerHooks } from 'node:module';
 
 const loaded: string[] = [];

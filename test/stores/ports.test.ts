@@ -13,7 +13,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
 const SECRET = 'x'.repeat(32);
 
-/** Returns a function that calls the interface over the store as the person. */
+/** Returns a function that sends requests to an API on the store as the user. */
 async function callerOf(store: ServiceStore, userId: string) {
   const engine = await createEngine(ownership(store));
   const api = await serviceApi({ engine, store });
@@ -24,8 +24,8 @@ async function callerOf(store: ServiceStore, userId: string) {
   const { key } = await store.keys.create({ userId }, 'test');
   return async (method: string, path: string, body?: object): Promise<{ id: string }> => {
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
-    const sent = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-    const response = await api.fetch(new Request(ORIGIN + path, sent));
+    const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    const response = await api.fetch(new Request(ORIGIN + path, init));
     const { data, error } = (await response.json()) as { data: { id: string }; error?: object };
     if (error) throw new Error(JSON.stringify(error));
     return data;
@@ -34,7 +34,7 @@ async function callerOf(store: ServiceStore, userId: string) {
 
 /** Tests the ports of the service. `open` opens an empty store. */
 function describePorts(name: string, open: () => Promise<ServiceStore>): void {
-  async function opened() {
+  async function openStore() {
     const store = await open();
     onTestFinished(() => store.close());
     const { workspaces } = store;
@@ -47,13 +47,13 @@ function describePorts(name: string, open: () => Promise<ServiceStore>): void {
   }
 
   describeAccess(name, async () => {
-    const { store, workspaceIds } = await opened();
-    let people = 0;
+    const { store, workspaceIds } = await openStore();
+    let personCount = 0;
     return {
       access: store.workspaces,
       workspaceIds,
       async person(workspaceId, role) {
-        const email = `${(people += 1)}@heddle.test`;
+        const email = `${(personCount += 1)}@heddle.test`;
         const id = await store.workspaces.createUser({ email, name: 'Bob' });
         if (role) await store.workspaces.setMember(workspaceId, id, role);
         return id;
@@ -62,13 +62,13 @@ function describePorts(name: string, open: () => Promise<ServiceStore>): void {
   });
 
   describeDefinitions(name, async () => {
-    const { store, userId, workspaceIds } = await opened();
+    const { store, userId, workspaceIds } = await openStore();
     const call = await callerOf(store, userId);
     return {
       definitions: store.definitions,
       workspaceIds,
-      async define({ workspaceId, name: called, isDeployed, isPublic, isArchived }) {
-        const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: called });
+      async define({ workspaceId, name: workflowName, isDeployed, isPublic, isArchived }) {
+        const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: workflowName });
         const path = `/api/v2/workflows/${id}`;
         await call('PUT', `${path}/state`, draftOf(GREETING) as object);
         if (isDeployed) await call('POST', `${path}/deploy`);
@@ -98,13 +98,13 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     openServiceStore({ postgres: { url, schema: schemaOf() }, secret: SECRET }),
   );
 
-  describeLimits('PostgreSQL', async (given) => {
+  describeLimits('PostgreSQL', async (limits) => {
     const report = (error: unknown): void => {
       throw error;
     };
     // Many concurrent checks wait for four connections.
     const timeoutMs = 60_000;
-    const shared = await openSharedLimits({ url, schema: schemaOf(), ...given, timeoutMs, report });
+    const shared = await openSharedLimits({ url, schema: schemaOf(), ...limits, timeoutMs, report });
     onTestFinished(() => shared.close());
     return shared;
   });

@@ -22,9 +22,9 @@ function urlWith(change: (changed: URL) => void): string {
   return changed.href;
 }
 
-/** Returns the error of `work`, and expects that it has `code` and does not contain the password. */
-async function expectFault(work: () => unknown, code: string): Promise<Error> {
-  const error = await (async () => work())().then(
+/** Expects that `act` fails with `code`, without a password in the error. Returns the error. */
+async function expectError(act: () => unknown, code: string): Promise<Error> {
+  const error = await (async () => act())().then(
     () => expect.fail(`${code} was expected`),
     (thrown: unknown) => thrown as Error,
   );
@@ -39,34 +39,34 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     url = await postgresDatabase();
   });
 
-  it('fails with an error if nothing listens, nothing answers, or the host is unknown', async () => {
-    const silent = createServer().listen(0, '127.0.0.1');
-    onTestFinished(() => void silent.close());
-    await once(silent, 'listening');
-    const { port } = silent.address() as AddressInfo;
-    silent.on('connection', (socket) => socket.destroy());
+  it('fails with an error if nothing listens, the server closes the connection, or the host is unknown', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.on('connection', (socket) => socket.destroy());
     const at = (host: string): string => `postgresql://me:${PASSWORD}@${host}/db`;
-    expect((await expectFault(() => open({ url: at('127.0.0.1:1') }), 'DATA_UNREACHABLE')).message).toBe(
+    expect((await expectError(() => open({ url: at('127.0.0.1:1') }), 'DATA_UNREACHABLE')).message).toBe(
       'The database "db" at 127.0.0.1:1 cannot be used: nothing listens at that address. Start the database, or correct the host and the port.',
     );
-    await expectFault(() => open({ url: at(`127.0.0.1:${port}`) }), 'DATA_UNREACHABLE');
+    await expectError(() => open({ url: at(`127.0.0.1:${port}`) }), 'DATA_UNREACHABLE');
     expect(
-      (await expectFault(() => open({ url: at('no.such.host.invalid') }), 'DATA_UNREACHABLE')).message,
+      (await expectError(() => open({ url: at('no.such.host.invalid') }), 'DATA_UNREACHABLE')).message,
     ).toMatch(/host name (is unknown|cannot be resolved)/);
   });
 
   it('fails with an error if it refuses the user or the password, or the database does not exist', async () => {
-    const wrong = [
+    const urls = [
       urlWith((changed) => (changed.password = PASSWORD)),
       urlWith((changed) => (changed.username = 'nobody-at-all')),
       urlWith((changed) => (changed.password = '')),
     ];
-    for (const one of wrong) {
-      const { message } = await expectFault(() => open({ url: one }), 'DATA_UNREACHABLE');
+    for (const wrongUrl of urls) {
+      const { message } = await expectError(() => open({ url: wrongUrl }), 'DATA_UNREACHABLE');
       expect(message).toMatch(/refuses the user "(heddle|nobody-at-all)"\. Check the user, the password/);
     }
-    const nowhere = urlWith((changed) => (changed.pathname = '/nowhere'));
-    expect((await expectFault(() => open({ url: nowhere }), 'DATA_UNREACHABLE')).message).toContain(
+    const unknownDatabase = urlWith((changed) => (changed.pathname = '/nowhere'));
+    expect((await expectError(() => open({ url: unknownDatabase }), 'DATA_UNREACHABLE')).message).toContain(
       'it has no database "nowhere". Create it',
     );
   });
@@ -80,14 +80,14 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     { maxConnections: 0 },
     { maxConnections: 1.5 },
   ])('gets no connection for the options %o, which fail with OPTIONS_INVALID', async (options) => {
-    await expectFault(() => open(options), 'OPTIONS_INVALID');
+    await expectError(() => open(options), 'OPTIONS_INVALID');
   });
 
   it('is refused, and not changed, if the schema has a newer format', async () => {
     const schema = `s ${randomUUID()}`;
     await (await open({ schema })).close();
     await rows(`UPDATE "${schema}".format SET format = 99`);
-    const { message } = await expectFault(() => open({ schema }), 'DATA_FORMAT_UNSUPPORTED');
+    const { message } = await expectError(() => open({ schema }), 'DATA_FORMAT_UNSUPPORTED');
     expect(message).toMatch(
       /it has format 99, and this version of Heddle knows formats up to 8\. Use the newer/,
     );
@@ -96,7 +96,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
 
   it('is refused if the schema has tables of another program, but not if it is empty', async () => {
     await rows('CREATE SCHEMA theirs; CREATE TABLE theirs.plans (x integer)');
-    const { message } = await expectFault(() => open({ schema: 'theirs' }), 'DATA_FORMAT_UNSUPPORTED');
+    const { message } = await expectError(() => open({ schema: 'theirs' }), 'DATA_FORMAT_UNSUPPORTED');
     expect(message).toMatch(/"theirs".*has tables, but not those of Heddle\. Choose another schema/);
     await rows('CREATE SCHEMA "prepared ""one"""');
     expect(await (await open({ schema: 'prepared "one"' })).runs.open()).toEqual([]);
@@ -107,7 +107,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     const name = `ascii_${randomUUID().replaceAll('-', '')}`;
     await asSuperuser(server, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'SQL_ASCII'`);
     onTestFinished(async () => void (await asSuperuser(server, `DROP DATABASE ${name}`)));
-    const { message } = await expectFault(() => open({ url: server.url(name) }), 'DATA_FORMAT_UNSUPPORTED');
+    const { message } = await expectError(() => open({ url: server.url(name) }), 'DATA_FORMAT_UNSUPPORTED');
     expect(message).toContain('encoding SQL_ASCII. Use a database with UTF8');
   });
 
@@ -115,11 +115,11 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     const user = `user_${randomUUID().replaceAll('-', '')}`;
     await rows(`CREATE USER ${user} PASSWORD '${PASSWORD}'`);
     onTestFinished(async () => void (await rows(`DROP USER ${user}`)));
-    const theirs = urlWith((changed) => {
+    const limitedUrl = urlWith((changed) => {
       changed.username = user;
       changed.password = PASSWORD;
     });
-    expect((await expectFault(() => open({ url: theirs }), 'DATA_UNWRITABLE')).message).toContain(
+    expect((await expectError(() => open({ url: limitedUrl }), 'DATA_UNWRITABLE')).message).toContain(
       `the user "${user}" lacks the rights. Let it create schemas`,
     );
     const schema = `s ${randomUUID()}`;
@@ -127,38 +127,38 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     await rows(
       `GRANT USAGE ON SCHEMA "${schema}" TO ${user}; GRANT SELECT ON ALL TABLES IN SCHEMA "${schema}" TO ${user}`,
     );
-    const reader = await open({ url: theirs, schema });
+    const reader = await open({ url: limitedUrl, schema });
     expect(await reader.runs.open()).toEqual([]);
-    await expectFault(() => reader.values.put('1'), 'DATA_UNWRITABLE');
+    await expectError(() => reader.values.put('1'), 'DATA_UNWRITABLE');
     await reader.close();
-    const readOnly = urlWith((changed) =>
+    const readOnlyUrl = urlWith((changed) =>
       changed.searchParams.set('options', '-c default_transaction_read_only=on'),
     );
-    const still = await open({ url: readOnly, schema });
-    expect((await expectFault(() => still.values.put('1'), 'DATA_UNWRITABLE')).message).toContain(
+    const readOnly = await open({ url: readOnlyUrl, schema });
+    expect((await expectError(() => readOnly.values.put('1'), 'DATA_UNWRITABLE')).message).toContain(
       'it is read-only',
     );
     await rows(`DROP OWNED BY ${user}`);
   });
 
-  it('fails with an error that names data changed from outside', async () => {
+  it('reports data that was changed outside Heddle', async () => {
     const schema = `s ${randomUUID()}`;
     const { runs } = await open({ schema });
     await runs.create(newRun('r'), started());
     await runs.append('r', [entry(2), entry(3)]);
     await rows(`DELETE FROM "${schema}".journal WHERE seq = 2`);
-    await expectFault(() => runs.journal('r'), 'JOURNAL_CORRUPT');
+    await expectError(() => runs.journal('r'), 'JOURNAL_CORRUPT');
     await rows(`UPDATE "${schema}".journal SET entry = 'x'`);
-    await expectFault(() => runs.tail('r', 2), 'JOURNAL_CORRUPT');
+    await expectError(() => runs.tail('r', 2), 'JOURNAL_CORRUPT');
     await rows(`DELETE FROM "${schema}".journal`);
-    await expectFault(() => runs.journal('r'), 'JOURNAL_CORRUPT');
+    await expectError(() => runs.journal('r'), 'JOURNAL_CORRUPT');
     await rows(`DROP TABLE "${schema}".journal`);
-    const { message } = await expectFault(() => runs.journal('r'), 'DATA_FORMAT_UNSUPPORTED');
+    const { message } = await expectError(() => runs.journal('r'), 'DATA_FORMAT_UNSUPPORTED');
     expect(message).toContain(`the tables in the schema "${schema}" were changed outside Heddle`);
   });
 
   it('refuses NUL in an id', async () => {
     const { runs } = await open();
-    await expectFault(() => runs.create(newRun('a\0b'), started()), 'OPTIONS_INVALID');
+    await expectError(() => runs.create(newRun('a\0b'), started()), 'OPTIONS_INVALID');
   });
 });

@@ -4,14 +4,14 @@ import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { onTestFinished } from 'vitest';
 import { asSuperuser, postgresServer } from '../support/postgres.ts';
 
-/** Opens stores in a new schema, or in `schema`. Closes them when the test has finished. */
+/** Opens stores in a new schema, or in the schema of the options. They are closed after the test. */
 export async function openAt(options: PostgresOptions): Promise<SharedStores> {
   const stores = await openPostgres({ schema: `s ${randomUUID()}`, ...options });
   onTestFinished(() => stores.close());
   return stores;
 }
 
-/** Runs `query` as superuser in the database at `url` and returns the result. */
+/** Runs `query` as superuser in the database at `url`, and returns the rows. */
 export async function rowsAt(url: string, query: string): Promise<unknown[]> {
   const { pathname } = new URL(url);
   const server = await postgresServer();

@@ -23,14 +23,14 @@ let url = '';
 const open = (more: Partial<PostgresOptions> = {}): Promise<SharedStores> => openAt({ url, ...more });
 const rows = (query: string): Promise<unknown[]> => rowsAt(url, query);
 
-/** Terminates the connections of the stores in this state and returns their number. */
+/** Terminates the connections in this state, and returns their number. `active`: only those that wait for a lock. */
 async function cutConnections(state: 'idle' | 'active'): Promise<number> {
   const waiting = state === 'active' ? "AND wait_event_type = 'Lock'" : '';
-  const cut = await rows(
+  const terminated = await rows(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
      AND pid <> pg_backend_pid() AND state = '${state}' ${waiting}`,
   );
-  return cut.length;
+  return terminated.length;
 }
 
 describe.skipIf(!hasPostgres)('PostgreSQL', () => {
@@ -63,15 +63,15 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     await expect.poll(() => wakes).toBeGreaterThan(0);
     expect(await cutConnections('idle')).toBeGreaterThan(0);
     // A new connection notifies all watchers, because notifications may have been lost.
-    const before = wakes;
-    await expect.poll(() => wakes, { timeout: 5000 }).toBeGreaterThan(before);
-    const reconnected = wakes;
+    const wakesAtLoss = wakes;
+    await expect.poll(() => wakes, { timeout: 5000 }).toBeGreaterThan(wakesAtLoss);
+    const wakesAtReconnect = wakes;
     await one.publish('r', [{ place: 'b', json: '1' }]);
-    await expect.poll(() => wakes).toBeGreaterThan(reconnected);
+    await expect.poll(() => wakes).toBeGreaterThan(wakesAtReconnect);
   });
 
-  describe('several processes that open the stores', () => {
-    it('create the tables once if they start at the same time, and read each other’s writes', async () => {
+  describe('several stores of one schema', () => {
+    it('create the tables once if they open at the same time, and read each other’s writes', async () => {
       const schema = `s ${randomUUID()}`;
       const opened = await Promise.all(Array.from({ length: 8 }, () => open({ schema, maxConnections: 2 })));
       const [first, second] = opened as [SharedStores, SharedStores];
@@ -117,7 +117,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       const count = scale(60, 300);
       const writers = Array.from({ length: 3 }, () => child('share', url, `${schema}|r|${count}`));
       const created = await Promise.all(writers.map(async (one) => (await one.printed(1))[0]));
-      expect(created.filter((is) => is === true)).toHaveLength(1);
+      expect(created.filter((isCreated) => isCreated === true)).toHaveLength(1);
       for (const one of writers) expect(await one.ended, one.errors()).toBe(0);
       const { runs } = await open({ schema });
       expect((await runs.journal('r')).map((one) => one.seq)).toEqual(
@@ -127,7 +127,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       expect(await runs.logs('r')).toMatchObject([{ startedMs: count }]);
     });
 
-    it('lose no commit if one process is killed, and do not wait for it', async () => {
+    it('lose no commit if one process is killed, and other processes continue', async () => {
       const schema = `s ${randomUUID()}`;
       const writer = child('append', url, `${schema}|r`);
       await writer.printed(50);
@@ -169,10 +169,10 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       expect(await stores.definitions.plan('p')).toBe(1);
     });
 
-    it('never exceed the configured number', async () => {
-      const named = new URL(url);
-      named.searchParams.set('application_name', 'few');
-      const stores = await open({ url: named.href, maxConnections: 2 });
+    it('never exceed the configured maximum', async () => {
+      const namedUrl = new URL(url);
+      namedUrl.searchParams.set('application_name', 'few');
+      const stores = await open({ url: namedUrl.href, maxConnections: 2 });
       const ids = Array.from({ length: 30 }, (_, index) => `r${index}`);
       await Promise.all(ids.map(async (id) => stores.runs.create(newRun(id), started())));
       expect(await stores.runs.open()).toHaveLength(30);

@@ -28,14 +28,14 @@ export function child(...args: string[]): Child {
 
 /** Starts a process that prints one JSON value per line. It is killed when the test has finished. */
 export function start(command: string, args: string[]): Child {
-  const running = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const childProcess = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let errors = '';
-  running.stderr.on('data', (text: Buffer) => (errors += text.toString()));
+  childProcess.stderr.on('data', (text: Buffer) => (errors += text.toString()));
   const lines: Json[] = [];
-  createInterface({ input: running.stdout }).on('line', (line) => lines.push(JSON.parse(line) as Json));
-  const ended = new Promise<number | null>((resolve) => running.on('close', resolve));
+  createInterface({ input: childProcess.stdout }).on('line', (line) => lines.push(JSON.parse(line) as Json));
+  const ended = new Promise<number | null>((resolve) => childProcess.on('close', resolve));
   const kill = async (): Promise<void> => {
-    running.kill('SIGKILL');
+    childProcess.kill('SIGKILL');
     await ended;
   };
   onTestFinished(kill);
@@ -47,5 +47,5 @@ export function start(command: string, args: string[]): Child {
       },
       { timeout: 20_000 },
     );
-  return { pid: running.pid as number, lines, errors: () => errors, printed, kill, ended };
+  return { pid: childProcess.pid as number, lines, errors: () => errors, printed, kill, ended };
 }

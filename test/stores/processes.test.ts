@@ -9,7 +9,7 @@ import { CHILD, child, start } from './process.ts';
 import { stores } from './stores.ts';
 
 describe('a data folder and several processes', () => {
-  it('is locked while its owner lives, and unlocked at once after kill -9', async () => {
+  it('is locked while its owner runs, and unlocked as soon as its owner is killed', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
     await owner.printed(1);
@@ -37,7 +37,7 @@ describe('a data folder and several processes', () => {
     expect(other.errors()).toContain('DATA_LOCKED');
   });
 
-  it('shows other processes whether it has an owner', async () => {
+  it('lets other processes check whether it has an owner', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
     await owner.printed(1);
@@ -54,7 +54,7 @@ describe('a data folder and several processes', () => {
       timeout: 20_000,
     });
     expect(children.filter((one) => one.lines.length > 0)).toHaveLength(1);
-    for (const one of children.filter((loser) => loser.lines.length === 0)) {
+    for (const one of children.filter((each) => each.lines.length === 0)) {
       expect(await one.ended).toBe(1);
       expect(one.errors()).toContain('DATA_LOCKED');
     }
@@ -64,12 +64,12 @@ describe('a data folder and several processes', () => {
     const data = dataFolder();
     const owner = child('serve', data);
     await owner.printed(1);
-    const asker = child('ask', data, 'r');
-    expect(await asker.ended).toBe(0);
-    expect(owner.errors() + asker.errors()).toBe('');
+    const client = child('ask', data, 'r');
+    expect(await client.ended).toBe(0);
+    expect(owner.errors() + client.errors()).toBe('');
   });
 
-  it('keeps every committed entry after kill -9 during a write, and no partial append', async () => {
+  it('keeps every committed entry and no partial append when a process is killed during a write', async () => {
     const data = dataFolder();
     for (const run of ['a', 'b', 'c']) {
       const writer = child('write', data, run);
@@ -100,12 +100,12 @@ describe('a data folder and several processes', () => {
         data,
         'r',
       ]);
-      const [entryTold, valueTold, committed] = await limited.printed(3);
-      expect(entryTold).toMatchObject({
+      const [entryError, valueError, committed] = await limited.printed(3);
+      expect(entryError).toMatchObject({
         code: 'DATA_UNWRITABLE',
         message: expect.stringMatching(/heddle\.db" cannot be used: the disk/) as string,
       });
-      expect(valueTold).toMatchObject({
+      expect(valueError).toMatchObject({
         code: 'DATA_UNWRITABLE',
         message: expect.stringMatching(/values.*file size/) as string,
       });
@@ -133,10 +133,10 @@ describe('a data folder and several processes', () => {
     const data = dataFolder();
     const owner = child('serve', data);
     await owner.printed(1);
-    const askers = ['r1', 'r2', 'r3'].map((run) => child('ask', data, run));
-    for (const asker of askers) {
-      expect(await asker.printed(1)).toEqual([{ status: 'done', value: { pid: owner.pid } }]);
-      expect(await asker.ended).toBe(0);
+    const clients = ['r1', 'r2', 'r3'].map((run) => child('ask', data, run));
+    for (const client of clients) {
+      expect(await client.printed(1)).toEqual([{ status: 'done', value: { pid: owner.pid } }]);
+      expect(await client.ended).toBe(0);
     }
     expect(
       owner.lines
@@ -150,12 +150,12 @@ describe('a data folder and several processes', () => {
     const data = dataFolder();
     const first = child('serve', data, 'hang');
     await first.printed(1);
-    const asker = child('ask', data, 'r');
+    const client = child('ask', data, 'r');
     expect((await first.printed(2))[1]).toEqual({ took: 'cancel r' });
     await first.kill();
-    expect(asker.lines).toEqual([]);
+    expect(client.lines).toEqual([]);
     const second = child('serve', data);
-    expect(await asker.printed(1)).toEqual([{ status: 'done', value: { pid: second.pid } }]);
+    expect(await client.printed(1)).toEqual([{ status: 'done', value: { pid: second.pid } }]);
     expect(second.lines.filter((line) => line !== 'serving')).toEqual([{ took: 'cancel r' }]);
   });
 });

@@ -14,7 +14,7 @@ describe('a data folder that several processes share', () => {
     const data = dataFolder();
     const writers = Array.from({ length: 4 }, () => child('share', data, '|r|200'));
     const created = await Promise.all(writers.map(async (one) => (await one.printed(1))[0]));
-    expect(created.filter((is) => is === true)).toHaveLength(1);
+    expect(created.filter((isCreated) => isCreated === true)).toHaveLength(1);
     for (const one of writers) expect(await one.ended, one.errors()).toBe(0);
     const { runs } = stores({ data, shared: true });
     const expected = Array.from({ length: 200 }, (_, index) => index + 1);
@@ -25,8 +25,8 @@ describe('a data folder that several processes share', () => {
 
   it('refuses an exclusive owner, with a remedy in the error', async () => {
     const data = dataFolder();
-    const sharer = child('append', data, '|r');
-    await sharer.printed(1);
+    const other = child('append', data, '|r');
+    await other.printed(1);
     const ours = stores({ data, shared: true });
     expect(() => openStores({ data })).toThrow(
       expect.objectContaining({
@@ -38,27 +38,27 @@ describe('a data folder that several processes share', () => {
       }),
     );
     expect(isOwned(data)).toBe(false);
-    await sharer.kill();
+    await other.kill();
     expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
     ours.close();
     expect(() => stores({ data })).not.toThrow();
   });
 
-  it('shows other processes that it is shared, even on repeated checks, until the last process closes it', async () => {
+  it('lets other processes check that it is shared, even repeatedly, until the last process closes it', async () => {
     const data = dataFolder();
     expect(isShared(data)).toBe(false);
-    const sharer = child('append', data, '|r');
-    await sharer.printed(1);
-    for (let look = 0; look < 50; look++) expect(isShared(data)).toBe(true);
-    await sharer.printed(sharer.lines.length + 10);
-    await sharer.kill();
+    const other = child('append', data, '|r');
+    await other.printed(1);
+    for (let count = 0; count < 50; count++) expect(isShared(data)).toBe(true);
+    await other.printed(other.lines.length + 10);
+    await other.kill();
     expect(isShared(data)).toBe(false);
     const owner = child('serve', data);
     await owner.printed(1);
     expect(isShared(data)).toBe(false);
   });
 
-  it('cannot be shared while it has an owner, which the error names', async () => {
+  it('cannot be shared while it has an exclusive owner, which the error names', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
     await owner.printed(1);

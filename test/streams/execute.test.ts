@@ -9,20 +9,20 @@ import { TALK, talk, WORDS } from './talk.ts';
 describe.each(Object.entries(LOCATIONS))(
   'a streamed execution over HTTP, with an engine on %s',
   (_name, locate) => {
-    it('has the text of a selected block while it runs, by iteration and without secrets', async () => {
+    it('contains the text of a selected block while it runs, by iteration and without secrets', async () => {
       const script = new Script();
       const engineOptions = { ...(await locate()), env: { KEY: SECRET }, blocks: [script.executor] };
       await expectStreamed(await testApi({ engineOptions }), script);
     });
 
-    it('has the text of a run that ends before the response begins', async () => {
+    it('contains the text of a run that ends before the response begins', async () => {
       const ended = Promise.withResolvers<void>();
       const engineOptions = { ...(await locate()), blocks: [talk()] };
       const api = await testApi({ engineOptions });
       const { engine } = api;
       const start = engine.start.bind(engine);
-      engine.start = async (...given) => {
-        const run = await start(...given);
+      engine.start = async (...args) => {
+        const run = await start(...args);
         await run.result().then(() => ended.resolve());
         return run;
       };

@@ -4,13 +4,13 @@ import type { Script } from '../support/scripted.ts';
 import { block, loop, workflow } from '../support/workflow.ts';
 import { HIDDEN, SECRET } from './secret.ts';
 
-/** Block A runs twice and can read the secret. */
+/** A workflow whose block A runs twice and can read the secret. */
 const TWICE = workflow(
   [loop('Each', { loopType: 'for', count: 2 }, block('A', 'work', { key: '{{KEY}}' }))],
   ['Start -> Each -> A'],
 );
 
-/** Yields the frames of server-sent events, without ids of blocks. */
+/** Yields the data of server-sent events, without ids of blocks. */
 export async function* framesOf(response: Response): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();
   let text = '';
@@ -26,7 +26,7 @@ export async function* framesOf(response: Response): AsyncGenerator<unknown> {
   }
 }
 
-/** Executes a workflow with `stream: true`. Its text arrives while the block runs, by iteration and without the secret. */
+/** Expects that an execution with `stream: true` has the text while a block runs, by iteration, without the secret. */
 export async function expectStreamed(api: TestApi, script: Script): Promise<void> {
   const id = await api.deployed(TWICE);
   const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, {
@@ -50,11 +50,11 @@ export async function expectStreamed(api: TestApi, script: Script): Promise<void
   second.context.emit({ type: 'text', text: 'Bye.' });
   second.done({ content: 'Bye.' });
 
-  const rest: unknown[] = [];
-  for await (const frame of frames) rest.push(frame);
-  const text = rest.flatMap((frame) => (isChunk(frame) ? [frame.chunk] : []));
+  const laterFrames: unknown[] = [];
+  for await (const frame of frames) laterFrames.push(frame);
+  const text = laterFrames.flatMap((frame) => (isChunk(frame) ? [frame.chunk] : []));
   expect(text.join('')).toBe(`${HIDDEN}.Hm. Good ${HIDDEN}.Bye.`);
-  expect(rest.filter((frame) => !isChunk(frame))).toEqual([
+  expect(laterFrames.filter((frame) => !isChunk(frame))).toEqual([
     { event: 'tool', phase: 'start', id: '1', name: 'search' },
     { event: 'chunk_reset' },
     { event: 'final', data: { success: true, output: {} } },

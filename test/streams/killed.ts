@@ -8,7 +8,7 @@ import { emissionsIn, inShort, TEXT, textIn } from './talk.ts';
 
 const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 
-/** The task of a process, and its store or server. */
+/** The options of a process: an engine on a store, or a worker. */
 export interface TalkProcess {
   engine?: Pick<EngineOptions, 'data' | 'postgres'>;
   worker?: WorkerOptions;
@@ -16,7 +16,7 @@ export interface TalkProcess {
   stop?: number;
 }
 
-/** Starts a process and kills it at its `stop`. `exited` resolves when it has exited. `end` ends the input of a worker. */
+/** Starts a process and kills it at its `stop`. `exited` resolves when it has exited. `end` stops a worker. */
 export function play(options: TalkProcess): { exited: Promise<void>; end(): void } {
   const child = spawn(process.execPath, ['--conditions=@heddle/source', PROGRAM, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -29,7 +29,7 @@ export function play(options: TalkProcess): { exited: Promise<void>; end(): void
   return { exited, end: () => void child.stdin.end() };
 }
 
-/** Expects the events of a process that was killed before the third word of T, and of another process that ran T again. */
+/** Expects the events of a run whose process was killed before the third word of T, and that another one continued. */
 export function expectRetracted(events: readonly RunEvent[]): void {
   const emissions = emissionsIn(events);
   expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));

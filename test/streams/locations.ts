@@ -8,7 +8,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
 export type Location = Pick<EngineOptions, 'data' | 'postgres'>;
 
-/** Locations of the data of engines. */
+/** The stores that an engine can use, by name. */
 export const LOCATIONS: { [name: string]: () => Promise<Location> | Location } = {
   memory: () => ({}),
   'a data folder': () => ({ data: join(dataFolder(), 'data') }),
@@ -24,7 +24,7 @@ export async function open(options: EngineOptions): Promise<Engine> {
   return engine;
 }
 
-/** Returns a reader like that of another process. */
+/** Opens a reader as another process would. */
 export async function readerOf({ data, postgres }: Location) {
   const reader =
     data === undefined ? await openPostgresReader(postgres ?? { url: '' }) : openFolderClient(data);

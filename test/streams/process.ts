@@ -1,12 +1,12 @@
-// A process that a test kills: `node process.ts OPTIONS`, where OPTIONS is TalkProcess as JSON. With `engine` it starts the run
-// `talk-run`, or continues it; with `worker` it works until its input ends. It prints a line before each word of block T, and
-// before the word `stop` it waits to be killed.
+// A process that a test kills: `node process.ts OPTIONS`, where OPTIONS is TalkProcess as JSON. With `engine` it starts
+// or continues the run `talk-run`; with `worker` it polls for tasks until its input ends. It prints a line before each
+// word of block T, and before the word `stop` it waits to be killed.
 import { createEngine, isEngineError } from '@heddle/engine';
 import { createWorker } from '@heddle/temporal';
 import type { TalkProcess } from './killed.ts';
 import { TALK, talk } from './talk.ts';
 
-const { stop, ...where } = JSON.parse(process.argv[2] ?? '') as TalkProcess;
+const { stop, ...location } = JSON.parse(process.argv[2] ?? '') as TalkProcess;
 
 const blocks = [
   talk(async (nth, name) => {
@@ -18,12 +18,12 @@ const blocks = [
   }),
 ];
 
-if (where.worker) {
-  const worker = await createWorker({ blocks, ...where.worker });
+if (location.worker) {
+  const worker = await createWorker({ blocks, ...location.worker });
   process.stdin.on('end', () => void worker.stop({ drainMs: 0, killMs: 2000 }));
   process.stdin.resume();
 } else {
-  const engine = await createEngine({ blocks, ...where.engine });
+  const engine = await createEngine({ blocks, ...location.engine });
   const run = await engine.attach('talk-run').catch((error: unknown) => {
     if (isEngineError(error) && error.code === 'RUN_NOT_FOUND')
       return engine.start({ workflow: TALK }, {}, { runId: 'talk-run' });

@@ -14,8 +14,8 @@ const emit = ({ context }: Call, ...all: readonly BlockEmission[]): void => {
 };
 const text = (of: string): BlockEmission => ({ type: 'text', text: of });
 
-/** Ends of attempts whose text may be incomplete, with the events that follow. */
-const CUTS: {
+/** Ways in which an attempt ends before its text is complete, with the events that follow. */
+const INTERRUPTIONS: {
   [title: string]: {
     end: (call: Call, run: RunHandle, clock: TestClock) => Promise<void> | void;
     events: string[];
@@ -32,14 +32,14 @@ const CUTS: {
     end: (_call, _run, clock) => clock.advance(500),
     events: ['A failed', 'run ended'],
   },
-  cancelled: {
+  'been cancelled': {
     end: (_call, run) => run.cancel(),
     events: ['A cancelled', 'run ended'],
   },
 };
 
 describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engine on %s', (name, locate) => {
-  it('is redacted for every listener, for any division of the text', async () => {
+  it('is redacted for every listener, for any division of the text into parts', async () => {
     const location = await locate();
     const script = new Script();
     const engine = await open({ ...location, env: { KEY: SECRET }, blocks: [script.executor] });
@@ -53,7 +53,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
     if (name !== 'memory') expectRedacted(await collect((await readerOf(location)).follow('r')));
   });
 
-  it.each(Object.entries(CUTS))(
+  it.each(Object.entries(INTERRUPTIONS))(
     'is not published in part when the attempt has %s, and the last word is omitted',
     async (_title, { end, events: expected }) => {
       const clock = new TestClock();
@@ -69,8 +69,8 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
       emit(call, text('say sesame'), { type: 'thinking', text: 'ses' });
       await end(call, run, clock);
       emit(call, text(' too late'));
-      const own = (await collecting).filter((event) => event.type !== 'block:started');
-      for (const events of [own, await collect(engine.follow('r'))]) {
+      const ownEvents = (await collecting).filter((event) => event.type !== 'block:started');
+      for (const events of [ownEvents, await collect(engine.follow('r'))]) {
         expect(inShort(events).slice(-3)).toEqual(['A "say "', ...expected]);
         expect(emissionsIn(events).map(({ number }) => number)).toEqual([1]);
       }

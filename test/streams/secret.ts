@@ -6,7 +6,7 @@ import { emissionsIn, inShort, textIn } from './talk.ts';
 export const SECRET = 'sesame_open+wid"';
 export const HIDDEN = '«redacted:KEY»';
 
-/** A run whose block A, of the type `work`, can read the secret. */
+/** A workflow whose block A, of the type `work`, can read the secret. */
 export const SECRETIVE = workflow([block('A', 'work', { key: '{{KEY}}' })], ['Start -> A']);
 
 const BASE64 = Buffer.from(SECRET).toString('base64');
@@ -17,7 +17,7 @@ export const PARTS = [
   ...[BASE64.slice(0, 9), BASE64.slice(9), '; sesa'],
 ];
 
-/** Expects the events of a run whose block A emitted the parts and completed. */
+/** Expects the redacted events of a run whose block A emitted the parts and completed. */
 export function expectRedacted(events: readonly RunEvent[]): void {
   const emissions = emissionsIn(events);
   expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));

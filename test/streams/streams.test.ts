@@ -8,7 +8,7 @@ import { expectRetracted, play } from './killed.ts';
 import { LOCATIONS, open, readerOf } from './locations.ts';
 import { collect, emissionsIn, inShort, TALK, talk, TEXT, textIn, WORDS } from './talk.ts';
 
-const WHOLE = [
+const EVENTS = [
   'run started',
   'Start started',
   'Start completed',
@@ -20,9 +20,9 @@ const WHOLE = [
   'run ended',
 ];
 
-const drawn = sample(Object.entries(LOCATIONS), 2, 'stores with emissions of blocks');
+const sampled = sample(Object.entries(LOCATIONS), 2, 'stores with emissions of blocks');
 
-describe.each(drawn)('emissions of blocks, with an engine on %s', (name, locate) => {
+describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locate) => {
   it('reach listeners of the process in order, with numbers from 1', async () => {
     const engine = await open({ ...(await locate()), blocks: [talk()] });
     const run = await engine.start({ workflow: TALK }, {}, { runId: 'r' });
@@ -30,10 +30,10 @@ describe.each(drawn)('emissions of blocks, with an engine on %s', (name, locate)
     const emissions = emissionsIn(events);
     expect(emissions.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
     expect(textIn(emissions)).toEqual({ T: TEXT, Z: TEXT });
-    expect(inShort(events)).toEqual(WHOLE);
+    expect(inShort(events)).toEqual(EVENTS);
     // Listeners that are added after the end get the same events.
     for (const late of [await collect(engine.follow('r')), await collect(run.events())]) {
-      expect(inShort(late)).toEqual(WHOLE);
+      expect(inShort(late)).toEqual(EVENTS);
       expect(emissionsIn(late)).toEqual(emissions);
     }
   });
@@ -52,12 +52,12 @@ describe.each(drawn)('emissions of blocks, with an engine on %s', (name, locate)
     call.context.emit({ type: 'text', text: 'late' });
     call.done();
     seen.push(...(await collect({ [Symbol.asyncIterator]: () => first })));
-    const all = [...WHOLE.slice(0, 3), 'A started', 'A "early "', 'A thinking', 'A "late"', 'A completed'];
+    const all = [...EVENTS.slice(0, 3), 'A started', 'A "early "', 'A thinking', 'A "late"', 'A completed'];
     expect(inShort(seen)).toEqual([...all, 'run ended']);
     expect(await second).toEqual(seen);
   });
 
-  it('reach a listener that is added when the run waits for a person, and the stream ends at the pause', async () => {
+  it('reach a listener that is added while the run waits for a person, and the stream ends at the pause', async () => {
     const engine = await open({ ...(await locate()), blocks: [talk()] });
     const drawn = workflow(
       [block('T', 'talk'), block('H', 'human_in_the_loop'), block('Z', 'talk')],
@@ -66,17 +66,17 @@ describe.each(drawn)('emissions of blocks, with an engine on %s', (name, locate)
     const run = await engine.start({ workflow: drawn });
     await run.result();
     const events = inShort(await collect(run.events()));
-    const before = [...WHOLE.slice(0, 9), 'H started', 'H paused', 'run paused'];
-    expect(events).toEqual(before);
+    const beforePause = [...EVENTS.slice(0, 9), 'H started', 'H paused', 'run paused'];
+    expect(events).toEqual(beforePause);
     // A new handle has only later events.
     const later = (await engine.attach(run.runId)).events();
     await engine.resume(run.runId);
-    const after = ['H completed', ...WHOLE.slice(9)];
-    expect(inShort(await collect(later)).filter((event) => event !== 'run paused')).toEqual(after);
-    expect(inShort(await collect(run.events()))).toEqual([...before.slice(0, -1), ...after]);
+    const afterPause = ['H completed', ...EVENTS.slice(9)];
+    expect(inShort(await collect(later)).filter((event) => event !== 'run paused')).toEqual(afterPause);
+    expect(inShort(await collect(run.events()))).toEqual([...beforePause.slice(0, -1), ...afterPause]);
   });
 
-  it('are discarded before an attempt that repeats a failed one', async () => {
+  it('are discarded if their attempt fails, before the next attempt', async () => {
     const engine = await open({
       ...(await locate()),
       blocks: [
@@ -137,7 +137,7 @@ describe.each(drawn)('emissions of blocks, with an engine on %s', (name, locate)
   );
 
   it.skipIf(name === 'memory')(
-    'are discarded when their process is killed, and repeated completely by the next process',
+    'are discarded if their process is killed, and the next process repeats all of them',
     async () => {
       const location = await locate();
       const engine = location.postgres
@@ -152,7 +152,7 @@ describe.each(drawn)('emissions of blocks, with an engine on %s', (name, locate)
 });
 
 describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
-  it('forwards emissions of a block of another engine', async () => {
+  it('forwards emissions of blocks that run in another engine', async () => {
     const postgres = { url: await postgresDatabase() };
     const script = new Script();
     const owner = await open({ postgres, blocks: [script.executor] });

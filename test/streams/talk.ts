@@ -2,28 +2,28 @@ import type { BlockEmission, BlockExecutor } from '@heddle/core/blocks';
 import type { RunEvent } from '@heddle/engine';
 import { block, workflow } from '../support/workflow.ts';
 
-/** The emissions of a block of the type `talk`. */
+/** The texts that a block of the type `talk` emits. */
 export const WORDS = ['Once ', 'upon ', 'a ', 'time'];
 export const TEXT = WORDS.join('');
 
 export const TALK = workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z'], { id: 'talk' });
 
 /**
- * Returns the executor of blocks that emit their text in words and output it. `before` is called before each word and
- * at the end.
+ * Returns the executor of blocks that emit their text in words and output it. `beforeWord` is called before each word
+ * and at the end.
  */
 export function talk(
-  before: (nth: number, name: string) => Promise<void> | void = () => undefined,
+  beforeWord: (nth: number, name: string) => Promise<void> | void = () => undefined,
 ): BlockExecutor {
   return {
     types: ['talk'],
     class: 'effect',
     execute: async (context) => {
       for (const [nth, text] of WORDS.entries()) {
-        await before(nth, context.block.name);
+        await beforeWord(nth, context.block.name);
         context.emit({ type: 'text', text });
       }
-      await before(WORDS.length, context.block.name);
+      await beforeWord(WORDS.length, context.block.name);
       return { output: { content: TEXT } };
     },
   };
@@ -41,7 +41,7 @@ export function emissionsIn(events: readonly RunEvent[]): EmissionEvent[] {
   return events.flatMap((event) => (event.type === 'block:emission' ? [event] : []));
 }
 
-/** Returns the texts that a reader sees at the end, by block. A reset discards the text of its block. */
+/** Returns the text that a reader has at the end, by block. A reset discards the text of its block. */
 export function textIn(emissions: readonly { blockName: string; emission: BlockEmission }[]): {
   [name: string]: string;
 } {
@@ -52,7 +52,7 @@ export function textIn(emissions: readonly { blockName: string; emission: BlockE
   return texts;
 }
 
-/** Returns the events as short texts: `T started`, `T "Once "`, `T reset`, `T completed`, `run started`. */
+/** Returns the events as short strings: `T started`, `T "Once "`, `T reset`, `T completed`, `run started`. */
 export function inShort(events: readonly RunEvent[]): string[] {
   return events.map((event) => {
     if (event.type === 'block:emission') {
