@@ -72,7 +72,7 @@ const GRAPHS = {
   steps: describeSteps,
 };
 
-/** Code, requests, child runs, environments, files and deletion. */
+/** Code, requests, child runs, data of tenants, tools of agents and deletion, by name of the group. */
 const SERVICES = {
   python: describePython,
   'python reach': describePythonReach,
@@ -87,17 +87,14 @@ const SERVICES = {
   'code tools': describeCodeTools,
 };
 
-/** Defines the tests of data and control flow. A quick run draws `share` of the groups. */
+/** Defines the tests of `GRAPHS`. A quick run draws `share` of the groups. */
 export function describeGraphs(name: string, make: MakeRuntime, share = 1): void {
   describe(`runtime: ${name}`, () => {
     for (const describeGroup of draw(GRAPHS, name, share)) describeGroup(make);
   });
 }
 
-/**
- * Defines the tests of code, requests, child runs, environments, files, deletion and restarts. A quick run draws
- * `share` of the groups.
- */
+/** Defines the tests of `SERVICES`, and of restarts if runs are durable. A quick run draws `share` of the groups. */
 export function describeServices(
   name: string,
   make: MakeRuntime,

@@ -1,11 +1,11 @@
 import type { TailableRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
 
-/** Thrown by every write after the simulated crash. */
+/** Thrown by writes after the simulated crash. */
 export class Crash extends Error {}
 
 /**
- * Returns stores that accept `writes` writes to journals and steps, including creations of runs. All later writes throw
- * Crash, as if the process had died.
+ * Returns stores that accept `writes` writes to journals and steps, including creations of runs. Later writes of runs,
+ * values and conversations throw Crash, as if the process had died.
  */
 export function haltingStores(stores: Stores, writes: number): Stores & { written(): number } {
   let written = 0;

@@ -13,7 +13,10 @@ import { RUN_ID } from './process-run.ts';
 const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
 const STEPPED = fileURLToPath(new URL('stepped.ts', import.meta.url));
 
-/** Runs the program and returns the lines that it printed. Kills it with SIGKILL `afterMs` after it has printed `place`. */
+/**
+ * Runs the program and returns the lines that it printed. Kills it with SIGKILL `afterMs` milliseconds after it has
+ * printed `place`.
+ */
 async function runProgram(
   folder: string,
   kill?: { place: string; stop?: boolean; afterMs?: number },

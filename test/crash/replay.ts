@@ -35,7 +35,10 @@ export interface VisibleResult {
   status: string;
   output: Json;
   error: string | undefined;
-  /** Name, iterations and branches, status of each execution of a block. Sorted, because the order of parallel work may differ. */
+  /**
+   * Name with scope, status, number of attempts and `errorHandled` of each execution of a block. Sorted, because
+   * concurrent blocks have no fixed order.
+   */
   blocks: string[];
   /** Number of child runs. */
   children: number;

@@ -30,7 +30,7 @@ export function lookup(value: Json): Lookup {
   };
 }
 
-/** Returns `value` as text: itself, or JSON. */
+/** Returns a string unchanged, and any other value as JSON. */
 export function textOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

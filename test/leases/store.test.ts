@@ -88,7 +88,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await stores.leases.runStore(again).append('r', [entry(2)]);
   });
 
-  it('a record older than the stored one is ignored, but its entries are written', async () => {
+  it('a record older than the stored one is ignored, but entries of the same call are written', async () => {
     const stores = await open();
     const [one = ''] = await addOwners(stores, 1);
     const writer = stores.leases.runStore(await createRun(stores, one, 'r'));

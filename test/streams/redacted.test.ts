@@ -12,7 +12,7 @@ import { collect, emissionsIn, inShort } from './talk.ts';
 const emit = ({ context }: Call, ...all: readonly BlockEmission[]): void => {
   for (const each of all) context.emit(each);
 };
-const text = (of: string): BlockEmission => ({ type: 'text', text: of });
+const text = (content: string): BlockEmission => ({ type: 'text', text: content });
 
 /** Ways in which an attempt ends before its text is complete, with the events that follow. */
 const INTERRUPTIONS: {
@@ -87,7 +87,8 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
           types: ['work'],
           class: 'pause',
           execute: (context) => {
-            for (const of of ['say ', SECRET.slice(0, 6), SECRET.slice(6), '; sesa']) context.emit(text(of));
+            for (const part of ['say ', SECRET.slice(0, 6), SECRET.slice(6), '; sesa'])
+              context.emit(text(part));
             return pausing;
           },
           resume: () => ({}),

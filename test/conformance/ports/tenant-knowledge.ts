@@ -34,33 +34,33 @@ export function describeTenantKnowledge(
     ) => {
       const created = await knowledge.createDocument('ada', bases.ada, { ...DOCUMENT, ...overrides }, key);
       if (!created) throw new Error('The document was not stored.');
-      const place = { knowledgeBaseId: bases.ada, documentId: created.document.id };
+      const location = { knowledgeBaseId: bases.ada, documentId: created.document.id };
       await expect
-        .poll(async () => (await knowledge.document('ada', place))?.processingStatus)
+        .poll(async () => (await knowledge.document('ada', location))?.processingStatus)
         .toBe('completed');
-      return { ...created, place };
+      return { ...created, location };
     };
 
     it('find the best matching chunks of documents, up to the requested number', async () => {
-      const opened = await open();
-      const { document } = await create(opened);
-      await create(opened, { name: 'sheep.md', content: 'A sheep has wool.' });
-      const search = { ...SEARCH, knowledgeBaseId: opened.bases.ada };
-      const found = await opened.knowledge.search('ada', search);
+      const setup = await open();
+      const { document } = await create(setup);
+      await create(setup, { name: 'sheep.md', content: 'A sheep has wool.' });
+      const search = { ...SEARCH, knowledgeBaseId: setup.bases.ada };
+      const found = await setup.knowledge.search('ada', search);
       expect(found?.[0]).toMatchObject({
         documentId: document.id,
         documentName: 'looms.md',
         content: 'A loom weaves cloth.',
         chunkIndex: 0,
       });
-      expect(await opened.knowledge.search('ada', { ...search, topK: 1 })).toHaveLength(1);
+      expect(await setup.knowledge.search('ada', { ...search, topK: 1 })).toHaveLength(1);
     });
 
     it('are not visible to other tenants', async () => {
-      const opened = await open();
-      const { place } = await create(opened);
-      const { knowledge } = opened;
-      const { chunks } = (await knowledge.chunks('ada', place, PAGE)) ?? {};
+      const setup = await open();
+      const { location } = await create(setup);
+      const { knowledge } = setup;
+      const { chunks } = (await knowledge.chunks('ada', location, PAGE)) ?? {};
       const chunkId = chunks?.[0]?.id ?? '';
       const accessByBob = async (knowledgeBaseId: string, documentId: string) => [
         await knowledge.search('bob', { ...SEARCH, knowledgeBaseId }),
@@ -70,64 +70,64 @@ export function describeTenantKnowledge(
         await knowledge.deleteDocument('bob', { knowledgeBaseId, documentId }, `d ${documentId}`),
         await knowledge.chunks('bob', { knowledgeBaseId, documentId }, PAGE),
         await knowledge.addChunk('bob', { knowledgeBaseId, documentId }, 'x', `a ${documentId}`),
-        await knowledge.updateChunk('bob', { ...place, chunkId }, { content: 'x' }, `u ${documentId}`),
-        await knowledge.deleteChunk('bob', { ...place, chunkId }, `r ${documentId}`),
+        await knowledge.updateChunk('bob', { ...location, chunkId }, { content: 'x' }, `u ${documentId}`),
+        await knowledge.deleteChunk('bob', { ...location, chunkId }, `r ${documentId}`),
         await knowledge.tags('bob', knowledgeBaseId),
         await knowledge.connectors('bob', knowledgeBaseId),
       ];
       const noResults = Array.from({ length: 11 }, () => undefined);
-      expect(await accessByBob(place.knowledgeBaseId, place.documentId)).toEqual(noResults);
+      expect(await accessByBob(location.knowledgeBaseId, location.documentId)).toEqual(noResults);
       expect(await accessByBob('unknown', 'unknown')).toEqual(noResults);
       // Another knowledge base does not have the document either.
-      const inOtherBase = { ...place, knowledgeBaseId: opened.bases.bob };
+      const inOtherBase = { ...location, knowledgeBaseId: setup.bases.bob };
       expect(await knowledge.document('bob', inOtherBase)).toBeUndefined();
-      expect(await knowledge.document('ada', place)).toMatchObject({ filename: 'looms.md' });
+      expect(await knowledge.document('ada', location)).toMatchObject({ filename: 'looms.md' });
     });
 
     it('store a document once for an idempotency key', async () => {
-      const opened = await open();
-      const first = await create(opened, {}, 'k');
-      const again = await create(opened, { name: 'other.md' }, 'k');
+      const setup = await open();
+      const first = await create(setup, {}, 'k');
+      const again = await create(setup, { name: 'other.md' }, 'k');
       expect(again.document.id).toBe(first.document.id);
-      const listed = await opened.knowledge.documents('ada', opened.bases.ada, PAGE);
+      const listed = await setup.knowledge.documents('ada', setup.bases.ada, PAGE);
       expect(listed).toMatchObject({ documents: [{ filename: 'looms.md' }], total: 1 });
     });
 
     it('replace documents by id or by name', async () => {
-      const opened = await open();
-      const first = await create(opened);
-      const second = await create(opened, { replaces: 'name', content: 'New looms.' });
+      const setup = await open();
+      const first = await create(setup);
+      const second = await create(setup, { replaces: 'name', content: 'New looms.' });
       expect(second.replaced).toEqual([first.document.id]);
-      const third = await create(opened, { replaces: { id: second.document.id }, name: 'renamed.md' });
+      const third = await create(setup, { replaces: { id: second.document.id }, name: 'renamed.md' });
       expect(third.replaced).toEqual([second.document.id]);
-      const other = await create(opened, { replaces: 'name' });
+      const other = await create(setup, { replaces: 'name' });
       expect(other.replaced).toEqual([]);
-      const listed = await opened.knowledge.documents('ada', opened.bases.ada, { ...PAGE, limit: 1 });
+      const listed = await setup.knowledge.documents('ada', setup.bases.ada, { ...PAGE, limit: 1 });
       expect(listed).toMatchObject({ total: 2 });
       expect(listed?.documents).toHaveLength(1);
     });
 
     it('add, change and delete chunks and documents once for an idempotency key', async () => {
-      const opened = await open();
-      const { knowledge } = opened;
-      const { place } = await create(opened);
-      const chunk = await knowledge.addChunk('ada', place, 'A shuttle.', 'k1');
+      const setup = await open();
+      const { knowledge } = setup;
+      const { location } = await create(setup);
+      const chunk = await knowledge.addChunk('ada', location, 'A shuttle.', 'k1');
       expect(chunk).toMatchObject({ content: 'A shuttle.', contentLength: 10, enabled: true });
-      expect(await knowledge.addChunk('ada', place, 'A shuttle.', 'k1')).toEqual(chunk);
-      const at = { ...place, chunkId: chunk?.id ?? '' };
+      expect(await knowledge.addChunk('ada', location, 'A shuttle.', 'k1')).toEqual(chunk);
+      const at = { ...location, chunkId: chunk?.id ?? '' };
       const changed = await knowledge.updateChunk('ada', at, { enabled: false }, 'k2');
       expect(changed).toMatchObject({ id: chunk?.id, content: 'A shuttle.', enabled: false });
-      const disabled = await knowledge.chunks('ada', place, { ...PAGE, enabled: 'disabled' });
+      const disabled = await knowledge.chunks('ada', location, { ...PAGE, enabled: 'disabled' });
       expect(disabled).toMatchObject({ chunks: [{ id: chunk?.id }], total: 1 });
-      const search = { ...SEARCH, query: 'shuttle', knowledgeBaseId: place.knowledgeBaseId };
+      const search = { ...SEARCH, query: 'shuttle', knowledgeBaseId: location.knowledgeBaseId };
       const found = (await knowledge.search('ada', search)) ?? [];
       expect(found.map(({ content }) => content)).not.toContain('A shuttle.');
       expect(await knowledge.deleteChunk('ada', at, 'k3')).toBe(true);
       expect(await knowledge.deleteChunk('ada', at, 'k3')).toBe(true);
       expect(await knowledge.deleteChunk('ada', at, 'k4')).toBeUndefined();
-      expect(await knowledge.deleteDocument('ada', place, 'k5')).toBe(true);
-      expect(await knowledge.deleteDocument('ada', place, 'k5')).toBe(true);
-      expect(await knowledge.deleteDocument('ada', place, 'k6')).toBeUndefined();
+      expect(await knowledge.deleteDocument('ada', location, 'k5')).toBe(true);
+      expect(await knowledge.deleteDocument('ada', location, 'k5')).toBe(true);
+      expect(await knowledge.deleteDocument('ada', location, 'k6')).toBeUndefined();
       expect(await knowledge.search('ada', { ...search, query: 'loom' })).toEqual([]);
     });
   });

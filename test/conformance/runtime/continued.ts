@@ -138,7 +138,7 @@ export function describeContinued(make: MakeRuntime): void {
       });
     });
 
-    it('R46 are aborted while they wait when a sibling fails, and when the run is cancelled', async () => {
+    it('R46 are aborted if a sibling fails or the run is cancelled while they wait', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [new Asking().executor, script.executor] });
       const drawn = workflow([ask('A'), work('F')], ['Start -> A', 'Start -> F']);

@@ -4,7 +4,7 @@ import { Script, work } from '../../support/scripted.ts';
 import { block, condition, fn, loop, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** Defines the tests of runs: their ids, values, mocks, secrets, and runs that start from another. */
+/** Defines the tests of data of runs: ids, values, mocks, secrets, outputs of earlier runs, versions and events. */
 export function describeData(make: MakeRuntime): void {
   describe('data', () => {
     it('a run id can be used once', async () => {

@@ -46,9 +46,9 @@ export function describeFiles(make: MakeRuntime): void {
         const { output, runId } = await engine.execute(id, input);
         return [(output as { data: { text: Json } }).data.text, runId];
       };
-      const [mine, runId] = await textOf('a-read');
-      const [theirs, foreignRunId] = await textOf('b-read');
-      expect([mine, theirs]).toEqual([CONTENT, '']);
+      const [ownText, runId] = await textOf('a-read');
+      const [foreignText, foreignRunId] = await textOf('b-read');
+      expect([ownText, foreignText]).toEqual([CONTENT, '']);
       expect([(await textOf('a-pass'))[0], (await textOf('b-pass'))[0]]).toEqual([CONTENT, '']);
       expect(await (await engine.fileReader(runId))(file)).toBe(CONTENT);
       expect(await (await engine.fileReader(foreignRunId))(file)).toBeUndefined();

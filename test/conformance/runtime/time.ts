@@ -4,7 +4,7 @@ import { TestClock } from '../../support/test-clock.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** Defines the tests of R21–R29: timeouts, deadlines, waits, cancels. */
+/** Defines the tests of R21, R23 and R26–R29: timeouts, waits, Responses, runs until a block, and cancels. */
 export function describeTime(make: MakeRuntime): void {
   describe('time', () => {
     it('R21 a block that exceeds its timeout is aborted and fails', async () => {
