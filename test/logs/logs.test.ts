@@ -145,7 +145,7 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
     expect(JSON.stringify(found.workflowState)).not.toContain('Lovelace');
   });
 
-  it('nests the spans of containers and names their graph', async () => {
+  it('nests the spans of containers, and includes containers in the graph', async () => {
     const { services, engine, ...rest } = await open();
     await engine.execute(await deploy({ engine, ...rest }, LOOP), {}, { runId: 'r' });
     const { traceSpans, workflowState } = await detail(services, 'r');
@@ -177,7 +177,7 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
     expect(JSON.stringify(paused)).not.toContain(pauses[0]?.token);
   });
 
-  it('finds no run of another workspace, and no run whose id exists in two workspaces', async () => {
+  it('finds no run of another workspace, and no run if several runs have the id', async () => {
     const { services, engine, ...rest } = await open();
     await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, { runId: 'f' });
     expect(await findLog(services, 'f', ['other'])).toBeUndefined();

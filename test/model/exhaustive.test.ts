@@ -96,14 +96,14 @@ describe('every order of completion', () => {
     expect(complete).toBeGreaterThan(scale(12, 400));
   });
 
-  it('R9 of a window of two over three branches has seven states and one end', () => {
+  it('R9 of three branches with a window of two leads to seven states and one end', () => {
     const graph = region({ P: parallel(region('x', { x: { class: 'child' } }), { count: 3, window: 2 }) });
     const explored = explore({ ...calm, region: graph });
     // Completed branches: none; 0 or 1; 0 and 1, 0 and 2, 1 and 2; all, which is the end.
     expect([explored.states, explored.endings.size]).toEqual([7, 1]);
   });
 
-  it('R19 of failures in nested containers has one of two ends, and leaves no open work', () => {
+  it('R19 of a graph with failures in nested containers leads to one of two ends, and leaves no open work', () => {
     const collecting = parallel(region('x', 'y'), { count: 2, collectErrors: true });
     const inner = region('I', 'z', { I: collecting });
     const graph = region('O', { O: loop(inner, { count: 1 }) });

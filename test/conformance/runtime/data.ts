@@ -120,7 +120,7 @@ export function describeData(make: MakeRuntime): void {
       await expect(engine.execute('nope')).rejects.toMatchObject({ code: 'WORKFLOW_NOT_FOUND' });
     });
 
-    it('an invalid definition is refused with all its issues', async () => {
+    it('an invalid definition is refused with its diagnostics', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [fn('A', 'return <nosuch.result> + <variable.ghost>'), fn('B', 'return 1')],

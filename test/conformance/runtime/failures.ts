@@ -5,10 +5,7 @@ import { TestClock } from '../../support/test-clock.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/**
- * Defines the tests of R11–R18: attempts, error ports, containers that handle failures, and the other blocks of a failed
- * run.
- */
+/** Defines the tests of R11–R18: attempts, error ports, failures in containers, and other blocks of failed runs. */
 export function describeFailures(make: MakeRuntime): void {
   describe('failures', () => {
     it('R13 retries with backoff, and fails with the last failure', async () => {
