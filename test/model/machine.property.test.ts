@@ -45,8 +45,7 @@ function untilSettled(): Promise<void> {
 function reportBlockedChildren(run: CheckedRun, draw: () => number): void {
   const children = [...run.open.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, command] of children) {
-    if (command.type !== 'run' || nodeOf(run.region, command.at).class !== 'child' || draw() < 0.5)
-      continue;
+    if (command.type !== 'run' || nodeOf(run.region, command.at).class !== 'child' || draw() < 0.5) continue;
     const on = draw() < 0.4 ? 'human' : draw() < 0.6 ? 'time' : null;
     run.feed({ type: 'blocked', at: command.at, atMs: run.nowMs, on });
     return;

@@ -42,8 +42,7 @@ describe('the tests of the machine', () => {
   it.each(sampled.map((mutant) => [mutant.why, mutant.file, mutant] as const))(
     'detect that %s (%s)',
     async (_, __, mutant) => {
-      const failure =
-        (await suites.rules.firstFailure(mutant)) ?? (await suites.model.firstFailure(mutant));
+      const failure = (await suites.rules.firstFailure(mutant)) ?? (await suites.model.firstFailure(mutant));
       expect(failure).toBeDefined();
     },
   );

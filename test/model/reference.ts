@@ -76,8 +76,7 @@ async function block(node: Node, scope: Scope, at: readonly number[]): Promise<s
       await scope.ask({ do: end.how, at, nth: 0 }, false);
       return 'source';
     }
-    if (end.is === 'final' || nth >= maxTries)
-      return node.handlesError ? 'error' : scope.drain('failed', at);
+    if (end.is === 'final' || nth >= maxTries) return node.handlesError ? 'error' : scope.drain('failed', at);
     if (waitMs > 0) await scope.ask({ do: 'retry', at, nth: nth + 1 }, false);
   }
 }
