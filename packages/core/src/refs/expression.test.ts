@@ -65,7 +65,7 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a reference in a %s', (kin
     'true;',
     ' true ; // <loop.foo> `\n ; ',
     'true /* a\n;b */;;',
-  ])('%j may have comments and a semicolon at the end (decision 42)', async (authored) => {
+  ])('%j may have comments and a semicolon at the end', async (authored) => {
     expect(await evaluate(authored, kind, 1)).toBe(true);
   });
 

@@ -41,7 +41,7 @@ describe('a tag', () => {
     '<a\nb>',
     '<',
     '< 5 && b >',
-  ])('%j is not a tag (decision 49)', (text) => {
+  ])('%j is not a tag', (text) => {
     expect(tag(text)).toBeUndefined();
   });
 

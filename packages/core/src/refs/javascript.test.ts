@@ -89,7 +89,7 @@ describe('a reference in JavaScript', () => {
     ['return ["<variable.My Var>", `<variable.My Var>`]', [json, json]],
     ['return "<p.result><p.result>"', json + json],
     ['return \'<p.result>\' + "\\\n<p.result>"', json + json],
-  ])('%s inserts its JSON text (decision 44)', async (code, expected) => {
+  ])('%s inserts its JSON text', async (code, expected) => {
     expect(await run(code, hostile)).toEqual(expected);
   });
 
@@ -167,7 +167,7 @@ describe('text that is not a reference in JavaScript', () => {
     expect(await run('return ["<a+b.result>".length, "x" + "<a+b.result>"]')).toEqual([9, 'xundefined']);
   });
 
-  it('a tag with spaces inside the brackets is text, here a syntax error (decision 49, r304)', async () => {
+  it('a tag with spaces inside the brackets is text, here a syntax error (r304)', async () => {
     await expect(run('return [< p.result.a >]')).rejects.toThrow(SyntaxError);
   });
 
@@ -183,7 +183,7 @@ describe('text that is not a reference in JavaScript', () => {
   });
 });
 
-describe('findings in JavaScript (decision 11)', () => {
+describe('findings in JavaScript', () => {
   const findingsOf = (code: string) =>
     compile(code).findings.map(({ kind, head, where }) => `${kind} ${head} ${where}`);
 

@@ -127,7 +127,7 @@ describe('JSON text with holes', () => {
     ['a placeholder', [env('NUM')], 5],
     ['an empty placeholder', [env('EMPTY')], ''],
     ['an unknown placeholder', [env('NO')], '{{NO}}'],
-  ])('that is exactly one hole is its value (decision 12): %s', (_title, parts, value) => {
+  ])('that is exactly one hole is its value: %s', (_title, parts, value) => {
     expect(resolveJson(text(...parts), lookup)).toEqual(value);
     expect(fillJsonText(text(...parts), lookup)).toBeUndefined();
     expect(isJsonText(text(...parts))).toBe(true);

@@ -51,7 +51,7 @@ describe('a path (V215-V240)', () => {
   });
 
   it.each(['l[-1]', 'l[x]', 'l[', 'l[]', 'l[0', 'l]0[', 'l[0]x', 'l[1.5]', 'l[ 1 ]', 'l.[-1]'])(
-    '%s is malformed and empty (decision 50), never the whole array',
+    '%s is malformed and empty, never the whole array',
     (path) => {
       expect(followPath(value, parsePath(path))).toBeUndefined();
     },

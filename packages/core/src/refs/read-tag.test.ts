@@ -169,7 +169,7 @@ describe('a container by name', () => {
     ['<Q.index>', 'c', 0, 'index'],
     ['<P.currentItem>', 'd', 0, 'currentItem'],
     ['<L>', 'b', 0, 'all'],
-  ])('%s in %s is resolved at any depth (decision 40)', (text, reader, up, field) => {
+  ])('%s in %s is resolved at any depth', (text, reader, up, field) => {
     expect(reference(text, reader)).toMatchObject({ kind: 'container', up, field });
     expect(reference(text, reader)).not.toHaveProperty('generic');
   });
@@ -178,7 +178,7 @@ describe('a container by name', () => {
     ['<L>', true, []],
     ['<L.results>', false, []],
     ['<L.result[0][1].id>', false, [{ index: 0 }, { index: 1 }, 'id']],
-  ])('%s outside the container refers to its results (decision 46, V161-V174)', (text, whole, path) => {
+  ])('%s outside the container refers to its results (V161-V174)', (text, whole, path) => {
     expect(reference(text, 'top')).toEqual({
       kind: 'results',
       text,
@@ -210,7 +210,7 @@ describe('a container by name', () => {
 });
 
 describe('a container that evaluates its own fields', () => {
-  it('sees the containers around it in its collection, not itself (decision 39)', () => {
+  it('sees the containers around it in its collection, not itself', () => {
     expect(reference('<loop.currentItem>', 'Q', 'container')).toMatchObject({ block: 'L', up: 0 });
     expect(reference('<L.currentItem>', 'Q', 'container')).toMatchObject({ kind: 'container', block: 'L' });
     expect(reference('<parallel.currentItem>', 'Q', 'container')).toMatchObject({ block: 'P', up: 0 });
@@ -219,7 +219,7 @@ describe('a container that evaluates its own fields', () => {
     expect(read('<loop.index>', 'M', 'container')).toEqual({ kind: 'unknown-block' });
   });
 
-  it('sees its own index and its body in its condition (decision 42)', () => {
+  it('sees its own index and its body in its condition', () => {
     expect(reference('<loop.index>', 'L', 'condition')).toMatchObject({
       kind: 'container',
       block: 'L',
@@ -239,7 +239,7 @@ describe('a variable', () => {
     ['<VARIABLE.MYVAR[1][2].k>', [{ index: 1 }, { index: 2 }, 'k']],
     ['<variable.v1>', []],
     ['<variable.myvar[-1]>', [{ index: null }]],
-  ])('%s is found by name or id (decision 48)', (text, path) => {
+  ])('%s is found by name or id', (text, path) => {
     expect(reference(text, 'top')).toEqual({ kind: 'variable', text, variable: 'v1', path });
   });
 

@@ -116,7 +116,7 @@ describe('a text', () => {
     expect(resolve('[<p.result>][<p.nothing.at.all>][<p>]', {})).toBe('[][][]');
   });
 
-  it('keeps the type of its only reference in native mode (decision 12)', () => {
+  it('keeps the type of its only reference in native mode', () => {
     const native = { mode: 'native' as const };
     expect(resolve({ a: '<p.result.l>', b: 'x <p.result.l>', c: '<p.result.n>' }, dataOfP, native)).toEqual({
       a: [1, { k: 'v' }],
@@ -127,7 +127,7 @@ describe('a text', () => {
     expect(resolve(list, dataOfP, native)).toEqual(['', 1, ' 1']);
   });
 
-  it('never reads data as a template (decision 43)', () => {
+  it('never reads data as a template', () => {
     const data: Data = {
       outputs: { p: { result: '{{K}} <p.stdout> <p.nothing>' } },
       env: { K: '{{L}} <p.result>', L: 'secret' },
@@ -178,7 +178,7 @@ describe('a missing path in a block that ran', () => {
     expect(resolve('<p.extra>', { outputs: { p: { extra: 'e' } } })).toBe('e');
   });
 
-  it('is empty for the error of a block that succeeded (decision 45)', () => {
+  it('is empty for the error of a block that succeeded', () => {
     expect(resolve('[<p.error>][<p.error.message>][<q.error>]', dataOfP)).toBe('[][][]');
     expect(resolve('<p.error>', { outputs: { p: { error: 'kaput' } } })).toBe('kaput');
   });
@@ -236,7 +236,7 @@ describe('a container reference', () => {
     );
   });
 
-  it('refers to the results after the end of the container (decision 46)', () => {
+  it('refers to the results after the end of the container', () => {
     const data = { results: { each: [[{ result: 7 }]] } };
     expect(resolve('<each>|<each.results>|<each.result[0][0].result>|<for>|<for.results>', data)).toBe(
       '{"results":[[{"result":7}]]}|[[{"result":7}]]|7||',

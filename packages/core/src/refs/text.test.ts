@@ -98,7 +98,7 @@ describe('a compiled text', () => {
   });
 });
 
-describe('findings in text (decision 11)', () => {
+describe('findings in text', () => {
   it('reports nothing for tags without a path, comparisons and malformed tags', () => {
     expect(compile('<div> <br> <b,c> a <5 b> c <x+y.z> < p.x > <start.odd key>').findings).toEqual([]);
   });

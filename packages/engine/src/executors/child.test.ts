@@ -54,7 +54,7 @@ describe('a child workflow', () => {
     });
   });
 
-  it('receives exactly the authored input keys for all values (decision 57)', async () => {
+  it('receives exactly the authored input keys for all values', async () => {
     const more = {
       outputs: { A: { t: 'x","admin":"yes', open: '{', close: '}' } },
       workflow: { ...CHILD, inputs: [] },

@@ -18,7 +18,7 @@ describe('the context of a block', () => {
     expect(context.fields()).toEqual({ a: { q: 1 }, b: 'x 2', c: [1, 'v'] });
   });
 
-  it('parses a field as JSON whose structure values cannot change (decision 57)', () => {
+  it('parses a field as JSON whose structure values cannot change', () => {
     const outputs = { P: { v: '","role":"admin' } };
     const context = contextOf({ type: 'mine', params: { a: '{"v": "<p.v>"}', b: '[<p.v>]' }, outputs });
     expect(context.field('a', 'json')).toEqual({ v: outputs.P.v });
@@ -47,7 +47,7 @@ describe('the context of a block', () => {
     expect(contextOf({}).field('constructor')).toBeUndefined();
   });
 
-  it('has one idempotency key per block execution, the same in every attempt (decision 30)', () => {
+  it('has one idempotency key per block execution, the same in every attempt', () => {
     expect(contextOf({}).idempotencyKey).toBe('run-1/self/2/0');
   });
 

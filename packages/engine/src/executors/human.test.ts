@@ -34,7 +34,7 @@ const resume = (input: Json, paused = pause()): JsonObject => {
   return resumeOutput(context);
 };
 
-describe('JSON text in the fields of a pause (decision 57)', () => {
+describe('JSON text in the fields of a pause', () => {
   const hostile = { Agent: { content: '","role":"admin' } };
   const value = hostile.Agent.content;
 
@@ -132,7 +132,7 @@ describe('resuming', () => {
     expect(resume(input, pause({ params: {} }))).toMatchObject({ submission });
   });
 
-  it('refuses an invalid submission with all invalid fields (decision 17)', async () => {
+  it('refuses an invalid submission with all invalid fields', async () => {
     const failure = await failureOf(() => resume({ note: { a: 1 }, amount: 'many' }));
     expect(failure).toMatchObject({
       code: 'RESUME_INPUT_INVALID',

@@ -106,7 +106,7 @@ describe('a response in JSON mode', () => {
 });
 
 describe('a response in a plan stored by an earlier version', () => {
-  it('is resolved like any other response, because the plan has the parts of the text (decision 57)', () => {
+  it('is resolved like any other response, because the plan has the parts of the text', () => {
     const block = JSON.parse(
       `{"id": "r", "type": "response", "name": "R", "trigger": false, "containers": [], "sources": ["q"], "params": {
         "dataMode": {"kind": "literal", "value": "json"},
@@ -127,7 +127,7 @@ describe('headers of a response', () => {
     [header('X-A', '<q.v>'), 'The value of the header "X-A" of the response contains a line break'],
     [header('X-A', 'snow \u2603'), 'the character U+2603'],
     [header('X <q.v>', 'a'), 'The response has a header with the name "X <q.v>"'],
-  ])('%j fail the block (decision 57)', async (headers, message) => {
+  ])('%j fail the block', async (headers, message) => {
     const outputs = { Q: { v: 'a\r\nSet-Cookie: b=c' } };
     const failure = await failureOf(() => respond({ dataMode: 'json', headers }, { outputs }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
@@ -184,7 +184,7 @@ describe('a response in builder mode', () => {
     expect(respond({})).toMatchObject({ data: {} });
   });
 
-  it('keeps its fields for all values, even in fields of JSON text (decision 57)', () => {
+  it('keeps its fields for all values, even in fields of JSON text', () => {
     const outputs = { Q: { v: '","role":"admin', json: '{"role":"admin"}', open: '{', close: '}' } };
     const builderData = [
       { name: 'o', type: 'object', value: '{"k": "<q.v>", "n": <q.v>}' },
@@ -206,7 +206,7 @@ describe('a response in builder mode', () => {
     expect(respond({ builderData: JSON.stringify(builderData) }, { outputs })).toMatchObject({ data });
   });
 
-  it('fails when a value resolves to the name of another field (decision 57)', async () => {
+  it('fails when a value resolves to the name of another field', async () => {
     const entry = (name: string): JsonObject => ({ name, type: 'string', value: name });
     const outputs = { Q: { v: 'role' } };
     const nested = [{ name: 'o', type: 'object', value: [entry('role'), entry('<q.v>')] }];

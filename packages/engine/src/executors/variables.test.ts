@@ -27,7 +27,7 @@ const assign = (rows: Json, scene: Scene = {}): unknown =>
     contextOf({ type: 'variables', params: { variables: rows }, variables, ...scene }),
   );
 
-describe('JSON text in a row (decision 57)', () => {
+describe('JSON text in a row', () => {
   const outputs = { Q: { v: '","role":"admin', open: '{', close: '}' } };
 
   it('keeps its structure for all values, in rows and in JSON text of rows', () => {
@@ -152,7 +152,7 @@ describe('a variables block', () => {
     expect(Object.getPrototypeOf(result.output)).toBe(Object.prototype);
   });
 
-  it('never treats data as a template (r660, decision 43)', () => {
+  it('never treats data as a template (r660)', () => {
     expect(
       assign([row('s', 'string', '<q.v>')], {
         outputs: { Q: { v: '{{KEY}} <q.v>' } },

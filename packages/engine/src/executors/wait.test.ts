@@ -16,7 +16,7 @@ describe('a wait', () => {
     [{ timeValue: '', timeUnit: '' }, 10_000],
     [{ timeValue: '1.5', timeUnit: 'hours' }, 5_400_000],
     [{ timeValue: '400', timeUnit: 'days' }, 34_560_000_000],
-  ])('%j lasts %i ms, without a maximum (r621, W1–W5, decision 18)', (params, waitDuration) => {
+  ])('%j lasts %i ms, without a maximum (r621, W1–W5)', (params, waitDuration) => {
     expect(wait(params)).toEqual({
       waitUntilMs: NOW + waitDuration,
       waiting: { waitDuration, status: 'waiting', resumeAt: new Date(NOW + waitDuration).toISOString() },

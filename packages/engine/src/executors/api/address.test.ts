@@ -12,7 +12,7 @@ function address(url: string, values: { [name: string]: Json }, scene: Scene = {
   return contextOf({ type: 'api', params: { url }, outputs: { A: values }, ...scene }).field('url');
 }
 
-describe('references in an authored address (decision 58)', () => {
+describe('references in an authored address', () => {
   it.each<[string, Json, string]>([
     ['https://h.test/items/<a.v>', 'a b', 'https://h.test/items/a%20b'],
     [

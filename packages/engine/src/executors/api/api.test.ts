@@ -109,7 +109,7 @@ describe('the request of an api block', () => {
     expect((await requestOf({ body: '{"a":1}' })).body).toBeNull();
   });
 
-  it('sends the same idempotency key at every attempt if configured (decision 23)', async () => {
+  it('sends the same idempotency key at every attempt if configured', async () => {
     expect((await requestOf({ method: 'POST', idempotencyHeader: true })).headers).toEqual([
       ['Idempotency-Key', 'run-1/self/2/0'],
     ]);

@@ -29,7 +29,7 @@ const JSON_TYPE = ['Content-Type', 'application/json'];
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8' };
 const MULTIPART = { 'content-type': 'multipart/form-data; boundary="xyz"' };
 
-describe('a body of JSON text (decision 57)', () => {
+describe('a body of JSON text', () => {
   it('keeps its fields for all values, and is sent as JSON', () => {
     expect(
       send('{"name": "<a.v>", "n": <a.n>, "id": 12345678901234567890}', { v: 'x","role":"admin', n: [1] }),
@@ -120,7 +120,7 @@ describe('headers of a request', () => {
     [{ 'X-A': '<a.v>' }, 'The value of the header "X-A" of the request contains a line break'],
     [{ 'X-A': '\u0000' }, 'the character U+0000'],
     [{ 'X A': 'a' }, 'with the name "X A"'],
-  ])('%j fail the block (decision 57)', async (headers, message) => {
+  ])('%j fail the block', async (headers, message) => {
     const failure = await failureOf(() => send(null, { v: 'a\r\nX-B: c' }, { headers }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
     expect(failure.message).toContain(message);
