@@ -55,6 +55,15 @@ describe.each(drawnStores('events of the service'))('events of the service on %s
     expect(await api.inputs(chained)).toEqual([]);
   });
 
+  it('start no run of a workflow for its own failures', async () => {
+    const own = await api.watcher({ eventType: 'execution_error' }, { last: FAILS });
+    const other = await api.watcher({ eventType: 'execution_error', workflowIds: [own] });
+    await api.run(own);
+    expect(await api.inputs(other)).toMatchObject([{ workflowId: own }]);
+    expect(await api.inputs(own)).toHaveLength(1);
+    await api.call('DELETE', `/api/v2/workflows/${own}/deploy`);
+  });
+
   it('start a run for each deployment, with the version that became live, and for an undeployment', async () => {
     const watched = await api.watched();
     const workflowIds = [watched];
