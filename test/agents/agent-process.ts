@@ -1,7 +1,8 @@
-// A process that a test kills: `node agent-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its agent calls a tool in
-// each of four rounds; each call appends its number to `effects` and prints it, and at `stop` the process waits to be killed.
-// With `question` its agent answers that question and has a memory, and `stop` is a point of `MEMORY_POINTS`. With `engine` it
-// runs the workflow and prints the output; with `worker` it works until its input ends.
+// A process that a test kills: `node agent-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its agent calls
+// a tool in each of four rounds; each call appends its number to `effects` and prints it, and at `stop` the process
+// waits to be killed. With `question` its agent answers that question and has a memory, and `stop` is a point of
+// `MEMORY_POINTS`. With `engine` it runs the workflow and prints the output; with `worker` it is a worker until its
+// input ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
 import type { BlockExecutor, Json, JsonObject } from '@heddle/core';
@@ -12,8 +13,8 @@ import { createWorker } from '@heddle/temporal';
 import { COUNTER, COUNTING, COUNTING_BY_WORKFLOW, REMEMBERING } from './killed.ts';
 import type { AgentProcess, MEMORY_POINTS } from './killed.ts';
 
-const given = JSON.parse(process.argv[2] ?? '') as AgentProcess;
-const { url, effects, stop, byWorkflow = false, question, models = {}, ...where } = given;
+const processOptions = JSON.parse(process.argv[2] ?? '') as AgentProcess;
+const { url, effects, stop, byWorkflow = false, question, models = {}, ...runtime } = processOptions;
 const [workflowId, ...deployed] =
   question !== undefined
     ? (['remembering', REMEMBERING] as const)
@@ -23,7 +24,7 @@ const [workflowId, ...deployed] =
 const RUN_ID = question === undefined ? 'agent-run' : `asked-${question}`;
 
 /** Prints the point and waits to be killed, if the process stops at it. */
-async function reach(point: (typeof MEMORY_POINTS)[number][0]): Promise<void> {
+async function reachPoint(point: (typeof MEMORY_POINTS)[number][0]): Promise<void> {
   if (point !== stop) return;
   process.stdout.write(`${point}\n`);
   await new Promise(() => undefined);
@@ -32,38 +33,38 @@ async function reach(point: (typeof MEMORY_POINTS)[number][0]): Promise<void> {
 type Context = BlockContext<ExecutorServices>;
 
 /** Returns the executor; its agents stop between the answer of the model and the end of the block. */
-function interruptible(executor: BlockExecutor): BlockExecutor {
+function interruptibleExecutor(executor: BlockExecutor): BlockExecutor {
   if (!executor.types.includes('agent')) return executor;
-  return { ...executor, execute: (context) => executor.execute(interrupted(context as Context)) };
+  return { ...executor, execute: (context) => executor.execute(interruptibleContext(context as Context)) };
 }
 
 /** Returns the context; its steps and conversations stop at `stop`. */
-function interrupted(context: Context): Context {
-  const step: Context['step'] = (key, work, more) =>
+function interruptibleContext(context: Context): Context {
+  const step: Context['step'] = (key, work, stepOptions) =>
     context.step(
       key,
       async (call) => {
         const result = await work(call);
-        if (key === 'model 1') await reach('answered');
+        if (key === 'model 1') await reachPoint('answered');
         return result;
       },
-      more,
+      stepOptions,
     );
   const services: Context['services'] = {
     ...context.services,
     conversation: (id) => {
       const conversation = context.services.conversation(id);
       const add = async (exchange: Json): Promise<void> => {
-        await reach('recorded');
+        await reachPoint('recorded');
         await conversation.add(exchange);
-        await reach('kept');
+        await reachPoint('kept');
       };
       return { ...conversation, add };
     },
   };
-  const replaced: Partial<Context> = { step, services };
+  const overrides: Partial<Context> = { step, services };
   return new Proxy(context, {
-    get: (target, name) => (Reflect.get(replaced, name) ?? Reflect.get(target, name)) as unknown,
+    get: (target, name) => (Reflect.get(overrides, name) ?? Reflect.get(target, name)) as unknown,
   });
 }
 
@@ -96,14 +97,14 @@ const options = {
           run: ({ n }) => count(n ?? null),
         },
       ],
-    }).map(interruptible),
+    }).map(interruptibleExecutor),
   ],
 };
 
 /** Starts the run, or continues it, and returns its output. */
 async function runToItsEnd(): Promise<Json> {
-  const engine = await createEngine({ ...options, ...where.engine });
-  for (const each of deployed) await engine.deploy(each);
+  const engine = await createEngine({ ...options, ...runtime.engine });
+  for (const definition of deployed) await engine.deploy(definition);
   const input = question === undefined ? {} : { question };
   const result = engine.attach(RUN_ID).then(
     (run) => run.result(),
@@ -122,8 +123,8 @@ async function runToItsEnd(): Promise<Json> {
   return byWorkflow ? { ...(output as JsonObject), children: children.length } : (output ?? null);
 }
 
-if (where.worker) {
-  const worker = await createWorker({ ...options, ...where.worker });
+if (runtime.worker) {
+  const worker = await createWorker({ ...options, ...runtime.worker });
   process.stdin.on('end', () => void worker.stop({ drainMs: 0, killMs: 2000 }));
   process.stdin.resume();
 } else process.stdout.write(`${JSON.stringify(await runToItsEnd())}\n`);

@@ -32,7 +32,7 @@ async function modelServer(answers: Answers): Promise<ModelServer> {
   return server;
 }
 
-interface Setting {
+interface AgentOptions {
   fields?: JsonObject;
   input?: JsonObject;
   options?: BlocksOptions;
@@ -41,13 +41,13 @@ interface Setting {
 
 async function start(
   server: ModelServer,
-  { fields = {}, input = { city: 'Oslo' }, options, engine: more }: Setting,
+  { fields = {}, input = { city: 'Oslo' }, options, engine: engineOptions }: AgentOptions,
 ) {
   const engine = await createEngine({
     blocks: blocks(options),
     services: server.services,
     credentials: CREDENTIALS,
-    ...more,
+    ...engineOptions,
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const agent = block('A', 'agent', { ...ASK, model: MODELS.openai, ...fields });
@@ -55,8 +55,8 @@ async function start(
   return { engine, run };
 }
 
-async function ask(server: ModelServer, setting: Setting = {}) {
-  const { run } = await start(server, setting);
+async function ask(server: ModelServer, agentOptions: AgentOptions = {}) {
+  const { run } = await start(server, agentOptions);
   return run.result();
 }
 
@@ -91,7 +91,7 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
     if (protocol !== 'compatible') expect(JSON.stringify(request?.headers)).toContain(`key-of-${protocol}`);
   });
 
-  it('calls tools until the model answers, and shows their calls', async () => {
+  it('calls tools until the model answers, and outputs the calls', async () => {
     const server = await modelServer([
       {
         text: 'I look it up.',
@@ -124,7 +124,7 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
     });
     const second = JSON.stringify(server.requests[1]?.body);
     expect(second).toContain('degrees');
-    // The model does not see what the author has set.
+    // The model does not see parameters that the author has set.
     expect(JSON.stringify(server.requests[0]?.body)).not.toContain('"unit"');
   });
 
@@ -163,7 +163,7 @@ describe('an agent whose provider fails', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('fails after four attempts, and calls again if the block is retried', async () => {
+  it('fails after four attempts', async () => {
     const clock = new TestClock();
     const server = await modelServer([{ status: 503, message: 'overloaded' }]);
     const { run } = await start(server, { engine: { clock } });
@@ -179,7 +179,7 @@ describe('an agent whose provider fails', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  it('fails at once if the provider rejects the request, without the key in the message', async () => {
+  it('fails immediately if the provider rejects the request, without the key in the message', async () => {
     const server = await modelServer([{ status: 401, message: 'Incorrect API key provided: key-of-openai' }]);
     const result = await ask(server);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_REFUSED' } });
@@ -212,7 +212,7 @@ describe('an agent whose provider fails', () => {
   });
 });
 
-describe('an agent with a wrong answer', () => {
+describe('an agent whose model makes mistakes', () => {
   it('tells the model about unknown tools, broken arguments and failed calls', async () => {
     const broken: AgentTool = {
       ...forecast,
@@ -290,8 +290,8 @@ describe('a tool whose code is in the agent', () => {
   });
 });
 
-describe('an agent that has an invalid configuration', () => {
-  const deep = (): JsonObject => {
+describe('an agent fails before it calls the model if it', () => {
+  const nestedSchema = (): JsonObject => {
     let schema: JsonObject = { type: 'string' };
     for (let depth = 0; depth < 40; depth++) schema = { type: 'object', properties: { a: schema } };
     return schema;
@@ -311,7 +311,7 @@ describe('an agent that has an invalid configuration', () => {
       'MODEL_KEY_MISSING',
       /no key for mistral.*MISTRAL_API_KEY.*--credential mistral=KEY/,
     ],
-    ['has no address', { model: 'vllm/llama' }, 'MODEL_ADDRESS_MISSING', /--service vllm=URL/],
+    ['has no base URL', { model: 'vllm/llama' }, 'MODEL_ADDRESS_MISSING', /--service vllm=URL/],
     ['has no messages', { messages: [] }, 'BLOCK_CONFIG_INVALID', /The block "A" has no messages/],
     [
       'has a message of an unknown role',
@@ -320,14 +320,19 @@ describe('an agent that has an invalid configuration', () => {
       /role "robot"/,
     ],
     [
-      'has an unknown effort',
+      'has an unknown reasoning effort',
       { reasoningEffort: 'huge' },
       'BLOCK_CONFIG_INVALID',
       /has an invalid "reasoningEffort": it must be one of auto, none, minimal/,
     ],
-    ['has an unknown length', { verbosity: 'long' }, 'BLOCK_CONFIG_INVALID', /"verbosity" that is not one/],
     [
-      'has a tool with an unknown use',
+      'has an unknown verbosity',
+      { verbosity: 'long' },
+      'BLOCK_CONFIG_INVALID',
+      /"verbosity" that is not one/,
+    ],
+    [
+      'has a tool with an unknown usageControl',
       { tools: [{ type: 'custom-tool', title: 'Mine', usageControl: 'never' }] },
       'BLOCK_CONFIG_INVALID',
       /has a tool with an invalid "usageControl": it must be auto, force or none/,
@@ -363,14 +368,14 @@ describe('an agent that has an invalid configuration', () => {
       /"maxCost" that is not a number/,
     ],
     [
-      'has a response format in another schema language',
+      'has a response format that refers to another document',
       { responseFormat: { $ref: 'https://example.com/a.json' } },
       'BLOCK_CONFIG_INVALID',
       /refers to another document/,
     ],
     [
       'has a response format that is nested too deeply',
-      { responseFormat: deep() },
+      { responseFormat: nestedSchema() },
       'BLOCK_CONFIG_INVALID',
       /more than 32 levels/,
     ],

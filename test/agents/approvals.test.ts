@@ -9,18 +9,18 @@ import { describeOnStores } from './on-stores.ts';
 
 describeOnStores(describeApprovals);
 
-async function started(options: EngineOptions, fields: JsonObject = {}) {
+async function startRun(options: EngineOptions, fields: JsonObject = {}) {
   const engine = await createEngine(options);
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const run = await engine.start({ workflow: workflow([agent('A', fields)], ['Start -> A']) });
   return { engine, run };
 }
 
-describe('approval of calls of an agent', () => {
-  it('never fills in a secret, and refuses a call with the placeholder of one', async () => {
+describe('the approval of tool calls', () => {
+  it('refuses edited arguments that contain a secret or the placeholder of a secret', async () => {
     const { options, done, server } = await paying([{ tools: [pay('ada', 1)] }]);
     const messages = [{ role: 'user', content: 'The token is {{TOKEN}}.' }];
-    const { engine, run } = await started({ ...options, env: { TOKEN: 'very-secret-token' } }, { messages });
+    const { engine, run } = await startRun({ ...options, env: { TOKEN: 'very-secret-token' } }, { messages });
     await run.result();
     const editTo = (to: string): Json => ({ decision: 'edit', arguments: { to, amount: 1 } });
     await expect(engine.resume(run.runId, { input: editTo('{{TOKEN}}') })).rejects.toMatchObject({
@@ -45,11 +45,11 @@ describe('approval of calls of an agent', () => {
     expect(JSON.stringify(server.requests[1]?.body)).toContain('This call was not made');
   });
 
-  it('is required if the operator of a tool demands it, even if the row of the agent does not', async () => {
+  it('is required if the operator requires it for the tool, even if the agent does not', async () => {
     const { options, done } = await paying([{ tools: [pay('ada', 1)] }]);
     const recording = recordingTools();
     const tools = recording.tools.map((tool) => ({ ...tool, requireApproval: true }));
-    const { run } = await started(
+    const { run } = await startRun(
       { ...options, blocks: blocks({ tools }) },
       { tools: [{ type: 'pay', requireApproval: false }] },
     );
@@ -63,28 +63,28 @@ describe('approval of calls of an agent', () => {
     ['false', 'completed'],
     ['', 'completed'],
     [null, 'completed'],
-  ])('is set by %j in the row of a tool: the run is %s', async (requireApproval, status) => {
+  ])('depends on requireApproval: with %j, the run is %s', async (requireApproval, status) => {
     const { options } = await paying([{ tools: [pay('ada', 1)] }]);
-    const { run } = await started(options, { tools: [{ type: 'pay', requireApproval }] });
+    const { run } = await startRun(options, { tools: [{ type: 'pay', requireApproval }] });
     expect(await run.result()).toMatchObject({ status });
   });
 
-  it.each(['yes', 1, []])('that is %j fails the agent before it calls the model', async (requireApproval) => {
+  it.each(['yes', 1, []])('set to %j fails the agent before it calls the model', async (requireApproval) => {
     const { options, server } = await paying([]);
-    const { run } = await started(options, { tools: [{ type: 'pay', requireApproval }] });
+    const { run } = await startRun(options, { tools: [{ type: 'pay', requireApproval }] });
     const result = await run.result();
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain('a tool "pay" whose "requireApproval" is neither true nor false');
     expect(server.requests).toEqual([]);
   });
 
-  it('is not requested for calls that cannot be made', async () => {
+  it('is not requested for invalid calls', async () => {
     const broken = [
       { name: 'pay', args: { to: 'ada' } },
       { name: 'refund', args: {} },
     ];
     const { options } = await paying([{ tools: broken }]);
-    const { run } = await started(options);
+    const { run } = await startRun(options);
     expect(await run.result()).toMatchObject({
       status: 'completed',
       output: { toolCalls: { list: [{ success: false }, { success: false }] } },
@@ -94,21 +94,21 @@ describe('approval of calls of an agent', () => {
   it('publishes the events of each call once, when it is made', async () => {
     const calls = [{ name: 'look', args: {} }, pay('ada', 1), pay('bob', 2)];
     const { options } = await paying([{ tools: calls }]);
-    const { engine, run } = await started(options);
-    const before = toolEvents(run.events());
+    const { engine, run } = await startRun(options);
+    const eventsBefore = toolEvents(run.events());
     await run.result();
-    const after = toolEvents((await engine.attach(run.runId)).events());
+    const eventsAfter = toolEvents((await engine.attach(run.runId)).events());
     const decisions = { '1.2': { decision: 'approve' }, '1.3': { decision: 'deny' } };
     await engine.resume(run.runId, { input: { decisions } });
-    expect(await before).toEqual(['look start', 'look end']);
-    expect(await after).toEqual(['pay start', 'pay end']);
+    expect(await eventsBefore).toEqual(['look start', 'look end']);
+    expect(await eventsAfter).toEqual(['pay start', 'pay end']);
   });
 });
 
 async function toolEvents(events: AsyncIterable<RunEvent>): Promise<string[]> {
-  const found: string[] = [];
+  const lines: string[] = [];
   for await (const event of events)
     if (event.type === 'block:emission' && event.emission.type === 'tool')
-      found.push(`${event.emission.name} ${event.emission.phase}`);
-  return found;
+      lines.push(`${event.emission.name} ${event.emission.phase}`);
+  return lines;
 }

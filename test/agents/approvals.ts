@@ -53,10 +53,10 @@ export function agent(name: string, fields: JsonObject = {}) {
  * it. `refusals`: how often it is unavailable in the second round.
  */
 export async function paying(answers: readonly ModelAnswer[], refusals = 0) {
-  let refused = 0;
+  let refusalCount = 0;
   const server = await startModelServer((request) => {
     const round = roundOf(request);
-    if (round === 2 && refused++ < refusals) return { status: 503, headers: { 'retry-after': '0' } };
+    if (round === 2 && refusalCount++ < refusals) return { status: 503, headers: { 'retry-after': '0' } };
     return answers[round - 1] ?? { text: 'Done.' };
   });
   onTestFinished(() => server.close());
@@ -84,23 +84,23 @@ function idsOf({ output }: RunDetail['pauses'][number]): string[] {
   return (output as { calls: { id: string }[] }).calls.map(({ id }) => id);
 }
 
-/** Defines the tests of calls of agents that wait for a person. */
+/** Defines the tests of tool calls that need the approval of a person. */
 export function describeApprovals(where: string, open: OpenEngine): void {
-  describe(`calls of an agent that a person approves, ${where}`, () => {
-    it('are made as approved or edited, or not made, and the model reads the outcome of each', async () => {
+  describe(`tool calls that need approval, ${where}`, () => {
+    it('are made as approved or edited, or are denied, and the model gets the outcome of each', async () => {
       const calls = [pay('ada', 1), pay('bob', 2), { name: 'look', args: { at: 'books' } }, pay('eve', 3)];
       const { server, options, done } = await paying([{ tools: calls }]);
       const engine = await open(options);
       const { runId, result } = await engine.start({ workflow: workflow([agent('A')], ['Start -> A']) });
       expect(await result()).toMatchObject({ status: 'paused' });
       const pause = await onlyPause(engine, runId);
-      const waiting = { name: 'pay', parameters: PARAMETERS };
+      const pending = { name: 'pay', parameters: PARAMETERS };
       expect(pause).toMatchObject({ kind: 'human', blockName: 'A' });
       expect(pause.output).toEqual({
         calls: [
-          { ...waiting, id: '1.1', arguments: { to: 'ada', amount: 1 } },
-          { ...waiting, id: '1.2', arguments: { to: 'bob', amount: 2 } },
-          { ...waiting, id: '1.4', arguments: { to: 'eve', amount: 3 } },
+          { ...pending, id: '1.1', arguments: { to: 'ada', amount: 1 } },
+          { ...pending, id: '1.2', arguments: { to: 'bob', amount: 2 } },
+          { ...pending, id: '1.4', arguments: { to: 'eve', amount: 3 } },
         ],
       });
       // A call that needs no approval does not wait for the approval of other calls.
@@ -141,7 +141,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       expect(server.requests).toHaveLength(2);
     });
 
-    it('may be answered one after another, and calls of a later round need a new approval', async () => {
+    it('can be decided one after another, and calls of a later round need a new approval', async () => {
       const { server, options, done } = await paying([
         { tools: [pay('ada', 1), pay('bob', 2)] },
         { tools: [pay('ada', 1)] },
@@ -179,15 +179,15 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       ]);
     });
 
-    it('belong to one agent, branch and run: an answer does not affect other calls', async () => {
+    it('belong to one agent, branch and run: a decision does not affect other calls', async () => {
       const { options, done } = await paying([{ tools: [pay('ada', 1)] }]);
       const engine = await open(options);
-      const drawn = workflow(
+      const definition = workflow(
         [parallel('P', { parallelType: 'count', count: 2 }, agent('A'))],
         ['Start -> P -> A'],
       );
-      const { runId, result } = await engine.start({ workflow: drawn });
-      const other = await engine.start({ workflow: drawn });
+      const { runId, result } = await engine.start({ workflow: definition });
+      const other = await engine.start({ workflow: definition });
       await Promise.all([result(), other.result()]);
       const { pauses } = await engine.getRun(runId);
       expect(pauses.map(idsOf)).toEqual([['1.1'], ['1.1']]);
@@ -207,8 +207,8 @@ export function describeApprovals(where: string, open: OpenEngine): void {
       const { options, done, server } = await paying([{ tools: [pay('ada', 1)] }], 4);
       const engine = await open(options);
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
-      const drawn = workflow([{ ...agent('A'), more: { retry } }], ['Start -> A']);
-      const { runId, result } = await engine.start({ workflow: drawn });
+      const definition = workflow([{ ...agent('A'), more: { retry } }], ['Start -> A']);
+      const { runId, result } = await engine.start({ workflow: definition });
       await result();
       expect(await engine.resume(runId, { input: { decision: 'approve' } })).toMatchObject({
         status: 'completed',

@@ -1,7 +1,7 @@
-// A process that a test kills: `node approved-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its agent makes one
-// payment, which the process approves; the payment is appended to `effects`. At `stop` the process prints it and waits to be
-// killed: `answered` is between the answer and the call, `paid` in the call. With `engine` it runs the workflow and prints the
-// output; with `worker` it works until its input ends.
+// A process that a test kills: `node approved-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its agent
+// makes one payment, which the process approves and appends to `effects`. At `stop` the process prints `stop` and waits
+// to be killed: `answered` is between the approval and the call, `paid` in the call. With `engine` it runs the workflow
+// and prints the output; with `worker` it is a worker until its input ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
 import { createEngine, isEngineError } from '@heddle/engine';
@@ -11,21 +11,22 @@ import { PAYING } from './killed.ts';
 import type { AgentProcess } from './killed.ts';
 
 const RUN_ID = 'paying-run';
-const { url, effects, stop, ...where } = JSON.parse(process.argv[2] ?? '') as AgentProcess;
+const { url, effects, stop, ...runtime } = JSON.parse(process.argv[2] ?? '') as AgentProcess;
 
-async function reach(point: string): Promise<void> {
+/** Prints the point, and waits to be killed if the process stops at it. */
+async function reachPoint(point: string): Promise<void> {
   process.stdout.write(`${point}\n`);
   if (point === stop) await new Promise(() => undefined);
 }
 
-/** Every attempt of the agent first looks up its key, including the attempt after an approval in this process. */
+/** Counts attempts of the agent: each first looks up its key, also the attempt after an approval in this process. */
 let attempts = 0;
 
 const options = {
   services: { openai: url },
   tenantCredentials: {
     async find() {
-      if (++attempts > 1) await reach('answered');
+      if (++attempts > 1) await reachPoint('answered');
       return {
         id: 'key',
         type: 'api_key' as const,
@@ -43,7 +44,7 @@ const options = {
         parameters: { type: 'object' },
         async run(args) {
           appendFileSync(effects, `${JSON.stringify(args)}\n`);
-          await reach('paid');
+          await reachPoint('paid');
           return { paid: args };
         },
       },
@@ -53,7 +54,7 @@ const options = {
 
 /** Starts the run or continues it, approves its payment, and returns its output. */
 async function runToItsEnd(): Promise<Json> {
-  const engine = await createEngine({ ...options, ...where.engine });
+  const engine = await createEngine({ ...options, ...runtime.engine });
   await engine.deploy(PAYING);
   const run = await engine.attach(RUN_ID).catch((error: unknown) => {
     if (isEngineError(error) && error.code === 'RUN_NOT_FOUND')
@@ -67,8 +68,8 @@ async function runToItsEnd(): Promise<Json> {
   return output ?? null;
 }
 
-if (where.worker) {
-  const worker = await createWorker({ ...options, ...where.worker });
+if (runtime.worker) {
+  const worker = await createWorker({ ...options, ...runtime.worker });
   process.stdin.on('end', () => void worker.stop({ drainMs: 0, killMs: 2000 }));
   process.stdin.resume();
 } else process.stdout.write(`${JSON.stringify(await runToItsEnd())}\n`);

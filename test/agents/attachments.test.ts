@@ -11,7 +11,7 @@ const PNG = Buffer.from('\x89PNG\r\n\x1A\n0000', 'latin1');
 const PDF = Buffer.from('%PDF-1.7\n%%EOF');
 const TEXT = Buffer.from('Weft: the thread across.');
 
-interface Given {
+interface InputFile {
   name: string;
   bytes: Buffer;
 }
@@ -23,12 +23,17 @@ async function modelServer(): Promise<ModelServer> {
 }
 
 /** Runs an agent whose question is `Read this.`, with files of the input. */
-async function ask(server: ModelServer, fields: JsonObject, given: Given[] = [], more: EngineOptions = {}) {
+async function ask(
+  server: ModelServer,
+  fields: JsonObject,
+  inputFiles: InputFile[] = [],
+  options: EngineOptions = {},
+) {
   const engine = await createEngine({
     blocks: blocks(),
     services: server.services,
     credentials: { openai: 'key', anthropic: 'key', google: 'key' },
-    ...more,
+    ...options,
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const agent = block('A', 'agent', {
@@ -41,7 +46,7 @@ async function ask(server: ModelServer, fields: JsonObject, given: Given[] = [],
     ...fields,
   });
   const source = { workflow: workflow([agent], ['Start -> A']) };
-  const files = given.map(({ name, bytes }) => ({
+  const files = inputFiles.map(({ name, bytes }) => ({
     type: 'file',
     name,
     data: `data:application/octet-stream;base64,${bytes.toString('base64')}`,
@@ -50,15 +55,15 @@ async function ask(server: ModelServer, fields: JsonObject, given: Given[] = [],
   return { input, engine, source, result: await engine.execute(source, input) };
 }
 
-/** Returns the content that the model gets, as text. */
-function sent({ requests }: ModelServer, number = 1): string {
+/** Returns the body of a request to the model as a string. */
+function requestText({ requests }: ModelServer, number = 1): string {
   return JSON.stringify(requests[number - 1]?.body ?? null);
 }
 
 describe.each(['gpt-4o', 'claude-sonnet-4-5', 'gemini-2.5-flash'])(
   'the files of an agent with %s',
   (model) => {
-    it('are sent with the question: images, PDF, and texts with their names', async () => {
+    it('are sent with the question: images, PDF, and text files with their names', async () => {
       const server = await modelServer();
       const { result } = await ask(server, { model }, [
         { name: 'loom.png', bytes: PNG },
@@ -66,7 +71,7 @@ describe.each(['gpt-4o', 'claude-sonnet-4-5', 'gemini-2.5-flash'])(
         { name: 'words.md', bytes: TEXT },
       ]);
       expect(result).toMatchObject({ status: 'completed', output: { content: 'I read it.' } });
-      const body = sent(server);
+      const body = requestText(server);
       for (const bytes of [PNG, PDF]) expect(body).toContain(bytes.toString('base64'));
       expect(body).toContain(JSON.stringify(`File "words.md":\n${TEXT.toString()}`));
       expect(body.indexOf('Read this.')).toBeLessThan(body.indexOf(PNG.toString('base64')));
@@ -76,9 +81,9 @@ describe.each(['gpt-4o', 'claude-sonnet-4-5', 'gemini-2.5-flash'])(
 
 describe('the files of an agent', () => {
   it.each<[what: string, files: Json]>([
-    ['a list that is empty', []],
+    ['an empty list', []],
     ['an empty list of the input', '<start.files>'],
-    ['an empty text', ''],
+    ['an empty string', ''],
     ['null', null],
   ])('may be %s', async (_, files) => {
     const server = await modelServer();
@@ -86,14 +91,14 @@ describe('the files of an agent', () => {
     expect(result).toMatchObject({ status: 'completed' });
   });
 
-  it('are sent in each round, and are not stored with the conversation', async () => {
+  it('are not stored with the conversation', async () => {
     const server = await modelServer();
     const memory = { model: 'local/scripted', memoryType: 'conversation', conversationId: 'c' };
     const { engine, source } = await ask(server, memory, [{ name: 'words.md', bytes: TEXT }]);
     await engine.execute(source, {});
-    expect(sent(server, 1)).toContain(TEXT.toString());
-    expect(sent(server, 2)).toContain('I read it.');
-    expect(sent(server, 2)).not.toContain(TEXT.toString());
+    expect(requestText(server, 1)).toContain(TEXT.toString());
+    expect(requestText(server, 2)).toContain('I read it.');
+    expect(requestText(server, 2)).not.toContain(TEXT.toString());
   });
 
   it('belong to the tenant: a file record of another tenant is refused', async () => {
@@ -105,7 +110,7 @@ describe('the files of an agent', () => {
     expect(error?.message).toContain('has a file "words.md", which is not a file of this workspace');
   });
 
-  it.each<[what: string, fields: JsonObject, given: Given[], message: string]>([
+  it.each<[what: string, fields: JsonObject, inputFiles: InputFile[], message: string]>([
     [
       'bytes in no known format',
       {},
@@ -113,7 +118,7 @@ describe('the files of an agent', () => {
       'has a file "a.zip" that models cannot read',
     ],
     [
-      'a text that is too long',
+      'a text file that is too large',
       {},
       [{ name: 'long.txt', bytes: Buffer.alloc(1_000_001, 'a') }],
       'has a text file "long.txt" of more than 1 MB',
@@ -125,10 +130,10 @@ describe('the files of an agent', () => {
       'has more than 10 files',
     ],
     ['an object that is not a file', { files: { path: '/etc/passwd' } }, [], 'has a file that is neither'],
-    ['a local address', { files: 'file:///etc/passwd' }, [], 'has a file that is neither'],
-  ])('are refused before the model is called: %s', async (_, fields, given, message) => {
+    ['a file: URL', { files: 'file:///etc/passwd' }, [], 'has a file that is neither'],
+  ])('are refused before the model is called: %s', async (_, fields, inputFiles, message) => {
     const server = await modelServer();
-    const { result } = await ask(server, fields, given);
+    const { result } = await ask(server, fields, inputFiles);
     expect(result).toMatchObject({ error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain(message);
     expect(server.requests).toEqual([]);

@@ -22,30 +22,30 @@ async function modelServer(...answers: ModelAnswer[]): Promise<ModelServer> {
 }
 
 /** Starts a model whose answer to the first question is this object. */
-function answering(answer: JsonObject, more: ModelAnswer = {}): Promise<ModelServer> {
+function answeringServer(answer: JsonObject, more: ModelAnswer = {}): Promise<ModelServer> {
   return modelServer({ text: JSON.stringify({ answer }), ...more });
 }
 
-interface Scene {
+interface RunOptions {
   drawn: Drawn[];
   edges: string[];
   input?: JsonObject;
   engine?: EngineOptions;
 }
 
-async function start(server: ModelServer, { drawn, edges, input = {}, engine: more }: Scene) {
+async function start(server: ModelServer, { drawn, edges, input = {}, engine: engineOptions }: RunOptions) {
   const engine = await createEngine({
     blocks: blocks(),
     services: server.services,
     credentials: { openai: 'key' },
-    ...more,
+    ...engineOptions,
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const run = await engine.start({ workflow: workflow(drawn, edges) }, input);
   return { run, logs: () => engine.getLogs(run.runId) };
 }
 
-/** Runs a workflow of the start and one block. */
+/** Runs a workflow with one block. */
 async function runOne(server: ModelServer, type: string, fields: JsonObject, input: JsonObject = {}) {
   const { run } = await start(server, {
     drawn: [block('B', type, { ...MODEL, ...fields })],
@@ -55,13 +55,13 @@ async function runOne(server: ModelServer, type: string, fields: JsonObject, inp
   return run.result();
 }
 
-/** Returns a request to the model as text. */
-function sent(server: ModelServer, number = 1): string {
+/** Returns the body of a request to the model as a string. */
+function requestText(server: ModelServer, number = 1): string {
   return JSON.stringify(server.requests[number - 1]?.body ?? null);
 }
 
-/** Returns the emitted events of the run. */
-async function emitted(run: RunHandle): Promise<unknown[]> {
+/** Returns the emissions of the run. */
+async function collectEmissions(run: RunHandle): Promise<unknown[]> {
   const all: unknown[] = [];
   for await (const event of run.events()) if (event.type === 'block:emission') all.push(event.emission);
   return all;
@@ -73,7 +73,7 @@ const ROUTES = [
 ];
 
 describe('a router with routes', () => {
-  const routerScene = (routes: JsonObject[] | string = ROUTES): Scene => ({
+  const routerRun = (routes: JsonObject[] | string = ROUTES): RunOptions => ({
     drawn: [
       block('R', 'router_v2', { ...MODEL, context: '<start.message>', routes }),
       fn('Sell', 'return "sold"'),
@@ -84,9 +84,9 @@ describe('a router with routes', () => {
     input: { message: 'It is broken', product: 'looms' },
   });
 
-  it('takes the route that the model chooses, and outputs its calls', async () => {
-    const server = await answering({ reasoning: 'It is broken.', route: 'r-help' }, { input: 1000 });
-    const { run, logs: read } = await start(server, routerScene());
+  it('takes the route that the model chooses, and outputs its reasoning, tokens and cost', async () => {
+    const server = await answeringServer({ reasoning: 'It is broken.', route: 'r-help' }, { input: 1000 });
+    const { run, logs: read } = await start(server, routerRun());
     expect(await run.result()).toMatchObject({
       status: 'completed',
       output: { result: 'r-help: It is broken.' },
@@ -105,28 +105,28 @@ describe('a router with routes', () => {
       selectedPath: { blockId: 'Help', blockType: 'function', blockTitle: 'Help' },
     });
     expect(logs.some(({ blockName }) => blockName === 'Sell')).toBe(false);
-    expect(sent(server)).toContain('Questions about prices of looms');
-    expect(sent(server)).toContain('"enum":["r-sales","r-help","NO_MATCH"]');
+    expect(requestText(server)).toContain('Questions about prices of looms');
+    expect(requestText(server)).toContain('"enum":["r-sales","r-help","NO_MATCH"]');
   });
 
-  it('reads routes that are JSON text', async () => {
-    const server = await answering({ reasoning: '', route: 'r-sales' });
-    const { run } = await start(server, routerScene(JSON.stringify(ROUTES)));
+  it('reads routes from a JSON string', async () => {
+    const server = await answeringServer({ reasoning: '', route: 'r-sales' });
+    const { run } = await start(server, routerRun(JSON.stringify(ROUTES)));
     expect(await run.result()).toMatchObject({ output: { result: 'sold' } });
   });
 
   it('describes the format of the answer in the prompt, for servers that ignore response formats', async () => {
-    const server = await answering({ reasoning: '', route: 'r-sales' });
-    const { run } = await start(server, routerScene());
+    const server = await answeringServer({ reasoning: '', route: 'r-sales' });
+    const { run } = await start(server, routerRun());
     await run.result();
     const [request] = server.requests;
     const input = request?.body['input'] as { role: string; content: string }[];
     expect(input[0]?.content).toContain('"enum":["r-sales","r-help","NO_MATCH"]');
   });
 
-  it('fails if no route fits, and does not ask again', async () => {
-    const server = await answering({ reasoning: 'Off topic.', route: 'NO_MATCH' });
-    const { run } = await start(server, routerScene());
+  it('fails if no route fits, and does not call the model again', async () => {
+    const server = await answeringServer({ reasoning: 'Off topic.', route: 'NO_MATCH' });
+    const { run } = await start(server, routerRun());
     expect(await run.result()).toMatchObject({
       output: { result: 'The model found no route of "R" that fits.' },
     });
@@ -134,24 +134,24 @@ describe('a router with routes', () => {
   });
 
   it('does not choose a route that does not exist, even if the model insists', async () => {
-    const server = await answering({ reasoning: 'x', route: 'r-admin' });
-    const { run } = await start(server, routerScene());
+    const server = await answeringServer({ reasoning: 'x', route: 'r-admin' });
+    const { run } = await start(server, routerRun());
     expect(await run.result()).toMatchObject({
       output: { result: expect.stringContaining('does not match the response format') as string },
     });
     expect(server.requests).toHaveLength(2);
   });
 
-  it('emits nothing, because its answer is not for readers', async () => {
-    const server = await answering({ reasoning: 'It is broken.', route: 'r-help' });
-    const { run } = await start(server, routerScene());
-    expect(await emitted(run)).toEqual([]);
+  it('emits nothing, because the answer of the model is not for readers', async () => {
+    const server = await answeringServer({ reasoning: 'It is broken.', route: 'r-help' });
+    const { run } = await start(server, routerRun());
+    expect(await collectEmissions(run)).toEqual([]);
   });
 });
 
 describe('the older router', () => {
   it('chooses one of the next blocks', async () => {
-    const server = await answering({ reasoning: 'x', route: 'Left' });
+    const server = await answeringServer({ reasoning: 'x', route: 'Left' });
     const { run } = await start(server, {
       drawn: [
         block('R', 'router', { ...MODEL, prompt: 'Where to?' }),
@@ -161,7 +161,7 @@ describe('the older router', () => {
       edges: ['Start -> R', 'R -> Left', 'R -> Right'],
     });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 'Left' } });
-    expect(sent(server)).toContain('"enum":["Left","Right","NO_MATCH"]');
+    expect(requestText(server)).toContain('"enum":["Left","Right","NO_MATCH"]');
   });
 });
 
@@ -172,13 +172,13 @@ describe('an evaluator', () => {
   ];
 
   it('returns a score for each metric, in lower case and within its range', async () => {
-    const server = await answering({ clarity: 9, tone: 2.5 });
+    const server = await answeringServer({ clarity: 9, tone: 2.5 });
     const result = await runOne(server, 'evaluator', { content: '<start.text>', metrics }, { text: 'Hi.' });
     expect(result).toMatchObject({
       status: 'completed',
       output: { content: 'Hi.', model: 'gpt-4o', tokens: { total: 15 }, clarity: 5, tone: 2.5 },
     });
-    expect(sent(server)).toContain('Is it clear? From 1 to 5.');
+    expect(requestText(server)).toContain('Is it clear? From 1 to 5.');
   });
 
   it('calls the model once more if a score is missing', async () => {
@@ -196,9 +196,9 @@ describe('an evaluator', () => {
     ['the name of an output', [{ name: 'Cost' }], /a metric "Cost", whose name is reserved for an output/],
     ['a name twice', [{ name: 'Tone' }, { name: 'tone' }], /two metrics "tone"/],
     ['an empty range', [{ name: 'Tone', range: { min: 3, max: 1 } }], /lowest score is above its highest/],
-  ])('is refused with %s', async (_, given, message) => {
+  ])('is refused with %s', async (_, invalidMetrics, message) => {
     const server = await modelServer({ text: 'never' });
-    const result = await runOne(server, 'evaluator', { content: 'Hi.', metrics: given });
+    const result = await runOne(server, 'evaluator', { content: 'Hi.', metrics: invalidMetrics });
     expect(result.error).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
     expect(result.error?.message).toMatch(message);
     expect(server.requests).toEqual([]);
@@ -214,8 +214,8 @@ describe('a translation', () => {
       status: 'completed',
       output: { content: 'Bonjour', model: 'gpt-4o', tokens: { total: 15 } },
     });
-    expect(sent(server)).toContain('French');
-    expect(sent(server)).toContain('Hello');
+    expect(requestText(server)).toContain('French');
+    expect(requestText(server)).toContain('Hello');
   });
 
   it('is emitted as it arrives', async () => {
@@ -225,7 +225,7 @@ describe('a translation', () => {
       drawn: [block('B', 'translate', fields)],
       edges: ['Start -> B'],
     });
-    expect(await emitted(run)).toEqual([
+    expect(await collectEmissions(run)).toEqual([
       { type: 'text', text: 'Bon' },
       { type: 'text', text: 'jour' },
     ]);
@@ -240,11 +240,11 @@ describe('a translation', () => {
   });
 });
 
-describe('a question about images', () => {
+describe('a vision block', () => {
   const PNG = Buffer.from('\x89PNG\r\n\x1A\n0000', 'latin1');
   const DATA = `data:image/png;base64,${PNG.toString('base64')}`;
 
-  /** Starts a server that answers with an image, or with `reply`. */
+  /** Starts a server that answers with an image, or with `body`. */
   async function imageServer(body: Buffer | string = PNG, status = 200) {
     const server = createServer((_, response) => response.writeHead(status).end(body));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -252,7 +252,7 @@ describe('a question about images', () => {
     return `127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  const look = (server: ModelServer, fields: JsonObject, exceptions: string[] = []) =>
+  const runVision = (server: ModelServer, fields: JsonObject, exceptions: string[] = []) =>
     start(server, {
       drawn: [block('B', 'vision', { ...MODEL, ...fields })],
       edges: ['Start -> B'],
@@ -260,7 +260,7 @@ describe('a question about images', () => {
     }).then(({ run }) => run.result());
 
   it.each(['gpt-4o', 'claude-sonnet-4-5', 'gemini-2.5-flash', 'local/scripted'])(
-    'sends them to %s with the question',
+    'sends images to %s with the question',
     async (model) => {
       const server = await modelServer({ text: 'A loom.' });
       const { run } = await start(server, {
@@ -269,8 +269,8 @@ describe('a question about images', () => {
         engine: { credentials: { openai: 'key', anthropic: 'key', google: 'key' } },
       });
       expect(await run.result()).toMatchObject({ output: { content: 'A loom.', tokens: { total: 15 } } });
-      expect(sent(server)).toContain('What is it?');
-      expect(sent(server)).toContain(PNG.toString('base64'));
+      expect(requestText(server)).toContain('What is it?');
+      expect(requestText(server)).toContain(PNG.toString('base64'));
     },
   );
 
@@ -287,7 +287,7 @@ describe('a question about images', () => {
     const file = { type: 'file', name: 'loom.png', data: DATA };
     const input = await engine.takeFiles(source, { files: [file] });
     expect(await engine.execute(source, input)).toMatchObject({ output: { content: 'A loom.' } });
-    expect(sent(server)).toContain(PNG.toString('base64'));
+    expect(requestText(server)).toContain(PNG.toString('base64'));
     const [record] = (input as { files: JsonObject[] }).files;
     const foreign = { files: [{ ...record, key: `sha256:${'0'.repeat(64)}` }] };
     const refused = await engine.execute(source, foreign);
@@ -300,9 +300,9 @@ describe('a question about images', () => {
     const server = await modelServer({ text: 'A loom.' });
     const host = await imageServer();
     const fields = { imageUrl: `http://${host}/loom.png` };
-    expect(await look(server, fields, [host])).toMatchObject({ output: { content: 'A loom.' } });
-    expect(sent(server)).toContain(PNG.toString('base64'));
-    const denied = await look(server, fields);
+    expect(await runVision(server, fields, [host])).toMatchObject({ output: { content: 'A loom.' } });
+    expect(requestText(server)).toContain(PNG.toString('base64'));
+    const denied = await runVision(server, fields);
     expect(denied).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
     expect(server.requests).toHaveLength(1);
   });
@@ -310,7 +310,7 @@ describe('a question about images', () => {
   it('fails if the server refuses the image', async () => {
     const server = await modelServer({ text: 'never' });
     const host = await imageServer('gone', 404);
-    const result = await look(server, { imageUrl: `http://${host}/x.png` }, [host]);
+    const result = await runVision(server, { imageUrl: `http://${host}/x.png` }, [host]);
     expect(result.error?.message).toContain('the server answered 404');
   });
 
@@ -322,15 +322,15 @@ describe('a question about images', () => {
     [{ imageFile: { path: '/files/1' } }, 'has an image that is neither a file of this engine nor a URL'],
   ])('is refused for %j', async (fields, message) => {
     const server = await modelServer({ text: 'never' });
-    const result = await look(server, fields);
+    const result = await runVision(server, fields);
     expect(result).toMatchObject({ error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain(message);
     expect(server.requests).toEqual([]);
   });
 });
 
-describe('a thought block', () => {
-  it('is recorded without a model', async () => {
+describe('a thinking block', () => {
+  it('outputs its thought without a model', async () => {
     const server = await modelServer({ text: 'never' });
     const result = await runOne(server, 'thinking', { thought: 'First <start.a>.' }, { a: { b: 1 } });
     expect(result).toMatchObject({ output: { acknowledgedThought: 'First {"b":1}.' } });

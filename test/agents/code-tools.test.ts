@@ -8,7 +8,7 @@ import { block, workflow } from '../support/workflow.ts';
 
 const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
 
-/** A file with tools of a host. */
+/** A tool file of a host. */
 const FILE: ToolFile = {
   version: 1,
   services: {},
@@ -41,7 +41,7 @@ const FILE: ToolFile = {
   ],
 };
 
-/** Runs an agent whose model calls these tools at once, then answers. */
+/** Runs an agent whose model calls these tools in one round, then answers. */
 async function ask(rows: JsonObject[], calls: { name: string; args: Json }[], file = FILE) {
   const models = await startModelServer(({ number }) =>
     number === 1 ? { tools: calls } : { text: 'Done.' },
@@ -62,7 +62,7 @@ async function ask(rows: JsonObject[], calls: { name: string; args: Json }[], fi
   return { result, calls: toolCalls?.list ?? [], offered: models.requests[0]?.body['tools'] };
 }
 
-describe('code in a file of tools', () => {
+describe('code in a tool file', () => {
   it('is a tool of every agent of the host, in JavaScript and Python', async () => {
     const { calls, offered } = await ask(
       [{ type: 'double' }, { type: 'code', toolId: 'mean' }, { type: 'broken' }],
@@ -110,14 +110,14 @@ describe('code in a file of tools', () => {
   });
 
   it('is refused with an id that another tool has', async () => {
-    const twice = { ...FILE, code: [...(FILE.code ?? []), ...(FILE.code ?? [])] };
-    const { result } = await ask([{ type: 'double' }], [], twice);
+    const duplicates = { ...FILE, code: [...(FILE.code ?? []), ...(FILE.code ?? [])] };
+    const { result } = await ask([{ type: 'double' }], [], duplicates);
     expect(result).toMatchObject({ status: 'failed' });
     expect(result.error?.message).toContain('"double" occurs twice');
   });
 });
 
-describe('code in an agent', () => {
+describe('code of a tool in an agent block', () => {
   const row = (language: string, code: string): JsonObject => ({
     type: 'custom-tool',
     title: 'Own',
@@ -126,7 +126,7 @@ describe('code in an agent', () => {
     language,
   });
 
-  it('may be Python', async () => {
+  it('can be Python', async () => {
     const { calls } = await ask(
       [row('python', 'return {"n": n ** 2, "p": params["n"]}')],
       [{ name: 'own', args: { n: 3 } }],

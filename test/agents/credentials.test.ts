@@ -17,17 +17,17 @@ async function modelServer(answers: readonly ModelAnswer[]): Promise<ModelServer
   return server;
 }
 
-interface Setting {
+interface AgentOptions {
   fields?: JsonObject;
   options?: BlocksOptions;
   engine?: EngineOptions;
 }
 
 /** Runs an agent with these fields. */
-async function ask(server: ModelServer, { fields = {}, options, engine: more }: Setting) {
+async function ask(server: ModelServer, { fields = {}, options, engine: engineOptions }: AgentOptions) {
   const credentials = { openai: 'key-of-openai' };
   const { services } = server;
-  const engine = await createEngine({ blocks: blocks(options), services, credentials, ...more });
+  const engine = await createEngine({ blocks: blocks(options), services, credentials, ...engineOptions });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const messages = [{ role: 'user', content: 'What is the weather?' }];
   const agent = block('A', 'agent', { messages, model: 'gpt-4o', ...fields });
@@ -38,7 +38,7 @@ describe('the key of a provider', () => {
   const keyOf = (server: ModelServer): string | undefined => server.requests[0]?.headers.authorization;
 
   /** Every tenant stores a key for every provider. */
-  const stored: TenantCredentials = {
+  const allKeys: TenantCredentials = {
     find: (_tenant, query) =>
       'provider' in query && query.type === 'api_key'
         ? { id: 'c1', name: 'Ours', secret: 'key-of-the-workspace', ...query }
@@ -52,8 +52,8 @@ describe('the key of a provider', () => {
     const keys: (string | undefined)[] = [];
     for (const setting of [
       { fields, options, engine: { env } },
-      { fields, options, engine: { env, credentials: {}, tenantCredentials: stored } },
-      { options, engine: { credentials: {}, tenantCredentials: stored } },
+      { fields, options, engine: { env, credentials: {}, tenantCredentials: allKeys } },
+      { options, engine: { credentials: {}, tenantCredentials: allKeys } },
       { options, engine: { credentials: {} } },
     ]) {
       const server = await modelServer([{ text: 'Rain.' }]);
@@ -68,12 +68,12 @@ describe('the key of a provider', () => {
     ]);
   });
 
-  it('of the operator or the workspace is not sent to an address that the block gives', async () => {
+  it('of the operator or the workspace is not sent to a base URL that the block sets', async () => {
     const server = await modelServer([{ text: 'Rain.' }]);
     const fields = { model: 'azure/mine', azureEndpoint: server.services.openai };
     const engine = {
       credentials: { azure: 'key-of-the-operator' },
-      tenantCredentials: stored,
+      tenantCredentials: allKeys,
       services: {},
       egress: { exceptions: [new URL(server.services.openai).host] },
     };
@@ -110,14 +110,14 @@ describe('a tool with a stored credential', () => {
     return { result: list[0]?.result, sent: JSON.stringify(server.requests.map(({ body }) => body)) };
   };
 
-  it('gets it by the id in its parameters, and neither the model nor the run sees the secret', async () => {
+  it('gets the credential by the id in its parameters, and neither the model nor the run sees the secret', async () => {
     const { result, sent } = await call({ credential: 'c1' });
     expect(result).toEqual({ account: 'me', sent: 'Bearer «redacted:Shop»' });
     expect(sent).toContain('«redacted:Shop»');
     expect(sent).not.toContain('at-1234567');
   });
 
-  it('fails without a credential, or without one with this id', async () => {
+  it('fails without a credential, or with an unknown credential', async () => {
     expect((await call({})).result).toMatch(/^The tool has no credential/);
     expect((await call({ credential: 'c2' })).result).toMatch(/^The tool names a credential that does not/);
     expect((await call({ credential: 7 })).result).toMatch(/^The tool names a credential that does not/);
@@ -156,7 +156,7 @@ describe('a credential block', () => {
     return { result, logs: await engine.getLogs(runId) };
   };
 
-  it('selects a stored credential for tools of later blocks, and shows no secret', async () => {
+  it('selects a stored credential for tools of later blocks, and outputs no secret', async () => {
     const { result, logs } = await run({ operation: 'select', credentialId: 'c1' });
     expect(result).toMatchObject({ output: { toolCalls: { list: [{ result: { length: 10 } }] } } });
     expect(logs.find(({ blockName }) => blockName === 'C')?.output).toEqual({
@@ -168,7 +168,7 @@ describe('a credential block', () => {
     expect(JSON.stringify(logs)).not.toContain('at-1234567');
   });
 
-  it('fails for an unknown credential, for none and for another operation', async () => {
+  it('fails without a credential, and for an unknown credential or operation', async () => {
     const codeOf = async (fields: JsonObject) => (await run(fields)).result.error?.code;
     expect(await codeOf({ credentialId: 'c2' })).toBe('CREDENTIAL_UNKNOWN');
     expect(await codeOf({})).toBe('CREDENTIAL_UNKNOWN');

@@ -33,8 +33,8 @@ const EMPTY: { readonly [type: string]: { readonly [field: string]: string } } =
   notion_v2: { title: 'Report' },
 };
 
-/** Equivalent fields of the advanced form. */
-const OTHER: { readonly [field: string]: string } = {
+/** Fields of the advanced mode with the same meaning. */
+const ADVANCED: { readonly [field: string]: string } = {
   channel: 'manualChannel',
   spreadsheetId: 'manualSpreadsheetId',
   sheetName: 'manualSheetName',
@@ -43,15 +43,15 @@ const OTHER: { readonly [field: string]: string } = {
 /** Returns an exported workflow, with values for the fields that its author left empty. */
 function readWorkflow(file: string): { workflow: Json; blocks: ExportedBlock[] } {
   const workflow = JSON.parse(readFileSync(file, 'utf8')) as { state?: { blocks: object }; blocks?: object };
-  const found = Object.values((workflow.state ?? workflow).blocks ?? {}) as ExportedBlock[];
-  for (const { type, subBlocks, triggerMode } of found) {
+  const exportedBlocks = Object.values((workflow.state ?? workflow).blocks ?? {}) as ExportedBlock[];
+  for (const { type, subBlocks, triggerMode } of exportedBlocks) {
     if (triggerMode === true) continue;
     for (const [field, value] of Object.entries(EMPTY[type] ?? {})) {
-      const filled = [field, OTHER[field] ?? field].some((name) => Boolean(subBlocks[name]?.value));
-      if (!filled) subBlocks[field] = { id: field, type: 'short-input', value };
+      const isFilled = [field, ADVANCED[field] ?? field].some((name) => Boolean(subBlocks[name]?.value));
+      if (!isFilled) subBlocks[field] = { id: field, type: 'short-input', value };
     }
   }
-  return { workflow: workflow as Json, blocks: found };
+  return { workflow: workflow as Json, blocks: exportedBlocks };
 }
 
 /** Arguments of the scripted model's calls, by tool. */
@@ -99,7 +99,10 @@ function sampleOf(schema: JsonObject): Json {
   if (Array.isArray(choices)) return choices[0] ?? null;
   if (type === 'object')
     return Object.fromEntries(
-      Object.entries(properties as { [name: string]: JsonObject }).map(([name, of]) => [name, sampleOf(of)]),
+      Object.entries(properties as { [name: string]: JsonObject }).map(([name, property]) => [
+        name,
+        sampleOf(property),
+      ]),
     );
   if (type === 'array') return items === undefined ? [] : [sampleOf(items as JsonObject)];
   if (type === 'number' || type === 'integer') return 1;
@@ -107,11 +110,11 @@ function sampleOf(schema: JsonObject): Json {
 }
 
 /** Returns the response schema of a request; undefined if it has none. */
-function demandedSchema({ body }: ModelRequest): JsonObject | undefined {
-  const found = /"(?:schema|responseSchema|responseJsonSchema|input_schema)":(\{.*)/.exec(
+function requestedSchema({ body }: ModelRequest): JsonObject | undefined {
+  const match = /"(?:schema|responseSchema|responseJsonSchema|input_schema)":(\{.*)/.exec(
     JSON.stringify(body),
   );
-  if (!found) return undefined;
+  if (!match) return undefined;
   const {
     text,
     output_config: config,
@@ -129,23 +132,23 @@ function demandedSchema({ body }: ModelRequest): JsonObject | undefined {
   );
 }
 
-/** Returns the tools that a request offers. */
-function offered(text: string): string[] {
+/** Returns the names of the known tools in a request. */
+function toolsIn(text: string): string[] {
   return Object.keys(ARGUMENTS).filter((name) => text.includes(`"name":"${name}"`));
 }
 
-/** Calls each tool once, then answers. */
+/** Returns calls of all tools in the first round, then an answer. */
 function answer(request: ModelRequest) {
   const text = JSON.stringify(request.body);
-  const names = offered(text);
+  const names = toolsIn(text);
   const hasCalled = /function_call_output|tool_result|functionResponse|"role":"tool"/.test(text);
   if (names.length > 0 && !hasCalled)
     return { tools: names.map((name) => ({ name, args: ARGUMENTS[name] ?? {} })) };
-  const schema = demandedSchema(request);
+  const schema = requestedSchema(request);
   return { text: schema ? JSON.stringify(sampleOf(schema)) : 'An answer.' };
 }
 
-/** Returns mocks for the block of a fixture that is not an integration. Workflows of other folders run without mocks. */
+/** Returns mocks for the block of a fixture that is not an integration. Other workflows run without mocks. */
 const mocksOf = (file: string) =>
   dirname(file) === FIXTURES ? { types: { webhook_request: { data: null, status: 200, headers: {} } } } : {};
 const input = {
@@ -168,7 +171,7 @@ export type OpenEngine = (
 export function describeExportedWorkflows(name: string, open: OpenEngine): void {
   describe(`exported workflows, with scripted models and simulated services, ${name}`, () => {
     it.each(files.map((file) => [basename(file), file]))('%s', async (_name, file) => {
-      const { workflow, blocks: all } = readWorkflow(file);
+      const { workflow, blocks: allBlocks } = readWorkflow(file);
       const models = await startModelServer(answer);
       const services = await startServices();
       onTestFinished(async () => {
@@ -182,20 +185,24 @@ export function describeExportedWorkflows(name: string, open: OpenEngine): void 
         env: { XAI_API_KEY: 'key-of-xai', FIRECRAWL_API_KEY: 'token-of-firecrawl' },
         tenantCredentials,
       });
-      const taken = await engine.takeFiles({ workflow }, input);
-      const result = await engine.execute({ workflow }, taken, { mocks: mocksOf(file) });
+      const runInput = await engine.takeFiles({ workflow }, input);
+      const result = await engine.execute({ workflow }, runInput, { mocks: mocksOf(file) });
       expect(result).toMatchObject({ status: 'completed' });
       const logs = await engine.getLogs(result.runId);
-      const triggers = new Set(all.flatMap(({ id, triggerMode }) => (triggerMode === true ? [id] : [])));
-      const called = logs.filter(({ blockId, blockType }) => blockType in EMPTY && !triggers.has(blockId));
-      const agents = all.filter(({ type }) => type === 'agent');
-      expect(models.requests.length).toBeGreaterThanOrEqual(agents.length);
-      const asked = services.requests.map(({ service }) => service);
-      expect(asked).toEqual(
-        expect.arrayContaining(called.map(({ blockType }) => blockType.replace('_v2', ''))),
+      const triggers = new Set(
+        allBlocks.flatMap(({ id, triggerMode }) => (triggerMode === true ? [id] : [])),
       );
-      for (const tool of new Set(models.requests.flatMap(({ body }) => offered(JSON.stringify(body)))))
-        expect(asked).toContain(tool === 'x_search_tweets' ? 'x' : (/^[a-z]+/.exec(tool) ?? [''])[0]);
+      const integrationLogs = logs.filter(
+        ({ blockId, blockType }) => blockType in EMPTY && !triggers.has(blockId),
+      );
+      const agents = allBlocks.filter(({ type }) => type === 'agent');
+      expect(models.requests.length).toBeGreaterThanOrEqual(agents.length);
+      const usedServices = services.requests.map(({ service }) => service);
+      expect(usedServices).toEqual(
+        expect.arrayContaining(integrationLogs.map(({ blockType }) => blockType.replace('_v2', ''))),
+      );
+      for (const tool of new Set(models.requests.flatMap(({ body }) => toolsIn(JSON.stringify(body)))))
+        expect(usedServices).toContain(tool === 'x_search_tweets' ? 'x' : (/^[a-z]+/.exec(tool) ?? [''])[0]);
       expect(logs.filter(({ status }) => status !== 'completed')).toEqual([]);
       const results = models.requests.map(({ body }) => JSON.stringify(body)).join('\n');
       expect(results).not.toMatch(/answered [45]\d\d|CREDENTIAL_UNKNOWN|do not match the schema/);

@@ -16,7 +16,7 @@ const count: AgentTool = {
 };
 
 describe('fallback models', () => {
-  it('answer in their order when a model is unavailable after all attempts, and the output names the model', async () => {
+  it('answer in order when a model is unavailable after all attempts, and the output names the model that answered', async () => {
     const server = await modelServer((request) => (request.protocol === 'google' ? ANSWER : DOWN));
     const engine = await engineFor(server, {});
     const { output } = await runAgent(engine, { fallbackModels: [CLAUDE, 'gemini-2.5-flash', 'gpt-5'] });
@@ -37,15 +37,15 @@ describe('fallback models', () => {
     ]);
   });
 
-  it('that were unavailable can be read by later blocks', async () => {
+  it('leave the names of unavailable models in the output for later blocks', async () => {
     const server = await modelServer((request) => (isOpenai(request) ? DOWN : ANSWER));
     const engine = await engineFor(server, {});
     const first = block('A', 'agent', { ...AGENT, fallbackModels: [CLAUDE] });
-    const drawn = workflow(
+    const definition = workflow(
       [first, fn('Z', 'return [<a.unavailable[0].model>, <a.interactionId>]')],
       ['Start -> A -> Z'],
     );
-    expect(await engine.execute({ workflow: drawn })).toMatchObject({
+    expect(await engine.execute({ workflow: definition })).toMatchObject({
       output: { result: ['openai/gpt-4o', null] },
     });
   });
@@ -67,7 +67,7 @@ describe('fallback models', () => {
     });
   });
 
-  it('do not answer for a model that rejects the call', async () => {
+  it('are not called if the model rejects the request', async () => {
     const server = await modelServer(() => ({ status: 400, message: 'bad' }));
     const engine = await engineFor(server, {});
     const { error } = await runAgent(engine, { fallbackModels: [CLAUDE] });
@@ -88,7 +88,7 @@ describe('fallback models', () => {
     expect(JSON.stringify(last?.headers)).not.toContain('key-of-the-block');
   });
 
-  it('continue after calls of tools; the text of the model that broke off is retracted', async () => {
+  it('continue after tool calls, and the text of the interrupted model is retracted', async () => {
     const server = await modelServer((request) => {
       if (!isOpenai(request)) return { text: 'Done.' };
       if (request.number === 1) return { text: 'I count.', tools: [{ name: 'count', args: {} }] };
@@ -97,22 +97,22 @@ describe('fallback models', () => {
     const engine = await engineFor(server, { models: { tools: [count] } });
     const fields = { ...AGENT, tools: [{ type: 'count' }], fallbackModels: [CLAUDE] };
     const run = await engine.start({ workflow: workflow([block('A', 'agent', fields)], ['Start -> A']) });
-    const shown: string[] = [];
+    const texts: string[] = [];
     for await (const event of run.events()) {
       if (event.type !== 'block:emission') continue;
       const { emission } = event;
-      if (emission.type === 'text') shown.push(emission.text);
-      if (emission.type === 'reset') shown.length = 0;
+      if (emission.type === 'text') texts.push(emission.text);
+      if (emission.type === 'reset') texts.length = 0;
     }
     expect(await run.result()).toMatchObject({
       output: { content: 'Done.', model: CLAUDE, toolCalls: { count: 1 } },
     });
-    expect(shown.join('')).toBe('Done.');
+    expect(texts.join('')).toBe('Done.');
     const last = JSON.stringify(server.requests.at(-1)?.body);
     expect(last).toContain('tool_result');
   });
 
-  it('are counted by caps like every call', async () => {
+  it('count towards spending caps like every call', async () => {
     const server = await modelServer((request) => (isOpenai(request) ? DOWN : ANSWER));
     const engine = await engineFor(server, { maxCost: { call: 0.0105 } });
     const { error } = await runAgent(engine, { fallbackModels: [CLAUDE] });

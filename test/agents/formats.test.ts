@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-const KEYED = [
+const PROVIDERS = [
   'openai',
   'anthropic',
   'google',
@@ -17,7 +17,7 @@ const KEYED = [
   'deepseek',
 ];
 
-/** Returns the first request of an agent whose answer has this schema. */
+/** Returns the only request of an agent with this response format. */
 async function requestOf(model: string, schema: JsonObject, fields: JsonObject = {}): Promise<JsonObject> {
   const server = await startModelServer(() => ({ text: '```json\n{"warm":true}\n```' }));
   onTestFinished(() => server.close());
@@ -25,7 +25,7 @@ async function requestOf(model: string, schema: JsonObject, fields: JsonObject =
     blocks: blocks(),
     // DeepSeek has the interface of `local`.
     services: { ...server.services, deepseek: server.services.local },
-    credentials: Object.fromEntries(KEYED.map((name) => [name, 'key'])),
+    credentials: Object.fromEntries(PROVIDERS.map((name) => [name, 'key'])),
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const messages = [{ role: 'user', content: 'Is it warm?' }];
@@ -38,7 +38,7 @@ async function requestOf(model: string, schema: JsonObject, fields: JsonObject =
 }
 
 const LOOSE = { type: 'object', properties: { warm: { type: 'boolean' } } };
-// Stored objects have their keys in order.
+// Keys of stored objects are sorted.
 const STRICT = {
   additionalProperties: false,
   properties: LOOSE.properties,
@@ -46,7 +46,7 @@ const STRICT = {
   type: 'object',
 };
 
-describe.each<[model: string, at: readonly string[], fields?: JsonObject]>([
+describe.each<[model: string, path: readonly string[], fields?: JsonObject]>([
   ['gpt-5.2', ['text', 'format']],
   ['azure/my-gpt', ['text', 'format']],
   ['azure/my-gpt', ['response_format', 'json_schema'], { azureApiVersion: '2024-10-21' }],
@@ -65,7 +65,7 @@ describe.each<[model: string, at: readonly string[], fields?: JsonObject]>([
 });
 
 describe('a response format', () => {
-  it.each<[model: string, sent: JsonObject]>([
+  it.each<[model: string, expected: JsonObject]>([
     ['claude-sonnet-4-5', { output_config: { format: { type: 'json_schema', schema: STRICT } } }],
     [
       'gemini-2.5-flash',
@@ -79,12 +79,12 @@ describe('a response format', () => {
       'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0',
       { additionalModelRequestFields: { output_config: { format: { schema: STRICT } } } },
     ],
-  ])('is requested with the response format of %s', async (model, sent) => {
-    expect(await requestOf(model, STRICT)).toMatchObject(sent);
+  ])('is sent in the form that %s expects', async (model, expected) => {
+    expect(await requestOf(model, STRICT)).toMatchObject(expected);
   });
 
   it.each(['groq/openai/gpt-oss-20b', 'groq/llama-3.3-70b-versatile', 'deepseek/deepseek-chat'])(
-    'is an instruction for %s, whose provider refuses schemas',
+    'is an instruction in the prompt for %s, whose provider refuses schemas',
     async (model) => {
       const request = await requestOf(model, STRICT, { systemPrompt: 'Be brief.' });
       expect(request).not.toHaveProperty('response_format');

@@ -6,12 +6,12 @@ import { MemoryKnowledge } from '../support/tenant-knowledge.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { modelServer } from './metered.ts';
 
-/** Runs guardrails on `text`, which comes from the input. */
+/** Runs a guardrails block on `text`, which comes from the input. */
 async function check(fields: JsonObject, text: string | JsonObject) {
   const engine = await createEngine({ blocks: blocks() });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const drawn = [block('G', 'guardrails', { input: '<start.text>', ...fields })];
-  return engine.execute({ workflow: workflow(drawn, ['Start -> G']) }, { text });
+  const definitions = [block('G', 'guardrails', { input: '<start.text>', ...fields })];
+  return engine.execute({ workflow: workflow(definitions, ['Start -> G']) }, { text });
 }
 
 describe('guardrails for JSON', () => {
@@ -20,7 +20,7 @@ describe('guardrails for JSON', () => {
     ['7', true],
     [{ a: 1 }, true],
     ['{"a": ', false],
-  ])('%j: %s', async (text, passed) => {
+  ])('%j passes: %s', async (text, passed) => {
     const { output } = await check({ validationType: 'json' }, text);
     expect(output).toMatchObject({ passed, validationType: 'json' });
     expect('error' in (output as object)).toBe(!passed);
@@ -32,7 +32,7 @@ describe('guardrails with a regular expression', () => {
     ['^A-\\d+$', 'A-17', true],
     ['^A-\\d+$', 'B-17', false],
     ['^(?=.*[0-9])(?<word>\\w+)$', 'abc1', true],
-  ])('%s on %s: %s', async (regex, text, passed) => {
+  ])('%s with the text %s passes: %s', async (regex, text, passed) => {
     const { output } = await check({ validationType: 'regex', regex }, text);
     expect(output).toMatchObject({ passed, input: text });
   });
@@ -83,9 +83,9 @@ describe('guardrails for personal data', () => {
   });
 });
 
-describe('guardrails for hallucination', () => {
+describe('guardrails against hallucination', () => {
   /** Checks a text against a knowledge base of the tenant `mine`; the model gives this answer. */
-  async function grounded(fields: JsonObject, answer?: JsonObject) {
+  async function checkAgainstKnowledge(fields: JsonObject, answer?: JsonObject) {
     const knowledge = new MemoryKnowledge();
     for (const tenant of ['mine', 'theirs']) {
       knowledge.add(tenant, `kb of ${tenant}`);
@@ -98,8 +98,8 @@ describe('guardrails for hallucination', () => {
     });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const base = { validationType: 'hallucination', knowledgeBaseId: 'kb of mine', model: 'local/scripted' };
-    const drawn = [block('G', 'guardrails', { input: 'Looms weave.', ...base, ...fields })];
-    const result = await engine.execute({ workflow: workflow(drawn, ['Start -> G']) });
+    const definitions = [block('G', 'guardrails', { input: 'Looms weave.', ...base, ...fields })];
+    const result = await engine.execute({ workflow: workflow(definitions, ['Start -> G']) });
     return { result, knowledge, requests: server.requests };
   }
 
@@ -107,22 +107,22 @@ describe('guardrails for hallucination', () => {
     [3, 7, true],
     [8, 7, false],
     [10, 99, true],
-  ])('with the lowest score %d let a model score %d: %s', async (threshold, score, passed) => {
-    const { result, knowledge, requests } = await grounded(
+  ])('with the threshold %d and a score of %d pass: %s', async (threshold, score, passed) => {
+    const { result, knowledge, requests } = await checkAgainstKnowledge(
       { threshold, topK: 2 },
       { score, reasoning: 'Yes.' },
     );
-    const shown = { passed, score: Math.min(10, score), reasoning: 'Yes.', model: 'scripted' };
-    expect(result).toMatchObject({ status: 'completed', output: { ...shown, input: 'Looms weave.' } });
+    const expected = { passed, score: Math.min(10, score), reasoning: 'Yes.', model: 'scripted' };
+    expect(result).toMatchObject({ status: 'completed', output: { ...expected, input: 'Looms weave.' } });
     expect('error' in (result.output as object)).toBe(!passed);
     expect(knowledge.searches).toMatchObject([{ query: 'Looms weave.', topK: 2 }]);
-    const asked = JSON.stringify(requests[0]?.body);
-    expect(asked).toContain('Looms of mine weave.');
-    expect(asked).not.toContain('theirs');
+    const requestText = JSON.stringify(requests[0]?.body);
+    expect(requestText).toContain('Looms of mine weave.');
+    expect(requestText).not.toContain('theirs');
   });
 
   it('call no model if the knowledge base has no passage about the text', async () => {
-    const { result, requests } = await grounded({ input: 'Xylophone?' });
+    const { result, requests } = await checkAgainstKnowledge({ input: 'Xylophone?' });
     expect(result.output).toMatchObject({ passed: false, score: 0 });
     expect(requests).toEqual([]);
   });
@@ -132,7 +132,7 @@ describe('guardrails for hallucination', () => {
     [{ knowledgeBaseId: '' }, 'BLOCK_CONFIG_INVALID', /fill in "knowledgeBaseId"/],
     [{ threshold: 11 }, 'BLOCK_CONFIG_INVALID', /threshold/],
   ])('fail with %j: %s', async (fields, code, message) => {
-    const { result, requests } = await grounded(fields);
+    const { result, requests } = await checkAgainstKnowledge(fields);
     expect(result.error).toMatchObject({ code, message: expect.stringMatching(message) as string });
     expect(requests).toEqual([]);
   });

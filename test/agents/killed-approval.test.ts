@@ -5,11 +5,14 @@ import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { paying, play } from './killed.ts';
 
 describe.each(drawnStores('approvals with a kill'))(
-  'an agent that is killed after a person approved its call, on %s',
+  'an agent whose process is killed after a person approved a call, on %s',
   (store) => {
     it.each([
-      ['between the answer and the call makes the call', 'answered'],
-      ['in the call does not make it again, and the model reads that its outcome is unknown', 'paid'],
+      ['makes the call if the kill precedes it', 'answered'],
+      [
+        'does not repeat the call if the kill interrupts it, and the model is told that its outcome is unknown',
+        'paid',
+      ],
     ])('%s', async (_what, stop) => {
       const { folder, common, expectOnePayment } = await paying();
       const engine =

@@ -4,10 +4,10 @@ import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { MEMORY_POINTS, play, remembering } from './killed.ts';
 
 describe.each(drawnStores('memories with a kill'))(
-  'an agent with a memory that is killed after the answer of the model, on %s',
+  'an agent with a memory whose process is killed after the answer of the model, on %s',
   (store) => {
     it.each(MEMORY_POINTS)(
-      'killed %s, %s: its conversation has the exchange once',
+      'has the exchange once in its conversation (killed at %s, %s)',
       async (stop, _when, calls) => {
         const { folder, common, expectOneExchange } = await remembering();
         const engine =

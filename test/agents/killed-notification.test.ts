@@ -5,8 +5,8 @@ import { dataFolder } from '../support/data-folder.ts';
 import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { expectOneNotification, play } from './killed.ts';
 
-describe.each(drawnStores('notifications with a kill'))('a pause on %s', (store) => {
-  it('opens at the sent address and sends no second notification after a kill', async () => {
+describe.each(drawnStores('notifications with a kill'))('a pause for a person, on %s', (store) => {
+  it('keeps the sent URL and sends no second notification after its process is killed', async () => {
     const folder = dataFolder();
     const engine =
       store === 'sqlite'

@@ -10,9 +10,9 @@ const engineOn = async (store: string, folder: string): Promise<NonNullable<Agen
     : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
 
 describe.each(drawnStores('calls of tools with a kill'))(
-  'an agent that is killed in its fourth call of a tool, on %s',
+  'an agent whose process is killed in its fourth tool call, on %s',
   (store) => {
-    it('continues the child run of a tool that is a workflow, and does not start a second run', async () => {
+    it('continues the child run if the tool is a workflow, and starts no second one', async () => {
       const { folder, common, calls, expectOneRepeated } = await counting();
       const options = { engine: await engineOn(store, folder), ...common, byWorkflow: true };
       expect(await play({ ...options, stop: '4' }).last).toBe('4');

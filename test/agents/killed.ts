@@ -17,12 +17,12 @@ const PROGRAMS = {
   notifying: fileURLToPath(new URL('notified-process.ts', import.meta.url)),
 };
 
-/** The task of a process, and its store or server. */
+/** The task of a process, with the options of its engine or worker. */
 export interface AgentProcess {
   engine?: Pick<EngineOptions, 'data' | 'postgres' | 'maxCost'>;
   models?: Pick<BlocksOptions, 'prices' | 'rates'>;
   worker?: WorkerOptions;
-  /** Address of the model. */
+  /** Base URL of the model. */
   url: string;
   /** File for the numbers of the calls. */
   effects: string;
@@ -63,7 +63,7 @@ export const PAYING = workflow(
   { id: 'paying' },
 );
 
-/** A pause that sends its address. */
+/** A workflow with a pause that sends its URL. */
 export const NOTIFYING = workflow(
   [
     block('Approve', 'human_in_the_loop', {
@@ -74,7 +74,7 @@ export const NOTIFYING = workflow(
   { id: 'notifying' },
 );
 
-/** Expects that the address in the output of the pause was sent once. */
+/** Expects that the URL in the output of the pause was sent once. */
 export function expectOneNotification(output: unknown, effects: string): void {
   expect(output).toMatchObject({
     url: readFileSync(effects, 'utf8').trimEnd(),
@@ -106,7 +106,7 @@ export const MEMORY_POINTS = [
   ['kept', 'before the result of the agent is in the journal', 1],
 ] as const;
 
-/** Starts a model that numbers its answers. Returns it with a check of the conversation at the end. */
+/** Starts a model that numbers its answers. Returns the options of its process, and a check of the conversation. */
 export async function remembering() {
   const server = await startModelServer(({ number }) => ({ text: `answer ${number}` }));
   onTestFinished(() => server.close());
@@ -120,7 +120,7 @@ export async function remembering() {
     common: { url: server.services.local, effects: join(folder, 'effects') },
     /**
      * Expects that the conversation has the exchange once, after the interrupted run ended with `output` and another
-     * run asked.
+     * run asked a second question.
      */
     expectOneExchange: (output: unknown, calls: number) => {
       expect(output).toMatchObject({ content: `answer ${calls}` });
@@ -149,18 +149,18 @@ export const COUNTER = workflow([block('T', 'tally', { n: '<start.n>' })], ['Sta
   inputFormat: [{ name: 'n', type: 'number' }],
 });
 
-/** A process and the lines that it prints. */
-export interface Played {
+/** A started process. */
+export interface KillableProcess {
   /** Resolves with the last line when the process has exited. */
   last: Promise<string>;
   /** Ends the input of a worker. */
   end(): void;
-  /** Kills it with SIGKILL. */
+  /** Kills the process with SIGKILL. */
   kill(): void;
 }
 
 /** Starts a process, which is killed with SIGKILL after it prints its `stop`, or after the test. */
-export function play(options: AgentProcess, program: keyof typeof PROGRAMS = 'counting'): Played {
+export function play(options: AgentProcess, program: keyof typeof PROGRAMS = 'counting'): KillableProcess {
   const args = ['--conditions=@heddle/source', PROGRAMS[program], JSON.stringify(options)];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -177,11 +177,13 @@ export function play(options: AgentProcess, program: keyof typeof PROGRAMS = 'co
   return { last: read(), end: () => void child.stdin.end(), kill: () => void child.kill('SIGKILL') };
 }
 
-/** Starts a model that asks for the numbers up to four. Returns it with the files of a test and a check at the end. */
+/** Starts a model that calls `count` with 1 to 4. Returns the options of its process, and a check of the output. */
 export async function counting() {
   const server = await startModelServer(({ body }) => {
-    const done = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
-    return done === 4 ? { text: 'Done.' } : { tools: [{ name: 'count', args: { n: done + 1 } }] };
+    const resultCount = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
+    return resultCount === 4
+      ? { text: 'Done.' }
+      : { tools: [{ name: 'count', args: { n: resultCount + 1 } }] };
   });
   onTestFinished(() => server.close());
   const folder = dataFolder();
@@ -199,7 +201,7 @@ export async function counting() {
   };
 }
 
-/** Starts a model that asks for one payment. Returns it with the files of a test and a check at the end. */
+/** Starts a model that requests one payment. Returns the options of its process, and a check of the output. */
 export async function paying() {
   const server = await startModelServer(({ body }) => {
     const isPaid = JSON.stringify(body).includes('function_call_output');

@@ -20,16 +20,16 @@ async function engineWithJob(options: EngineOptions = {}): Promise<{ engine: Eng
   return { engine, ids };
 }
 
-/** Returns the result of a workflow with one logs block. */
-function read(engine: Engine, fields: JsonObject, id = 'reader') {
-  const drawn = [block('Log', 'logs', fields)];
-  return engine.execute({ workflow: workflow(drawn, ['Start -> Log'], { id, name: 'Reader' }) }, {});
+/** Runs a workflow with one logs block. */
+function readLogs(engine: Engine, fields: JsonObject, id = 'reader') {
+  const logs = block('Log', 'logs', fields);
+  return engine.execute({ workflow: workflow([logs], ['Start -> Log'], { id, name: 'Reader' }) }, {});
 }
 
 describe('a logs block', () => {
   it('lists the runs of a workflow, newest first, without their values', async () => {
     const { engine, ids } = await engineWithJob();
-    const { output } = await read(engine, { workflowId: 'Nightly job' });
+    const { output } = await readLogs(engine, { workflowId: 'Nightly job' });
     const { runs } = output as { runs: JsonObject[] };
     expect(runs.map(({ runId }) => runId)).toEqual([...ids].reverse());
     expect(runs[0]).toEqual({
@@ -51,7 +51,7 @@ describe('a logs block', () => {
   it('filters runs by status and time, and lists those of its own workflow by default', async () => {
     const { engine, ids } = await engineWithJob();
     const idsOf = async (fields: JsonObject) => {
-      const { output } = await read(engine, fields);
+      const { output } = await readLogs(engine, fields);
       return (output as { runs: JsonObject[] }).runs.map(({ runId }) => runId);
     };
     expect(await idsOf({ workflowId: 'job', status: 'completed' })).toEqual([ids[0]]);
@@ -61,9 +61,9 @@ describe('a logs block', () => {
     expect((await idsOf({})).every((id) => !ids.includes(id as string))).toBe(true);
   });
 
-  it('shows a run with its blocks, and their values on request', async () => {
+  it('returns a run with its blocks, and their values on request', async () => {
     const { engine, ids } = await engineWithJob();
-    const { output } = await read(engine, { runId: ids[0] ?? '', withValues: true });
+    const { output } = await readLogs(engine, { runId: ids[0] ?? '', withValues: true });
     expect(output).toMatchObject({
       run: { runId: ids[0], status: 'completed', input: { n: 1 }, output: { result: 1 } },
       blocks: [
@@ -73,19 +73,19 @@ describe('a logs block', () => {
     });
   });
 
-  it('does not show the tokens that answer a pause', async () => {
+  it('does not return the tokens that resume a paused run', async () => {
     const engine = await createEngine({ blocks: blocks() });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const ask = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask'], { id: 'ask' });
     const { runId } = await engine.execute({ workflow: ask }, {});
     const [pause] = (await engine.getRun(runId)).pauses;
-    const { output } = await read(engine, { runId, withValues: true });
+    const { output } = await readLogs(engine, { runId, withValues: true });
     expect(output).toMatchObject({ run: { status: 'paused' } });
     expect(pause?.token).toMatch(/.{10}/);
     expect(JSON.stringify(output)).not.toContain(pause?.token ?? '');
   });
 
-  it('leaves out values whose total is too large', async () => {
+  it('leaves out values above a total size', async () => {
     const engine = await createEngine({ blocks: blocks() });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const large = workflow(
@@ -94,17 +94,17 @@ describe('a logs block', () => {
       { id: 'large' },
     );
     const { runId } = await engine.execute({ workflow: large }, {});
-    const { output } = await read(engine, { runId, withValues: 'true' });
-    const { blocks: shown } = output as { blocks: JsonObject[] };
+    const { output } = await readLogs(engine, { runId, withValues: 'true' });
+    const { blocks: blockLogs } = output as { blocks: JsonObject[] };
     expect(JSON.stringify(output).length).toBeLessThan(5_000_000);
-    expect(shown.map(({ output: value }) => value !== null)).toEqual([true, true, false, false]);
+    expect(blockLogs.map(({ output: value }) => value !== null)).toEqual([true, true, false, false]);
   });
 
   it('treats runs and workflows of another tenant as missing', async () => {
     const tenant = (workflowId: string): string => (workflowId === 'job' ? 'theirs' : 'mine');
     const { engine, ids } = await engineWithJob({ tenant });
     const messages = async (fields: JsonObject, hidden: string): Promise<string | undefined> =>
-      (await read(engine, fields)).error?.message.replace(hidden, 'X');
+      (await readLogs(engine, fields)).error?.message.replace(hidden, 'X');
     expect(await messages({ runId: ids[0] ?? '' }, ids[0] ?? '')).toBe(
       await messages({ runId: 'gone' }, 'gone'),
     );
@@ -120,7 +120,7 @@ describe('a logs block', () => {
     [{ limit: 1000 }, '"limit": '],
   ])('refuses %j', async (fields, message) => {
     const { engine } = await engineWithJob();
-    const result = await read(engine, fields as { [name: string]: Json });
+    const result = await readLogs(engine, fields as { [name: string]: Json });
     expect(result).toMatchObject({ error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain(message);
   });

@@ -20,7 +20,7 @@ const tools = [
   ...recordingTools().tools,
 ];
 
-async function model(answers: readonly ModelAnswer[]) {
+async function modelServer(answers: readonly ModelAnswer[]) {
   const server = await startModelServer((request) => answers[roundOf(request) - 1] ?? { text: 'Done.' });
   onTestFinished(() => server.close());
   return server;
@@ -31,18 +31,18 @@ function offeredIn({ body }: ModelRequest): string[] {
 }
 
 async function run(answers: readonly ModelAnswer[], fields: JsonObject = {}) {
-  const server = await model(answers);
+  const server = await modelServer(answers);
   const engine = await createEngine({ blocks: blocks({ tools }), services: server.services });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const rows = [{ type: 'dump' }, { type: 'look' }];
-  const drawn = workflow([agent('A', { tools: rows, ...fields })], ['Start -> A']);
-  return { result: await engine.execute({ workflow: drawn }), requests: server.requests };
+  const definition = workflow([agent('A', { tools: rows, ...fields })], ['Start -> A']);
+  return { result: await engine.execute({ workflow: definition }), requests: server.requests };
 }
 
 const DUMP = { name: 'dump', args: {} };
 
-describe('a result of a tool that is too long for the model', () => {
-  it('is shown with its beginning and end, and read in parts', async () => {
+describe('a tool result that is too long for the model', () => {
+  it('is shown with its beginning and end, and can be read in parts', async () => {
     const read = (args: JsonObject) => ({ name: 'read_result', args });
     const { result, requests } = await run([
       { tools: [DUMP] },
@@ -63,8 +63,8 @@ describe('a result of a tool that is too long for the model', () => {
       ['dump', 'look', 'read_result'],
       ['dump', 'look', 'read_result'],
     ]);
-    const [shown = '', ...parts] = resultsFor(requests);
-    expect(shown).toBe(
+    const [firstResult = '', ...parts] = resultsFor(requests);
+    expect(firstResult).toBe(
       `${LONG.slice(0, 10_000)}\n[30000 of 50000 characters left out. Read them with read_result: {"id": "1.1", "offset": 10000}]\n${LONG.slice(-10_000)}`,
     );
     expect(parts).toEqual([
@@ -80,7 +80,7 @@ describe('a result of a tool that is too long for the model', () => {
     expect(list[0]?.result).toBe(LONG);
   });
 
-  it('is cut at the length that the agent sets', async () => {
+  it('is truncated at the length that the agent sets', async () => {
     const { requests } = await run([{ tools: [DUMP] }], { maxToolResultChars: '1000' });
     expect(resultsFor(requests)[0]).toMatch(
       /^(\d{500})\n\[49000 of 50000 characters left out\..*\]\n\d{500}$/,
@@ -90,24 +90,24 @@ describe('a result of a tool that is too long for the model', () => {
   });
 
   it('can be read by a process that did not call the tool', async () => {
-    const server = await model([
+    const server = await modelServer([
       { tools: [DUMP, pay('ada', 1)] },
       { tools: [{ name: 'read_result', args: { id: '1.1', offset: 20_000, length: 5 } }] },
     ]);
     const data = dataFolder();
-    const open = async (offered: typeof tools) => {
+    const open = async (toolList: typeof tools) => {
       const engine = await createEngine({
         data,
-        blocks: blocks({ tools: offered }),
+        blocks: blocks({ tools: toolList }),
         services: server.services,
       });
       onTestFinished(() => engine.close({ graceMs: 0 }));
       return engine;
     };
     const rows = [{ type: 'dump' }, { type: 'pay', requireApproval: true }];
-    const drawn = workflow([agent('A', { tools: rows })], ['Start -> A']);
+    const definition = workflow([agent('A', { tools: rows })], ['Start -> A']);
     const first = await open(tools);
-    const { runId } = await first.execute({ workflow: drawn });
+    const { runId } = await first.execute({ workflow: definition });
     await first.close();
     const broken = { run: () => Promise.reject(new Error('Called again.')) };
     const second = await open(tools.map((tool) => (tool.id === 'dump' ? { ...tool, ...broken } : tool)));

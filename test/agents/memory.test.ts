@@ -11,7 +11,7 @@ import { block, workflow } from '../support/workflow.ts';
 
 const REMEMBER = { memoryType: 'conversation', conversationId: '<start.talk>' };
 
-/** Repeats the question in its answer: `answer to QUESTION`. */
+/** Returns an answer that repeats the question: `answer to QUESTION`. */
 function echo(request: ModelRequest): ModelAnswer {
   return { text: `answer to ${talkOf(request).at(-1)}` };
 }
@@ -22,7 +22,7 @@ async function modelServer(answer: (request: ModelRequest) => ModelAnswer = echo
   return server;
 }
 
-/** Returns the texts of all messages of a request except the instructions. */
+/** Returns the contents of all messages of a request except the instructions. */
 function talkOf({ body }: ModelRequest): string[] {
   const messages = body['messages'] as { role: string; content: string }[];
   return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
@@ -63,7 +63,7 @@ describe('an agent with a memory', () => {
     expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
   });
 
-  it('puts them after instructions and examples, which are not stored', async () => {
+  it('puts its conversation after instructions and examples, which are not stored', async () => {
     const server = await modelServer();
     const engine = await open(server);
     const messages = [
@@ -78,7 +78,7 @@ describe('an agent with a memory', () => {
     expect(talkOf(request)).toEqual(['example', 'sample', 'one', 'answer to one', 'two']);
   });
 
-  it('stores the last answer, without the calls of tools before it', async () => {
+  it('stores the last answer, without the tool calls before it', async () => {
     const tool: AgentTool = {
       id: 'look',
       description: 'Looks.',
@@ -138,7 +138,7 @@ describe('an agent with a memory', () => {
     );
   });
 
-  it('remembers after a restart', async () => {
+  it('has its conversation after a restart', async () => {
     const server = await modelServer();
     const data = dataFolder();
     const first = await open(server, { data });
@@ -177,7 +177,7 @@ describe('an agent with a memory', () => {
       { memoryType: 'sliding_window', conversationId: 'c', slidingWindowSize: 0 },
       /has an invalid "slidingWindowSize": it must be a number from 1 to 10000/,
     ],
-  ])('%s: fails before it calls the model', async (_why, fields, message) => {
+  ])('fails before it calls the model if it %s', async (_why, fields, message) => {
     const server = await modelServer();
     const engine = await open(server);
     const result = await engine.execute({ workflow: agentWorkflow(fields) }, { question: 'one' });
@@ -187,13 +187,13 @@ describe('an agent with a memory', () => {
   });
 });
 
-describe('a block that reads and writes conversations', () => {
+describe('a memory block', () => {
   async function remember(engine: Engine, fields: JsonObject, input: JsonObject = {}) {
-    const drawn = workflow([block('M', 'memory', fields)], ['Start -> M'], { id: 'remembering' });
-    return engine.execute({ workflow: drawn }, input);
+    const definition = workflow([block('M', 'memory', fields)], ['Start -> M'], { id: 'remembering' });
+    return engine.execute({ workflow: definition }, input);
   }
 
-  it('adds messages that agents remember, and gets messages of agents', async () => {
+  it('adds messages for agents, and gets messages of agents', async () => {
     const server = await modelServer();
     const engine = await open(server);
     await remember(engine, { operation: 'add', id: 'c1', role: 'user', content: 'my name is Ada' });
@@ -223,9 +223,9 @@ describe('a block that reads and writes conversations', () => {
       memories: ['a', 'b'].map((id) => ({ id, messages: [{ role: 'user', content: `in ${id}` }] })),
     };
     expect(await remember(engine, { operation: 'getAll' })).toMatchObject({ output: all });
-    const gone = { output: { id: 'a', memories: [] } };
-    expect(await remember(engine, { operation: 'delete', id: 'a' })).toMatchObject(gone);
-    expect(await remember(engine, { operation: 'get', id: 'a' })).toMatchObject(gone);
+    const empty = { output: { id: 'a', memories: [] } };
+    expect(await remember(engine, { operation: 'delete', id: 'a' })).toMatchObject(empty);
+    expect(await remember(engine, { operation: 'get', id: 'a' })).toMatchObject(empty);
     expect(await remember(engine, { operation: 'getAll' })).toMatchObject({
       output: { memories: [{ id: 'b' }] },
     });

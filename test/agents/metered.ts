@@ -8,15 +8,15 @@ import { startModelServer } from '../support/model-server.ts';
 import type { ModelAnswer, ModelRequest, ModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-/** 2.5 and 10 millionths of a dollar for a token. */
+/** A model that costs 2.5 millionths of a dollar for an input token, and 10 for an output token. */
 export const MODEL = 'gpt-4o';
-/** The longest answer costs a cent. */
+/** Fields of an agent whose longest answer costs one cent. */
 export const AGENT: JsonObject = {
   model: MODEL,
   maxTokens: 1000,
   messages: [{ role: 'user', content: 'Hello' }],
 };
-/** The cost of the answers of `ANSWER`, in millionths of a dollar. */
+/** The cost of `ANSWER`, in millionths of a dollar. */
 export const COST = 1025;
 export const ANSWER: ModelAnswer = { text: 'Hello.', input: 10, output: 100 };
 

@@ -7,14 +7,14 @@ import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { onlyPause } from './approvals.ts';
 import {
-  asking,
+  approvalFlow,
   dataOf,
   describeInterrupted,
   describeNotifications,
+  notificationTool,
   pauseLinks,
-  stopped,
+  rejectOnAbort,
   TELL,
-  teller,
 } from './notifications.ts';
 import { describeOnStores } from './on-stores.ts';
 
@@ -22,30 +22,30 @@ describeOnStores(describeNotifications);
 
 describe.each(drawnStores('pauses of a process that ends'))('on %s,', (store) => {
   describeInterrupted(async () => {
-    const place =
+    const storeOptions =
       store === 'sqlite'
         ? { data: dataFolder() }
         : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
     return async (options) => {
-      const engine = await createEngine({ ...options, ...place });
+      const engine = await createEngine({ ...options, ...storeOptions });
       onTestFinished(() => engine.close({ graceMs: 0 }));
       return { engine, stop: () => engine.close({ graceMs: 0 }) };
     };
   });
 });
 
-describe('a notification without an answer', () => {
+describe('a notification whose tool does not return', () => {
   it('is aborted after a minute, and the pause opens', async () => {
     const clock = new TestClock();
-    const { promise: asked, resolve } = Promise.withResolvers<void>();
-    const silent = teller((_, { signal }) => {
+    const { promise: toolCalled, resolve } = Promise.withResolvers<void>();
+    const silentTool = notificationTool((_, { signal }) => {
       resolve();
-      return stopped(signal);
+      return rejectOnAbort(signal);
     });
-    const engine = await createEngine({ blocks: blocks({ tools: [silent] }), clock, pauseLinks });
+    const engine = await createEngine({ blocks: blocks({ tools: [silentTool] }), clock, pauseLinks });
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const { runId, result } = await engine.start({ workflow: asking([TELL]) });
-    await asked;
+    const { runId, result } = await engine.start({ workflow: approvalFlow([TELL]) });
+    await toolCalled;
     clock.advance(60_000);
     expect(await result()).toMatchObject({ status: 'paused' });
     const { output } = await onlyPause(engine, runId);
@@ -53,22 +53,22 @@ describe('a notification without an answer', () => {
   });
 });
 
-describe('rows that name no tools', () => {
-  it('send at most twenty notifications, and never read tools from a caller', async () => {
+describe('the notification rows of a pause', () => {
+  it('send at most 20 notifications, and cannot come from the input of a run', async () => {
     const notified: JsonObject[] = [];
-    const tool = teller(async (args) => {
+    const tool = notificationTool(async (args) => {
       notified.push(args);
       return null;
     });
     const engine = await createEngine({ blocks: blocks({ tools: [tool] }) });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const rows = Array.from({ length: 21 }, () => ({ type: 'tell', params: { text: 'x' } }));
-    const many = await engine.start({ workflow: asking(rows) });
+    const many = await engine.start({ workflow: approvalFlow(rows) });
     await many.result();
     expect(notified).toHaveLength(20);
     const all = dataOf((await onlyPause(engine, many.runId)).output).notifications as JsonObject[];
     expect(all.at(-1)).toMatchObject({ status: 'failed', error: expect.stringContaining('20') as string });
-    const injected = await engine.start({ workflow: asking('<start.rows>') }, { rows });
+    const injected = await engine.start({ workflow: approvalFlow('<start.rows>') }, { rows });
     await injected.result();
     expect(notified).toHaveLength(20);
   });
@@ -76,7 +76,7 @@ describe('rows that name no tools', () => {
   it('are recorded as failed in an engine without tools', async () => {
     const engine = await createEngine();
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const { runId, result } = await engine.start({ workflow: asking([TELL]) });
+    const { runId, result } = await engine.start({ workflow: approvalFlow([TELL]) });
     expect(await result()).toMatchObject({ status: 'paused' });
     const { output } = await onlyPause(engine, runId);
     expect(dataOf(output).notifications).toMatchObject([{ type: 'tell', status: 'failed' }]);

@@ -8,7 +8,7 @@ import { block, fn, workflow } from '../support/workflow.ts';
 import { onlyPause } from './approvals.ts';
 import type { OpenEngine } from './approvals.ts';
 
-/** Opens an engine whose pauses have addresses. */
+/** Opens an engine whose pauses have URLs. */
 export type OpenNotifying = (
   options: Parameters<OpenEngine>[0] & Pick<EngineOptions, 'credentials' | 'pauseLinks'>,
 ) => ReturnType<OpenEngine>;
@@ -18,14 +18,14 @@ export const pauseLinks: NonNullable<EngineOptions['pauseLinks']> = ({ token }) 
   url: `https://heddle.test/resume/${token}`,
 });
 
-/** Returns a workflow that waits for a person, after these rows of tools. */
-export function asking(notification: Json, more: JsonObject = {}) {
+/** Returns a workflow that waits for a person, after it has called these notification tools. */
+export function approvalFlow(notification: Json, fields: JsonObject = {}) {
   return workflow(
     [
       block('Approve', 'human_in_the_loop', {
         builderData: [{ name: 'go', type: 'string', value: '<approve.url>' }],
         notification,
-        ...more,
+        ...fields,
       }),
       fn('Done', 'return <approve.submission>'),
     ],
@@ -35,8 +35,8 @@ export function asking(notification: Json, more: JsonObject = {}) {
 
 export const TELL: JsonObject = { type: 'tell', title: 'Tell', params: { text: 'Answer at <approve.url>' } };
 
-/** Returns a tool that records its notifications. */
-export function teller(run: (args: JsonObject, call: AgentToolCall) => Promise<Json>): AgentTool {
+/** Returns the tool `tell`, which sends a notification with `run`. */
+export function notificationTool(run: (args: JsonObject, call: AgentToolCall) => Promise<Json>): AgentTool {
   const parameters = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
   return { id: 'tell', description: 'Tells.', parameters, run };
 }
@@ -53,17 +53,21 @@ export function dataOf(output: Json): Data {
 /** Defines the tests of notification tools of pauses. */
 export function describeNotifications(where: string, open: OpenNotifying): void {
   describe(`the notifications of a pause, ${where}`, () => {
-    it('are sent once with its address before it opens, and a failure of one is in its record', async () => {
+    it('are sent once with the URL of the pause before it opens, and each failure is recorded', async () => {
       const services = await startServices();
       onTestFinished(() => services.close());
       services.refuseNext('github', { status: 500, body: { message: `No, ${SECRET}!` } }, 9);
       const notified: JsonObject[] = [];
       const tools = [
-        teller(async (args) => {
+        notificationTool(async (args) => {
           notified.push(args);
           return null;
         }),
-        { ...teller(() => Promise.reject(new Error('never'))), id: 'guarded', requireApproval: true },
+        {
+          ...notificationTool(() => Promise.reject(new Error('never'))),
+          id: 'guarded',
+          requireApproval: true,
+        },
       ];
       const engine = await open({
         ...{ blocks: blocks({ tools }), services: services.addresses, pauseLinks },
@@ -83,7 +87,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
         { type: 'github', operation: 'github_create_issue', params: issue },
         { ...TELL, usageControl: 'none' },
       ];
-      const { runId, result } = await engine.start({ workflow: asking(rows) });
+      const { runId, result } = await engine.start({ workflow: approvalFlow(rows) });
       expect(await result()).toMatchObject({ status: 'paused' });
       const pause = await onlyPause(engine, runId);
       const url = `https://heddle.test/resume/${pause.token}`;
@@ -116,7 +120,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
       expect(JSON.stringify([await engine.getRun(runId), logs])).not.toContain(SECRET);
     });
 
-    it('are not sent again if the answer was lost, because they may have arrived', async () => {
+    it('are not sent again if the response is lost, because they may have arrived', async () => {
       const services = await startServices();
       onTestFinished(() => services.close());
       services.loseNext('slack', 1);
@@ -124,7 +128,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
         ...{ blocks: blocks(), services: services.addresses, pauseLinks, credentials: { slack: SECRET } },
       });
       const params = { operation: 'send', channel: 'C0123456789', text: '<approve.url>' };
-      const { runId, result } = await engine.start({ workflow: asking([{ type: 'slack', params }]) });
+      const { runId, result } = await engine.start({ workflow: approvalFlow([{ type: 'slack', params }]) });
       await result();
       const { output } = await onlyPause(engine, runId);
       expect(dataOf(output).notifications).toMatchObject([{ type: 'slack', status: 'unknown' }]);
@@ -133,41 +137,41 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
   });
 }
 
-/** A process that runs blocks with these options, on the same store as the previous process. */
-type Begin = (
+/** Starts a process that runs blocks with these options, on the same store as the previous process. */
+type StartProcess = (
   options: Pick<EngineOptions, 'blocks' | 'pauseLinks'>,
 ) => Promise<{ engine: Engine; stop(): Promise<void> }>;
 
-/** Defines the test of a pause whose process is closed during one notification, after another notification has been sent. */
-export function describeInterrupted(place: () => Promise<Begin>): void {
-  describe('a pause whose process ends before it opens', () => {
+/** Defines tests of a pause whose process is closed during one notification, after another one has been sent. */
+export function describeInterrupted(prepareStore: () => Promise<StartProcess>): void {
+  describe('a pause whose process is closed during a notification', () => {
     it.each([
       ['an interrupted notification may have been sent, and is not repeated', false],
       ['an interrupted notification is repeated if its tool allows it', true],
-    ])('opens at the sent address: %s', async (_, idempotent) => {
+    ])('opens with the sent URL: %s', async (_, idempotent) => {
       const notified: JsonObject[] = [];
       const keys: string[] = [];
-      const { promise: stuck, resolve: reached } = Promise.withResolvers<void>();
-      const tool = teller(async (args) => {
+      const { promise: slowCalled, resolve: onSlowCall } = Promise.withResolvers<void>();
+      const tool = notificationTool(async (args) => {
         notified.push(args);
         return null;
       });
-      const slow = teller(async (_args, { idempotencyKey, signal }) => {
+      const slow = notificationTool(async (_args, { idempotencyKey, signal }) => {
         keys.push(idempotencyKey);
         if (keys.length > 1) return null;
-        reached();
-        return stopped(signal);
+        onSlowCall();
+        return rejectOnAbort(signal);
       });
       const tools = [tool, { ...slow, id: 'slow', idempotent }];
       const options = { blocks: blocks({ tools }), pauseLinks };
-      const begin = await place();
-      const first = await begin(options);
+      const startProcess = await prepareStore();
+      const first = await startProcess(options);
       const rows = [TELL, { ...TELL, type: 'slow', title: 'Slow' }];
-      const { runId } = await first.engine.start({ workflow: asking(rows) });
-      await stuck;
+      const { runId } = await first.engine.start({ workflow: approvalFlow(rows) });
+      await slowCalled;
       await expect.poll(() => notified).toHaveLength(1);
       await first.stop();
-      const { engine } = await begin(options);
+      const { engine } = await startProcess(options);
       expect(await (await engine.attach(runId)).result()).toMatchObject({ status: 'paused' });
       const { token, output } = await onlyPause(engine, runId);
       expect(notified).toEqual([{ text: `Answer at https://heddle.test/resume/${token}` }]);
@@ -180,8 +184,8 @@ export function describeInterrupted(place: () => Promise<Begin>): void {
   });
 }
 
-/** Rejects when the call is stopped. */
-export function stopped(signal: AbortSignal): Promise<never> {
+/** Rejects when the signal is aborted. */
+export function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error));
   });

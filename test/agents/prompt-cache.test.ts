@@ -22,7 +22,7 @@ const forecast: AgentTool = {
   run: async () => 'Rain.',
 };
 
-/** Runs an agent, which calls a tool once if it has one. Returns its result, and the requests for the model. */
+/** Runs an agent, which calls a tool once if it has one. Returns its result, and the requests to the model. */
 async function run(fields: JsonObject) {
   const hasTools = fields['tools'] !== undefined;
   const server = await startModelServer(({ number }) =>
@@ -46,42 +46,42 @@ async function requestsOf(fields: JsonObject): Promise<JsonObject[]> {
   return requests;
 }
 
-/** Returns the path of each marked part of a request. */
-function marked(value: unknown, place = ''): string[] {
+/** Returns the path of each part of a request that is marked for the cache. */
+function markedPaths(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return [];
-  const own = 'cache_control' in value || 'cachePoint' in value ? [place] : [];
-  return [...own, ...Object.entries(value).flatMap(([key, part]) => marked(part, `${place}/${key}`))];
+  const own = 'cache_control' in value || 'cachePoint' in value ? [path] : [];
+  return [...own, ...Object.entries(value).flatMap(([key, part]) => markedPaths(part, `${path}/${key}`))];
 }
 
-describe('the cache of a provider', () => {
-  it('keeps the instructions and each round of an agent with tools', async () => {
+describe('the prompt cache of a provider', () => {
+  it('contains the instructions and each round of an agent with tools', async () => {
     const requests = await requestsOf({ model: CLAUDE, tools: ROWS });
-    expect(requests.map((request) => marked(request))).toEqual([
+    expect(requests.map((request) => markedPaths(request))).toEqual([
       ['/system/0', '/messages/0/content/0'],
       ['/system/0', '/messages/2/content/0'],
     ]);
   });
 
-  it('is used by a mark after the text on Bedrock, for models that support marks', async () => {
+  it('is marked after the text on Bedrock, for models that support it', async () => {
     const [request] = await requestsOf({ model: NOVA, tools: ROWS });
-    expect(marked(request)).toEqual(['/system/1', '/messages/0/content/1']);
-    const [without] = await requestsOf({ model: TITAN, promptCaching: true });
-    expect(marked(without)).toEqual([]);
+    expect(markedPaths(request)).toEqual(['/system/1', '/messages/0/content/1']);
+    const [titanRequest] = await requestsOf({ model: TITAN, promptCaching: true });
+    expect(markedPaths(titanRequest)).toEqual([]);
   });
 
   it('is not used by an agent that calls the model once, unless its author enables it', async () => {
-    const [plain] = await requestsOf({ model: CLAUDE });
-    expect(marked(plain)).toEqual([]);
-    const [wanted] = await requestsOf({ model: CLAUDE, promptCaching: 'true' });
-    expect(marked(wanted)).toEqual(['/system/0', '/messages/0/content/0']);
+    const [request] = await requestsOf({ model: CLAUDE });
+    expect(markedPaths(request)).toEqual([]);
+    const [enabled] = await requestsOf({ model: CLAUDE, promptCaching: 'true' });
+    expect(markedPaths(enabled)).toEqual(['/system/0', '/messages/0/content/0']);
   });
 
   it('is not used if the author switches it off', async () => {
     const [request] = await requestsOf({ model: CLAUDE, tools: ROWS, promptCaching: false });
-    expect(marked(request)).toEqual([]);
+    expect(markedPaths(request)).toEqual([]);
   });
 
-  it('rejects a setting that is neither true nor false', async () => {
+  it('cannot be set to a value that is neither true nor false', async () => {
     const { result, requests } = await run({ model: CLAUDE, promptCaching: 'maybe' });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(requests).toEqual([]);
@@ -89,6 +89,6 @@ describe('the cache of a provider', () => {
 
   it('is used in a conversation', async () => {
     const [request] = await requestsOf({ model: CLAUDE, memoryType: 'conversation', conversationId: 'c' });
-    expect(marked(request)).toHaveLength(2);
+    expect(markedPaths(request)).toHaveLength(2);
   });
 });

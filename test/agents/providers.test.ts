@@ -12,8 +12,8 @@ interface Case {
   model: string;
   path: string;
   /** The header with the key. */
-  sent: readonly [name: string, value: string];
-  what?: string;
+  header: readonly [name: string, value: string];
+  variant?: string;
   fields?: JsonObject;
   /** Default: 'secret-key'. */
   credential?: string | null;
@@ -25,39 +25,44 @@ const CASES: readonly Case[] = [
     provider: 'mistral',
     model: 'mistral/mistral-large-latest',
     path: '/mistral/v1/chat/completions',
-    sent: BEARER,
+    header: BEARER,
   },
   {
     provider: 'groq',
     model: 'groq/llama-3.3-70b-versatile',
     path: '/groq/v1/chat/completions',
-    sent: BEARER,
+    header: BEARER,
   },
   {
     provider: 'openrouter',
     model: 'openrouter/meta-llama/llama-3.3-70b-instruct',
     path: '/openrouter/v1/chat/completions',
-    sent: BEARER,
+    header: BEARER,
   },
-  { provider: 'azure', model: 'azure/my-gpt', path: '/openai/v1/responses', sent: ['api-key', 'secret-key'] },
   {
     provider: 'azure',
     model: 'azure/my-gpt',
-    what: 'with a dated version',
+    path: '/openai/v1/responses',
+    header: ['api-key', 'secret-key'],
+  },
+  {
+    provider: 'azure',
+    model: 'azure/my-gpt',
+    variant: 'with a dated version',
     fields: { azureApiVersion: '2024-10-21' },
     path: '/openai/deployments/my-gpt/chat/completions?api-version=2024-10-21',
-    sent: ['api-key', 'secret-key'],
+    header: ['api-key', 'secret-key'],
   },
   {
     provider: 'bedrock',
     model: 'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0',
     path: '/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse-stream',
-    sent: BEARER,
+    header: BEARER,
   },
   {
     provider: 'bedrock',
     model: 'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0',
-    what: 'with a pair of keys',
+    variant: 'with a pair of keys',
     credential: null,
     fields: {
       bedrockRegion: 'eu-central-1',
@@ -65,7 +70,7 @@ const CASES: readonly Case[] = [
       bedrockSecretKey: 'secret-key',
     },
     path: '/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse-stream',
-    sent: ['authorization', 'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/'],
+    header: ['authorization', 'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/'],
   },
 ];
 
@@ -85,7 +90,7 @@ async function modelServer(...answers: readonly ModelAnswer[]): Promise<ModelSer
 async function ask(
   server: ModelServer,
   { provider, credential = 'secret-key', ...row }: Case,
-  more: JsonObject = {},
+  agentFields: JsonObject = {},
 ) {
   const engine = await createEngine({
     blocks: blocks({ tools: [forecast] }),
@@ -94,14 +99,14 @@ async function ask(
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const fields = { messages: [{ role: 'user', content: 'Is it warm in Oslo?' }], model: row.model };
-  const agent = block('A', 'agent', { ...fields, ...row.fields, ...more });
+  const agent = block('A', 'agent', { ...fields, ...row.fields, ...agentFields });
   return engine.execute({ workflow: workflow([agent], ['Start -> A']) }, {});
 }
 
-describe.each(CASES.map((row) => [`${row.provider} ${row.what ?? ''}`.trim(), row] as const))(
+describe.each(CASES.map((row) => [`${row.provider} ${row.variant ?? ''}`.trim(), row] as const))(
   'an agent with %s',
   (_, row) => {
-    it('sends its key, gives the model the result of a tool, and reports the tokens of both calls', async () => {
+    it('sends its key, gives the model the result of a tool, and adds the tokens of both calls', async () => {
       const server = await modelServer(
         { tools: [{ name: 'weather', args: { city: 'Oslo' } }], input: 20, output: 5 },
         { pieces: ['It is', ' cold.'], input: 30, output: 7 },
@@ -116,13 +121,13 @@ describe.each(CASES.map((row) => [`${row.provider} ${row.what ?? ''}`.trim(), ro
         },
       });
       expect(server.requests.map(({ path }) => path)).toEqual([row.path, row.path]);
-      const [name, value] = row.sent;
+      const [name, value] = row.header;
       for (const { headers } of server.requests) expect(headers[name]).toContain(value);
       expect(JSON.stringify(server.requests[1]?.body)).toMatch(/degrees\\*":7/);
       expect(JSON.stringify(result)).not.toContain('secret-key');
     });
 
-    it('demands a format of the answer and reads it', async () => {
+    it('requests a response format and reads the answer', async () => {
       const server = await modelServer({ text: '{"warm":false}' });
       const properties = { warm: { type: 'boolean' } };
       const schema = { type: 'object', properties, required: ['warm'], additionalProperties: false };

@@ -8,8 +8,8 @@ import { AGENT, ANSWER, engineFor, modelServer, runAgent } from './metered.ts';
 const AGENT_FLOW = { workflow: workflow([block('A', 'agent', AGENT)], ['Start -> A']) };
 const perMinute = (rate: ModelRate) => ({ models: { rates: { openai: rate } } });
 
-describe('the rates of a key', () => {
-  it('make a call wait until the rate allows it, without an attempt', async () => {
+describe('the rate limits of a key', () => {
+  it('make a call wait until they allow it', async () => {
     const clock = new TestClock(1_000_000);
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, { clock, ...perMinute({ requestsPerMinute: 2 }) });
@@ -35,7 +35,7 @@ describe('the rates of a key', () => {
     expect(await run.result()).toMatchObject({ status: 'completed' });
   });
 
-  it('fail a call that would wait for more than a minute; another model may answer', async () => {
+  it('fail a call that would wait for more than a minute, but a fallback model can answer', async () => {
     const clock = new TestClock(1_000_000);
     const server = await modelServer(() => ({ ...ANSWER, output: 100_000 }));
     const engine = await engineFor(server, { clock, ...perMinute({ tokensPerMinute: 1000 }) });
@@ -48,7 +48,7 @@ describe('the rates of a key', () => {
     });
   });
 
-  it('are learned from an answer with status 429: no other run calls before its Retry-After', async () => {
+  it('include the Retry-After of a response with status 429, for all runs with the key', async () => {
     const clock = new TestClock(1_000_000);
     const server = await modelServer(({ number }) =>
       number === 1 ? { status: 429, headers: { 'retry-after': '20' } } : ANSWER,
@@ -60,13 +60,13 @@ describe('the rates of a key', () => {
     const second = await engine.start(AGENT_FLOW);
     await clock.due(15_000);
     expect(server.requests).toHaveLength(1);
-    // The key of another provider has its own rates.
+    // The key of another provider has its own rate limits.
     expect(await runAgent(engine, { model: 'claude-haiku-4-5' })).toMatchObject({ status: 'completed' });
     clock.advance(15_000);
     for (const run of [first, second]) expect(await run.result()).toMatchObject({ status: 'completed' });
   });
 
-  it('take no slot of other blocks while a call waits', async () => {
+  it('let other blocks run while a call waits', async () => {
     const clock = new TestClock(1_000_000);
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, {
@@ -82,7 +82,7 @@ describe('the rates of a key', () => {
     expect(await waiting.result()).toMatchObject({ status: 'completed' });
   });
 
-  it('are separate for another address or another key of the same provider', async () => {
+  it('are separate for each key of a provider', async () => {
     const clock = new TestClock(1_000_000);
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, {
@@ -99,10 +99,10 @@ describe('a run is cancelled within a second', () => {
   const limited = perMinute({ requestsPerMinute: 2 });
 
   it.each([
-    ['before a call is answered', { after: new Promise<never>(() => undefined) }, {}],
-    ['while a call streams', { text: 'Hel', stalls: true as const }, {}],
-    ['in the delay before a call is retried', { status: 503, headers: { 'retry-after': '50' } }, {}],
-    ['while it waits for the rate limit of its key', ANSWER, limited],
+    ['before the response to a call', { after: new Promise<never>(() => undefined) }, {}],
+    ['while a response streams', { text: 'Hel', stalls: true as const }, {}],
+    ['in the delay before a retry', { status: 503, headers: { 'retry-after': '50' } }, {}],
+    ['while a call waits for the rate limit of its key', ANSWER, limited],
   ])('%s', async (_when, answer, options) => {
     const server = await modelServer(() => answer);
     const engine = await engineFor(server, options);
@@ -120,7 +120,7 @@ describe('a run is cancelled within a second', () => {
 });
 
 describe.skipIf(!hasPostgres)('two engines on one database', () => {
-  it('share the rates of a key', async () => {
+  it('share the rate limits of a key', async () => {
     const server = await modelServer(() => ANSWER);
     const postgres = { url: await postgresDatabase() };
     const clock = new TestClock(1_000_000);

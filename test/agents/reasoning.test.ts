@@ -38,7 +38,7 @@ async function ask(answers: readonly ModelAnswer[], fields: JsonObject) {
 
 const THINKING = /"thinking":\{"type":"enabled","budget_tokens":\d+\}/;
 
-/** The fields of a request for a high effort, and the reasoning that the next round sends back. */
+/** By model: the fields of a request for a high effort, the reasoning that the next round returns, and its tokens. */
 const CASES: readonly (readonly [
   model: string,
   asks: RegExp,
@@ -59,7 +59,7 @@ const CASES: readonly (readonly [
 
 describe.each(CASES)('the reasoning of %s', (model, asks, returns, reasoned) => {
   it.each([{}, { whole: true }] as const)(
-    'has the effort of the block, is emitted beside the answer, and is sent back with results (%j)',
+    'has the effort of the block, is emitted beside the answer, and is sent back with tool results (%j)',
     async (form) => {
       const { thoughts, result, sent } = await ask(
         [
@@ -85,7 +85,7 @@ describe.each(CASES)('the reasoning of %s', (model, asks, returns, reasoned) => 
   );
 });
 
-describe('the effort of a block', () => {
+describe('the reasoning effort of a block', () => {
   it.each([
     ['is not sent to a model that is not known to reason', 'local/scripted', { reasoningEffort: 'high' }],
     ['is not sent if it is auto', 'gpt-5.2', { reasoningEffort: 'auto' }],
@@ -94,7 +94,7 @@ describe('the effort of a block', () => {
     expect(JSON.stringify(sent[0])).not.toMatch(/reasoning|effort/);
   });
 
-  it('may be its thinkingLevel, and max is the highest that the provider has', async () => {
+  it('can be set as thinkingLevel, and max is the highest effort of the provider', async () => {
     const { sent } = await ask([{ text: 'No.' }], { model: 'gpt-5.2', thinkingLevel: 'max' });
     expect(sent[0]).toMatchObject({ reasoning: { effort: 'xhigh' } });
   });

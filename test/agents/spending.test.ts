@@ -11,7 +11,7 @@ const refusal = (cap: string, more: JsonObject = {}) => ({
 });
 
 describe('a cap on spending', () => {
-  it('of a call refuses it before it is made, with the cap and the maximum cost', async () => {
+  it('of a call refuses a call that could exceed it, and names the cap and the maximum cost', async () => {
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, { maxCost: { call: 0.01 } });
     const { error } = await runAgent(engine);
@@ -41,7 +41,7 @@ describe('a cap on spending', () => {
         ['Start -> A', 'A -> C', 'C -> D'],
       ),
     });
-    // The third call could exceed the cap: two have cost 2050, and it could cost 10000.
+    // The third call could exceed the cap: the first two cost 2050, and the third can cost 10000.
     expect(run).toMatchObject({ status: 'failed' });
     expect(run.error?.message).toContain('cap of $0.012 per run. ');
     expect(run.error?.message).toContain('$0.00205 of it are spent');
@@ -52,11 +52,13 @@ describe('a cap on spending', () => {
   it('of a conversation counts all runs that continue it', async () => {
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, { maxCost: { conversation: { dollars: 0.012 } } });
-    const talk = { memoryType: 'conversation', conversationId: 'one' };
-    expect(await runAgent(engine, talk)).toMatchObject({ status: 'completed' });
-    expect(await runAgent(engine, talk)).toMatchObject({ status: 'completed' });
-    expect(await runAgent(engine, talk)).toMatchObject(refusal('conversation', { usedMicros: 2 * COST }));
-    expect(await runAgent(engine, { ...talk, conversationId: 'other' })).toMatchObject({
+    const conversation = { memoryType: 'conversation', conversationId: 'one' };
+    expect(await runAgent(engine, conversation)).toMatchObject({ status: 'completed' });
+    expect(await runAgent(engine, conversation)).toMatchObject({ status: 'completed' });
+    expect(await runAgent(engine, conversation)).toMatchObject(
+      refusal('conversation', { usedMicros: 2 * COST }),
+    );
+    expect(await runAgent(engine, { ...conversation, conversationId: 'other' })).toMatchObject({
       status: 'completed',
     });
     expect(await runAgent(engine)).toMatchObject({ status: 'completed' });
@@ -92,23 +94,23 @@ describe('a cap on spending', () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('refuses a model without a price, unless the operator gives one', async () => {
+  it('refuses a model without a price, unless the operator sets one', async () => {
     const server = await modelServer(() => ANSWER);
     const maxCost = { call: 1 };
-    const unknown = await engineFor(server, { maxCost });
-    const { error } = await runAgent(unknown, { model: 'local/scripted' });
+    const withoutPrice = await engineFor(server, { maxCost });
+    const { error } = await runAgent(withoutPrice, { model: 'local/scripted' });
     expect(error).toMatchObject({ code: 'SPENDING_PRICE_UNKNOWN' });
     expect(error?.message).toContain('local/scripted');
     expect(server.requests).toHaveLength(0);
     const prices = { 'local/*': { input: 1, output: 2 } };
-    const known = await engineFor(server, { maxCost, models: { prices } });
-    expect(await runAgent(known, { model: 'local/scripted' })).toMatchObject({
+    const withPrice = await engineFor(server, { maxCost, models: { prices } });
+    expect(await runAgent(withPrice, { model: 'local/scripted' })).toMatchObject({
       status: 'completed',
       output: { cost: { totalMicros: 210, total: 0.00021 } },
     });
   });
 
-  it('counts no cost for refusals of the provider, and the cost of an interrupted call', async () => {
+  it('counts no cost for failed requests, but the cost of an interrupted answer', async () => {
     const server = await modelServer(({ number }) =>
       number <= 3
         ? { status: 503, headers: { 'retry-after': '0' } }
@@ -121,7 +123,7 @@ describe('a cap on spending', () => {
     expect(retried).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
     expect(server.requests).toHaveLength(4);
     const next = await runAgent(engine, {}, 'two');
-    // 200 tokens of output at 10, and the input.
+    // About 200 output tokens at 10 each, and the input.
     expect(next).toMatchObject(refusal('workspace'));
     const { usedMicros } = (next.error as unknown as { details: { usedMicros: number } }).details;
     expect(usedMicros).toBeGreaterThan(2000);

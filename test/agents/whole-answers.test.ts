@@ -22,7 +22,7 @@ const MODELS: readonly (readonly [provider: string, model: string, fields: JsonO
   ['bedrock', 'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0', {}],
   ['a compatible server', 'local/scripted', {}],
 ];
-const KEYED = ['openai', 'anthropic', 'google', 'mistral', 'groq', 'openrouter', 'azure', 'bedrock'];
+const PROVIDERS = ['openai', 'anthropic', 'google', 'mistral', 'groq', 'openrouter', 'azure', 'bedrock'];
 const INTERFACES = MODELS.filter(([name]) =>
   ['openai', 'anthropic', 'google', 'bedrock', 'a compatible server'].includes(name),
 );
@@ -43,12 +43,12 @@ async function start(answers: readonly ModelAnswer[], fields: JsonObject, option
   const engine = await createEngine({
     blocks: blocks({ tools: [forecast] }),
     services: server.services,
-    credentials: Object.fromEntries(KEYED.map((provider) => [provider, 'secret-key'])),
+    credentials: Object.fromEntries(PROVIDERS.map((provider) => [provider, 'secret-key'])),
     ...options,
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const ask = { messages: [{ role: 'user', content: 'Is it warm in Oslo?' }] };
-  const agent = block('A', 'agent', { ...ask, model: 'gpt-4o', ...fields });
+  const question = { messages: [{ role: 'user', content: 'Is it warm in Oslo?' }] };
+  const agent = block('A', 'agent', { ...question, model: 'gpt-4o', ...fields });
   const run = await engine.start({ workflow: workflow([agent], ['Start -> A']) }, {});
   return { server, run };
 }
@@ -60,19 +60,19 @@ async function ask(answers: readonly ModelAnswer[], fields: JsonObject, options?
 }
 
 /** Returns the texts of each kind that were not retracted. */
-async function emitted(events: AsyncIterable<RunEvent>): Promise<{ text: string; thinking: string }> {
-  const found = { text: '', thinking: '' };
+async function collectTexts(events: AsyncIterable<RunEvent>): Promise<{ text: string; thinking: string }> {
+  const texts = { text: '', thinking: '' };
   for await (const event of events) {
     if (event.type !== 'block:emission') continue;
     const { emission } = event;
-    if (emission.type === 'reset') found.text = '';
-    if (emission.type === 'text' || emission.type === 'thinking') found[emission.type] += emission.text;
+    if (emission.type === 'reset') texts.text = '';
+    if (emission.type === 'text' || emission.type === 'thinking') texts[emission.type] += emission.text;
   }
-  return found;
+  return texts;
 }
 
-describe.each(MODELS)('an agent with %s, whose server answers with one document', (_, model, fields) => {
-  it('reads text, calls of tools and tokens, and emits the text', async () => {
+describe.each(MODELS)('an agent with %s, whose server does not stream', (_, model, fields) => {
+  it('reads text, tool calls and tokens, and emits the text', async () => {
     const { server, run } = await start(
       [
         {
@@ -86,7 +86,7 @@ describe.each(MODELS)('an agent with %s, whose server answers with one document'
       ],
       { model, ...fields, tools: [{ type: 'weather' }] },
     );
-    const events = emitted(run.events());
+    const events = collectTexts(run.events());
     expect(await run.result()).toMatchObject({
       status: 'completed',
       output: {
@@ -99,7 +99,7 @@ describe.each(MODELS)('an agent with %s, whose server answers with one document'
     expect((await events).text).toBe('It is cold.');
   });
 
-  it('reads the answer in a format', async () => {
+  it('reads an answer in the requested format', async () => {
     const properties = { warm: { type: 'boolean' } };
     const schema = { type: 'object', properties, required: ['warm'], additionalProperties: false };
     const responseFormat = { name: 'weather', schema };
@@ -114,7 +114,7 @@ describe.each(MODELS)('an agent with %s, whose server answers with one document'
 describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
   it('has the reasoning of the model if it is not streamed', async () => {
     const { run } = await start([{ whole: true, reasoning: 'It snows.', text: 'No.' }], { model });
-    const events = emitted(run.events());
+    const events = collectTexts(run.events());
     expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'No.' } });
     expect(await events).toEqual({ text: 'No.', thinking: 'It snows.' });
   });
@@ -196,18 +196,18 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
   });
 });
 
-describe('an answer', () => {
-  it('is a stream, regardless of its declared media type', async () => {
+describe('an answer of a model', () => {
+  it('is read as a stream, even if its media type is JSON', async () => {
     const { result } = await ask([{ pieces: ['It is', ' cold.'], type: 'application/json' }], {});
     expect(result).toMatchObject({ output: { content: 'It is cold.', tokens: { total: 15 } } });
   });
 
-  it('is one document although it declares a stream', async () => {
+  it('is read as a JSON document, even if its media type is that of a stream', async () => {
     const { result } = await ask([{ whole: true, text: 'It is cold.', type: 'text/event-stream' }], {});
     expect(result).toMatchObject({ output: { content: 'It is cold.', tokens: { total: 15 } } });
   });
 
-  it('with tokens may have no text', async () => {
+  it('can have tokens but no text', async () => {
     const { result } = await ask([{ input: 10, output: 1 }], {});
     expect(result).toMatchObject({ status: 'completed', output: { content: '', tokens: { total: 11 } } });
   });

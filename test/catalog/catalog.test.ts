@@ -23,7 +23,7 @@ interface Detail extends Block {
   outputs: { [name: string]: { type: string } };
 }
 
-describe('the catalog', () => {
+describe('the catalog of block types', () => {
   let api: TestApi;
   let inWorkspace: string;
 
@@ -38,7 +38,7 @@ describe('the catalog', () => {
     return body as { data: Block[]; nextCursor: string | null };
   }
 
-  it('lists every type that the engine runs, in pages', async () => {
+  it('lists every block type that the engine runs, in pages', async () => {
     const ids: string[] = [];
     let cursor = '';
     do {
@@ -51,7 +51,7 @@ describe('the catalog', () => {
     expect(ids).toEqual(expect.arrayContaining([...BLOCK_FIELDS.keys(), 'agent', 'router_v2']));
   });
 
-  it('lists types that start runs, and types by text', async () => {
+  it('can be filtered by triggers and by a search text', async () => {
     const triggers = (await list('&capability=trigger')).data;
     expect(triggers.map(({ id }) => id)).toContain('start_trigger');
     expect(triggers.every(({ category, triggerCapable }) => category === 'triggers' && triggerCapable)).toBe(
@@ -61,7 +61,7 @@ describe('the catalog', () => {
     expect((await list('&search=%25')).data).toEqual([]);
   });
 
-  it('shows the fields and outputs of every type', async () => {
+  it('returns the fields and outputs of every block type', async () => {
     for (const { id, name } of (await list('&limit=100')).data) {
       const { status, data } = await api.call<Detail>('GET', `/api/v2/blocks/${id}?${inWorkspace}`);
       expect([status, data.id, data.name]).toEqual([200, id, name]);
@@ -77,12 +77,12 @@ describe('the catalog', () => {
     expect(agent.data.inputSchema.find(({ id }) => id === 'apiKey')).toMatchObject({ password: true });
   });
 
-  it.each(['none', '__proto__', 'API'])('has no type %s', async (type) => {
+  it.each(['none', '__proto__', 'API'])('returns 404 for the unknown block type %s', async (type) => {
     const { status, body } = await api.call('GET', `/api/v2/blocks/${type}?${inWorkspace}`);
     expect([status, errorIn(body).message]).toEqual([404, 'Block not found']);
   });
 
-  it('can be read with keys of the workspace, and not by other users', async () => {
+  it('can be read with a key of the workspace, but not by users of other workspaces', async () => {
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
     expect((await api.call('GET', `/api/v2/blocks?${inWorkspace}`, { key })).status).toBe(200);
     const userId = await api.store.workspaces.createUser({ email: 'other@x.test', name: 'O' });
@@ -95,15 +95,15 @@ describe('the catalog', () => {
     }
   });
 
-  it('refuses a cursor of a list with other filters', async () => {
+  it('refuses a cursor from a list with another order', async () => {
     const { nextCursor } = await list('&limit=1&sortBy=name');
     const at = `/api/v2/blocks?${inWorkspace}&sortBy=category&cursor=${nextCursor}`;
     expect((await api.call('GET', at)).status).toBe(400);
   });
 });
 
-describe('the tools of the catalog', () => {
-  const called: object[] = [];
+describe('the tools of the host', () => {
+  const calls: object[] = [];
   let api: TestApi;
 
   beforeAll(async () => {
@@ -113,7 +113,7 @@ describe('the tools of the catalog', () => {
       description: 'Tells what comes.',
       parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
       async run(args) {
-        called.push(args);
+        calls.push(args);
         if (args['city'] === 'Atlantis') throw new Error('There is no such city.');
         return { sunny: true };
       },
@@ -136,7 +136,7 @@ describe('the tools of the catalog', () => {
     return (await api.store.keys.create({ userId }, 'member')).key;
   }
 
-  it('are listed and shown', async () => {
+  it('are listed, and each can be read by id', async () => {
     const query = `workspaceId=${api.workspaceId}`;
     const list = await api.call('GET', `/api/v2/tools?${query}`);
     const summary = {
@@ -151,7 +151,7 @@ describe('the tools of the catalog', () => {
     expect((await api.call('GET', `/api/v2/tools/none?${query}`)).status).toBe(404);
   });
 
-  it('run with their input, for members who may write, and are recorded', async () => {
+  it('run for members with write access, and each execution is in the audit log', async () => {
     const { status, data } = await execute({}, { key: await member('write') });
     expect([status, data]).toEqual([
       200,
@@ -166,25 +166,25 @@ describe('the tools of the catalog', () => {
     expect(recorded.map(({ action }) => action)).toEqual(['TOOL_EXECUTED', 'TOOL_EXECUTED']);
   });
 
-  it('do not run for readers, workspace keys or other users, or with invalid input', async () => {
-    const before = called.length;
+  it('do not run for readers, workspace keys or users of other workspaces, or with invalid input', async () => {
+    const callCount = calls.length;
     const { key: workspaceKey } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'w');
-    const elsewhere = await api.store.workspaces.createWorkspace('Else', api.userId);
+    const otherWorkspace = await api.store.workspaces.createWorkspace('Else', api.userId);
     const userId = await api.store.workspaces.createUser({ email: 'foreign@x.test', name: 'F' });
     const foreign = (await api.store.keys.create({ userId }, 'foreign')).key;
     expect((await execute({}, { key: await member('read') })).status).toBe(403);
     expect((await execute({}, { key: workspaceKey })).status).toBe(403);
     expect((await execute({}, { key: foreign })).status).toBe(404);
-    expect((await execute({ workspaceId: elsewhere }, { key: await member('write') })).status).toBe(404);
+    expect((await execute({ workspaceId: otherWorkspace }, { key: await member('write') })).status).toBe(404);
     expect((await execute({}, { id: 'none' })).status).toBe(404);
     expect((await execute({ credentialId: 'c' })).status).toBe(404);
     for (const body of [{ input: {} }, { input: { city: 1 } }, { input: [] }, { timeoutSeconds: 301 }])
       expect((await execute(body)).status).toBe(400);
-    expect(called).toHaveLength(before);
+    expect(calls).toHaveLength(callCount);
   });
 });
 
-describe('the tools of integrations and files', () => {
+describe('the tools of integrations and tool files', () => {
   it('are listed with their arguments, and run only in workflows', async () => {
     const code = [
       {
@@ -205,12 +205,12 @@ describe('the tools of integrations and files', () => {
       ids.push(...data.map(({ id }) => id));
       cursor = nextCursor === null ? null : `&cursor=${nextCursor}`;
     }
-    const listed = async (...files: string[]): Promise<string[]> => {
+    const listToolIds = async (...files: string[]): Promise<string[]> => {
       const io = keptIo();
       await main(['tools', 'list', ...files, '--json'], io);
       return (JSON.parse(io.stdout.text) as { data: { id: string }[] }).data.map(({ id }) => id);
     };
-    expect(ids).toEqual([...(await listed()), ...(await listed(path))].toSorted());
+    expect(ids).toEqual([...(await listToolIds()), ...(await listToolIds(path))].toSorted());
     expect((await api.call('GET', `/api/v2/tools/slack_message?${query}`)).data).toMatchObject({
       id: 'slack_message',
       params: { channel: { type: 'string', required: true } },
@@ -242,12 +242,12 @@ describe('the types of connectors', () => {
     auth: { mode: 'oauth', provider: 'example', requiredScopes: ['files.read'] },
     ...{ configFields: [], supportsIncrementalSync: false, tagDefinitions: [] },
   };
-  // Further fields of a host are not returned.
-  const kept = { ...wiki, clientSecret: 'hidden', auth: { ...wiki.auth, token: 'hidden' } };
+  // Additional fields that the host sets are not returned.
+  const registered = { ...wiki, clientSecret: 'hidden', auth: { ...wiki.auth, token: 'hidden' } };
   let api: TestApi;
 
   beforeAll(async () => {
-    api = await testApi({ connectorTypes: [kept, drive] });
+    api = await testApi({ connectorTypes: [registered, drive] });
   });
 
   const list = async (query = '') => {
@@ -258,7 +258,7 @@ describe('the types of connectors', () => {
     return { status, ...(body as { data: object[]; nextCursor: string | null }) };
   };
 
-  it('are listed in summary, and in full without further fields of the host', async () => {
+  it('are listed as summaries or in full, without additional fields of the host', async () => {
     const summary = [
       { connectorType: 'drive', name: 'Drive', description: 'Reads files.', auth: { mode: 'oauth' } },
       { connectorType: 'wiki', name: 'Wiki', description: wiki.description, auth: { mode: 'apiKey' } },
@@ -267,7 +267,7 @@ describe('the types of connectors', () => {
     expect((await list('&detail=full')).data).toEqual([drive, wiki]);
   });
 
-  it('are found by text in any case, and come in pages', async () => {
+  it('are searched without regard to case, and returned in pages', async () => {
     expect((await list('&search=PAGES')).data).toMatchObject([{ connectorType: 'wiki' }]);
     expect((await list('&search=none')).data).toEqual([]);
     const first = await list('&limit=1');
@@ -278,7 +278,7 @@ describe('the types of connectors', () => {
     for (const limit of [0, 101]) expect((await list(`&limit=${limit}`)).status).toBe(400);
   });
 
-  it('are empty without a registration, and refused with equal names or missing fields', async () => {
+  it('are an empty list by default, and are refused with duplicate names or missing fields', async () => {
     const none = await testApi();
     const { body } = await none.call('GET', `/api/v2/connector-types?workspaceId=${none.workspaceId}`);
     expect(body).toEqual({ data: [], nextCursor: null });

@@ -10,7 +10,7 @@ import { startModelServer } from '../support/model-server.ts';
 import type { ModelAnswer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-interface Setting {
+interface RunOptions {
   type?: string;
   fields: JsonObject;
   services: { [name: string]: string };
@@ -18,19 +18,19 @@ interface Setting {
   engine?: EngineOptions;
 }
 
-async function start({ type = 'mcp', fields, services, options, engine: more }: Setting) {
-  const engine = await createEngine({ blocks: blocks(options), services, ...more });
+async function start({ type = 'mcp', fields, services, options, engine: engineOptions }: RunOptions) {
+  const engine = await createEngine({ blocks: blocks(options), services, ...engineOptions });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   return engine.start({ workflow: workflow([block('B', type, fields)], ['Start -> B']) }, { city: 'Oslo' });
 }
 
-async function run(setting: Setting) {
-  return (await start(setting)).result();
+async function run(runOptions: RunOptions) {
+  return (await start(runOptions)).result();
 }
 
 const FORECAST = { server: 'sky', tool: 'forecast', arguments: '{"city": "<start.city>"}' };
 
-describe('the block mcp', () => {
+describe('an mcp block', () => {
   it('calls a tool of an official server', async () => {
     const server = await startServer();
     expect(await run({ fields: FORECAST, services: { 'mcp-sky': server.url } })).toMatchObject({
@@ -42,7 +42,7 @@ describe('the block mcp', () => {
     );
   });
 
-  it('calls a tool of an older server in a session, and ends it with the run', async () => {
+  it('calls a tool in a session of protocol revision 2025-11-25, and ends the session with the run', async () => {
     const server = await startSessions();
     expect(await run({ fields: FORECAST, services: { 'mcp-sky': server.url } })).toMatchObject({
       status: 'completed',
@@ -52,7 +52,7 @@ describe('the block mcp', () => {
     await expect.poll(() => server.ended).toEqual([...server.transports.keys()]);
   });
 
-  it('sends the key of the operator, else the stored credential of the tenant', async () => {
+  it('sends the key of the operator, or without one the stored credential of the tenant', async () => {
     const server = await startServer();
     const services = { 'mcp-sky': server.url };
     const stored: EngineOptions = {
@@ -101,9 +101,9 @@ describe('the block mcp', () => {
   });
 
   it.each([
-    ['newer', startServer],
-    ['older', startSessions],
-  ])('stops the block and the call at once when the run is cancelled (%s server)', async (_title, serve) => {
+    ['2026-07-28', startServer],
+    ['2025-11-25', startSessions],
+  ])('ends the block and the call immediately when the run is cancelled (%s)', async (_title, serve) => {
     const server = await serve();
     const handle = await start({
       fields: { ...FORECAST, tool: 'slow' },
@@ -118,8 +118,8 @@ describe('the block mcp', () => {
   });
 });
 
-describe('an agent', () => {
-  const askWith = async (
+describe('an agent with MCP tools', () => {
+  const runAgent = async (
     answers: ModelAnswer[],
     tools: JsonObject[],
     services: { [name: string]: string },
@@ -144,7 +144,7 @@ describe('an agent', () => {
     ['all tools of a server', { type: 'mcp-server-advanced', params: { serverId: 'sky' } }],
   ])('calls %s', async (_title, row) => {
     const server = await startServer();
-    const { result } = await askWith(
+    const { result } = await runAgent(
       [{ tools: [{ name: 'forecast', args: { city: 'Bergen' } }] }, { text: 'Rain.' }],
       [row],
       { 'mcp-sky': server.url },
@@ -159,7 +159,7 @@ describe('an agent', () => {
   it('waits for the approval of calls if the operator requires it', async () => {
     const server = await startServer();
     const tool = { name: 'forecast', args: { city: 'Bergen' } };
-    const { result } = await askWith(
+    const { result } = await runAgent(
       [{ tools: [tool] }],
       [{ type: 'mcp-server', params: { serverId: 'sky' } }],
       { 'mcp-sky': server.url },
@@ -169,9 +169,9 @@ describe('an agent', () => {
     expect(server.calls).toEqual([]);
   });
 
-  it('has the arguments that the author has set, which the model neither sees nor changes', async () => {
+  it('sends the arguments that the author has set; the model neither sees nor changes them', async () => {
     const server = await startServer();
-    const { result, model } = await askWith(
+    const { result, model } = await runAgent(
       [{ tools: [{ name: 'forecast', args: { city: 'Bergen' } }] }, { text: 'Rain.' }],
       [{ type: 'mcp', params: { serverId: 'sky', toolName: 'forecast', city: '<start.city>' } }],
       { 'mcp-sky': server.url },
@@ -199,9 +199,9 @@ describe('an agent', () => {
   });
 });
 
-describe('a hostile server', () => {
+describe('a hostile MCP server', () => {
   /** Starts a server that lists these tools. */
-  const listing = async (tools: (page: number) => JsonObject) => {
+  const serveTools = async (tools: (page: number) => JsonObject) => {
     let page = 0;
     return serveFetch(async (request) => {
       const { id, method } = (await request.json().catch(() => ({}))) as { id?: number; method?: string };
@@ -224,16 +224,16 @@ describe('a hostile server', () => {
     });
   };
   const tool = (name: string, inputSchema: JsonObject = { type: 'object' }) => ({ name, inputSchema });
-  const deep = (levels: number): JsonObject =>
-    levels === 0 ? { type: 'string' } : { type: 'object', properties: { a: deep(levels - 1) } };
+  const nestedSchema = (levels: number): JsonObject =>
+    levels === 0 ? { type: 'string' } : { type: 'object', properties: { a: nestedSchema(levels - 1) } };
 
   it.each<[string, (page: number) => JsonObject]>([
     ['endless pages', (page) => ({ tools: [tool(`t${page}`)], nextCursor: String(page) })],
     ['thousands of tools', () => ({ tools: Array.from({ length: 5000 }, (_, at) => tool(`t${at}`)) })],
-    ['a schema that is too deep', () => ({ tools: [tool('forecast', deep(60))] })],
+    ['a schema that is too deep', () => ({ tools: [tool('forecast', nestedSchema(60))] })],
     ['a list of many megabytes', () => ({ tools: [{ ...tool('t'), description: 'x'.repeat(5_000_000) }] })],
   ])('with %s fails the block', async (_title, tools) => {
-    const server = await listing(tools);
+    const server = await serveTools(tools);
     expect(await run({ fields: FORECAST, services: { 'mcp-sky': server.url } })).toMatchObject({
       status: 'failed',
       error: { code: 'MCP_FAILED' },
@@ -241,11 +241,11 @@ describe('a hostile server', () => {
   });
 
   it('cannot replace a tool of the agent or hide text in names and descriptions', async () => {
-    const server = await listing(() => ({
+    const server = await serveTools(() => ({
       tools: [
         { ...tool('count'), description: `Counts.\u202E\u200B${'x'.repeat(10_000)}` },
         tool('a b\n"; drop'),
-        tool('deep', deep(60)),
+        tool('deep', nestedSchema(60)),
       ],
     }));
     const model = await startModelServer(() => ({ text: 'Done.' }));
@@ -269,7 +269,7 @@ describe('a hostile server', () => {
     expect(offered[1]?.description).toMatch(/^Counts\.x{1,2000}$/);
   });
 
-  it('that redirects to another address fails the block, and the address is not called', async () => {
+  it('that redirects to another URL fails the block, and the URL is not requested', async () => {
     const inner = await serveFetch(() => Response.json({}));
     const server = await serveFetch(() => Response.redirect(inner.url, 307));
     expect(await run({ fields: FORECAST, services: { 'mcp-sky': server.url } })).toMatchObject({

@@ -11,17 +11,18 @@ import { block, workflow } from '../support/workflow.ts';
 
 const SERVER = fileURLToPath(new URL('../support/mcp-stdio.ts', import.meta.url));
 
-const NO_PIDS = [process.execPath, SERVER, '/dev/null'] as const;
+const COMMAND = [process.execPath, SERVER, '/dev/null'] as const;
 
-/** Calls the tool of a server with this configuration. */
+/** Calls the tool `seen` of an MCP server with this configuration. */
 async function callSeen(server: NonNullable<BlocksOptions['mcp']>[string], fields: JsonObject = {}) {
   const engine = await createEngine({ blocks: blocks({ mcp: { local: server } }) });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const called = block('B', 'mcp', { server: 'local', tool: 'seen', ...fields });
-  return engine.execute({ workflow: workflow([called], ['Start -> B']) });
+  const call = block('B', 'mcp', { server: 'local', tool: 'seen', ...fields });
+  return engine.execute({ workflow: workflow([call], ['Start -> B']) });
 }
 
-function place() {
+/** Returns a command that starts a stdio server, and a function that reads the ids of its processes. */
+function stdioServer() {
   const pids = join(dataFolder(), 'pids');
   return {
     command: [process.execPath, SERVER, pids, 'one argument', '$(id)'] as const,
@@ -37,8 +38,8 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-it('a server that is a program starts without a shell and with an empty environment, and ends with the run', async () => {
-  const { command, pids } = place();
+it('a stdio server starts without a shell and with an empty environment, and ends with the run', async () => {
+  const { command, pids } = stdioServer();
   const result = await callSeen({ command });
   expect(result).toMatchObject({ status: 'completed' });
   const [{ text }] = (result.output as { content: [{ text: string }] }).content;
@@ -46,14 +47,14 @@ it('a server that is a program starts without a shell and with an empty environm
   await expect.poll(() => pids().filter(isAlive)).toEqual([]);
 });
 
-it('a server that is a program is one process for a run, and is started again after it has exited', async () => {
-  const { command, pids } = place();
+it('a stdio server is one process for a run, and is started again after it has exited', async () => {
+  const { command, pids } = stdioServer();
   const alive: number[][] = [];
   const kill = {
     types: ['kill'],
     class: 'effect' as const,
     execute: async () => {
-      // The client may have started other processes to detect the protocol.
+      // The client may have started other processes to detect the protocol revision.
       alive.push(pids().filter(isAlive));
       for (const pid of alive.flat()) process.kill(pid);
       await expect.poll(() => alive.flat().filter(isAlive)).toEqual([]);
@@ -73,24 +74,24 @@ it('a server that is a program is one process for a run, and is started again af
   await expect.poll(() => pids().filter(isAlive)).toEqual([]);
 });
 
-it('a server that is a program gets the variables of the operator', async () => {
-  const { command } = place();
+it('a stdio server gets the environment variables that the operator has set', async () => {
+  const { command } = stdioServer();
   const result = await callSeen({ command, env: { LEVEL: 'low' } });
   expect(JSON.stringify(result.output)).toContain(String.raw`\"env\":[\"LEVEL\"]`);
 });
 
 it.each<[string, string, NonNullable<BlocksOptions['mcp']>[string], JsonObject]>([
-  ['a tool that the operator does not allow', 'MCP_TOOL_UNKNOWN', { command: NO_PIDS, tools: ['other'] }, {}],
-  ['a program without an absolute path', 'MCP_FAILED', { command: ['node', SERVER] }, {}],
-  ['a program that does not exist', 'MCP_FAILED', { command: ['/nonexistent/program'] }, {}],
+  ['a tool that the operator does not allow', 'MCP_TOOL_UNKNOWN', { command: COMMAND, tools: ['other'] }, {}],
+  ['a command without an absolute path', 'MCP_FAILED', { command: ['node', SERVER] }, {}],
+  ['a command that does not exist', 'MCP_FAILED', { command: ['/nonexistent/program'] }, {}],
   [
-    'a workflow that names a program',
+    'a workflow that names a program as its server',
     'MCP_SERVER_UNKNOWN',
     {},
     { server: process.execPath, command: [process.execPath] },
   ],
   [
-    'a workflow that sets a command for a known name',
+    'a workflow that sets the command of a server',
     'MCP_SERVER_UNKNOWN',
     {},
     { command: [process.execPath, SERVER] },

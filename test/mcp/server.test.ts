@@ -8,13 +8,13 @@ import { block, fn, workflow } from '../support/workflow.ts';
 
 const START = { inputFormat: [{ name: 'name', type: 'string', description: 'Whom to greet' }] };
 
-let opening = Promise.withResolvers<void>();
-/** A block that waits for `opening`. */
+let gateOpened = Promise.withResolvers<void>();
+/** A block that waits for `gateOpened`. */
 const gate = {
   types: ['gate'],
   class: 'effect' as const,
   execute: async () => {
-    await opening.promise;
+    await gateOpened.promise;
     return { output: {} };
   },
 };
@@ -24,34 +24,34 @@ beforeAll(async () => {
   api = await testApi({ engineOptions: { blocks: [gate] } });
 });
 
-/** Serves these workflows as the server `team`. */
+/** Serves these workflows as tools of the MCP server `team`. */
 async function serve(workflows: string[]) {
   const faults: unknown[] = [];
   const onError = (error: unknown) => void faults.push(error);
   return serveFetch(await withWorkflowTools(api.api.fetch, { servers: { team: workflows }, onError }));
 }
 
-/** Returns an official client. */
+/** Returns a connected official client. */
 async function connect(
   url: string,
   { mode = 'auto', key = api.key }: { mode?: 'auto' | 'legacy'; key?: string },
 ) {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
-  const at = new URL('/api/mcp/serve/team', url);
+  const endpoint = new URL('/api/mcp/serve/team', url);
   await client.connect(
-    new StreamableHTTPClientTransport(at, { requestInit: { headers: { 'X-API-Key': key } } }),
+    new StreamableHTTPClientTransport(endpoint, { requestInit: { headers: { 'X-API-Key': key } } }),
   );
   onTestFinished(() => client.close());
   return client;
 }
 
-describe.each(['auto', 'legacy'] as const)('an official client (%s)', (mode) => {
+describe.each(['auto', 'legacy'] as const)('an official MCP client (%s)', (mode) => {
   it('lists deployed workflows with their inputs, and runs them', async () => {
     const id = await api.deployed(
       workflow([fn('Greet', 'return "Hello " + <start.name>')], ['Start -> Greet'], START),
     );
-    const drafted = await api.drafted(workflow([], []));
-    const { url } = await serve([id, drafted, 'unknown']);
+    const draftId = await api.drafted(workflow([], []));
+    const { url } = await serve([id, draftId, 'unknown']);
     const client = await connect(url, { mode });
     const { tools } = await client.listTools();
     expect(tools).toMatchObject([
@@ -80,8 +80,8 @@ describe.each(['auto', 'legacy'] as const)('an official client (%s)', (mode) => 
   });
 });
 
-describe.each(['auto', 'legacy'] as const)('the progress of a call (%s)', (mode) => {
-  it('is the number of ended blocks of the run, for callers that request it', async () => {
+describe.each(['auto', 'legacy'] as const)('progress notifications of a call (%s)', (mode) => {
+  it('contain the number of ended blocks of the run', async () => {
     const id = await api.deployed(
       workflow([fn('A', 'return 1'), block('G', 'gate', {}), fn('B', 'return 2')], ['Start -> A -> G -> B']),
     );
@@ -89,11 +89,11 @@ describe.each(['auto', 'legacy'] as const)('the progress of a call (%s)', (mode)
     const client = await connect(url, { mode });
     const { tools } = await client.listTools();
     const name = tools[0]?.name ?? '';
-    opening = Promise.withResolvers();
+    gateOpened = Promise.withResolvers();
     const reports: { progress: number; message?: string | undefined }[] = [];
     const onprogress = (report: (typeof reports)[number]) => {
       reports.push(report);
-      opening.resolve();
+      gateOpened.resolve();
     };
     const result = await client.callTool({ name, arguments: {} }, { onprogress });
     expect(result.isError).toBeUndefined();
@@ -105,8 +105,8 @@ describe.each(['auto', 'legacy'] as const)('the progress of a call (%s)', (mode)
   });
 });
 
-describe('the address of the tools', () => {
-  it('shows the inputs of a workflow as a schema', async () => {
+describe('the MCP endpoint', () => {
+  it('describes the inputs of a workflow as a JSON schema', async () => {
     const inputFormat = [
       { name: 'names', type: 'array', required: true },
       { name: 'mode', type: 'any' },
@@ -124,11 +124,11 @@ describe('the address of the tools', () => {
     const id = await api.deployed(workflow([], []));
     const { url } = await serve([id]);
     await expect(connect(url, { key: 'wrong' })).rejects.toThrow(/401|unauthorized|key/i);
-    const at = new URL('/api/mcp/serve/team', url);
-    expect(await fetch(at, { method: 'POST', body: '{}' })).toMatchObject({ status: 401 });
+    const endpoint = new URL('/api/mcp/serve/team', url);
+    expect(await fetch(endpoint, { method: 'POST', body: '{}' })).toMatchObject({ status: 401 });
   });
 
-  it('shows no workflow to people of another workspace', async () => {
+  it('lists no workflow for users of another workspace', async () => {
     const { url } = await serve([await api.deployed(workflow([], []))]);
     const userId = await api.store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
     const { key } = await api.store.keys.create({ userId }, 'foreign');
@@ -136,7 +136,7 @@ describe('the address of the tools', () => {
     expect((await (await connect(url, { key })).listTools()).tools).toEqual([]);
   });
 
-  it('reports that a run waits for a person', async () => {
+  it('returns the id of a run that waits for a person', async () => {
     const id = await api.deployed(workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask']));
     const { url } = await serve([id]);
     const client = await connect(url, {});
@@ -147,21 +147,21 @@ describe('the address of the tools', () => {
   });
 
   it.each(['auto', 'legacy'] as const)('cancels the run when the client disconnects (%s)', async (mode) => {
-    const { call, client, statuses } = await waiting(mode);
+    const { call, client, statuses } = await callWaitingWorkflow(mode);
     await Promise.all([expect(call).rejects.toThrow(/closed|abort/i), client.close()]);
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['cancelled']);
   });
 
-  it('cancels the run when a client of the newer generation cancels the call', async () => {
-    const { call, abort, statuses } = await waiting('auto');
+  it('cancels the run when a client of protocol revision 2026-07-28 cancels the call', async () => {
+    const { call, abort, statuses } = await callWaitingWorkflow('auto');
     abort.abort();
     await expect(call).rejects.toThrow(/abort/i);
     await expect.poll(statuses, { timeout: 10_000 }).toEqual(['cancelled']);
   });
 });
 
-/** Returns a client that calls a workflow which waits for minutes. */
-async function waiting(mode: 'auto' | 'legacy') {
+/** Calls a workflow that waits for ten minutes. `statuses` reads the statuses of its runs. */
+async function callWaitingWorkflow(mode: 'auto' | 'legacy') {
   const id = await api.deployed(
     workflow([block('W', 'wait', { timeValue: '600', timeUnit: 'seconds' })], ['Start -> W']),
   );

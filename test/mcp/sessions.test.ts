@@ -18,7 +18,7 @@ async function engineWith(options: EngineOptions = {}) {
 }
 
 describeOnStores((where, open) => {
-  it(`the blocks and agents of a run share one session with a server, which ends with the run, ${where}`, async () => {
+  it(`the blocks and agents of a run share one session with a server until the run ends, ${where}`, async () => {
     const server = await startSessions();
     const model = await startModelServer(({ number }) =>
       number === 1 ? { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
@@ -105,7 +105,7 @@ describe('the session of a run', () => {
       blocks: [...blocks(), forget],
       services: { 'mcp-sky': server.url },
     });
-    const forgotten = workflow(
+    const forgetful = workflow(
       [
         call('A'),
         block('Forget', 'forget', {}),
@@ -116,7 +116,7 @@ describe('the session of a run', () => {
       ],
       ['Start -> A -> Forget', 'Forget -> B -> Again -> D', 'Forget -> C -> Again'],
     );
-    expect(await engine.execute({ workflow: forgotten })).toMatchObject({ error: null, status: 'completed' });
+    expect(await engine.execute({ workflow: forgetful })).toMatchObject({ error: null, status: 'completed' });
     expect(server.calls.toSorted()).toEqual(['A', 'B', 'C', 'D']);
     expect(server.initialized).toHaveLength(3);
   });
@@ -151,10 +151,10 @@ describe('the session of a run', () => {
 });
 
 describe.each([
-  ['the newer generation', startServer],
-  ['the older generation', startSessions],
-])('the list of tools of a server of %s', (_title, serve) => {
-  it('is read once per minute for each key, and again after a change notice', async () => {
+  ['2026-07-28', startServer],
+  ['2025-11-25', startSessions],
+])('the tool list of a server of protocol revision %s', (_title, serve) => {
+  it('is requested once per minute for each key, and again after a change notification', async () => {
     const server = await serve();
     const lists = () => server.requests.filter(({ body }) => body.includes('"tools/list"')).length;
     const services = { 'mcp-sky': server.url };
@@ -162,7 +162,7 @@ describe.each([
       types: ['notice'],
       class: 'effect' as const,
       execute: async () => {
-        // Waits until the client listens.
+        // Waits until the client listens for change notifications.
         const listening = ({ body, method }: { body: string; method: string }) =>
           method === 'GET' || body.includes('subscriptions/listen');
         await expect.poll(() => server.requests.some(listening)).toBe(true);
@@ -193,8 +193,8 @@ describe.each([
 });
 
 describe('the progress of a call', () => {
-  it.each(['the newer generation', 'sessions'])(
-    'is emitted while it runs, at most ten times per second (%s)',
+  it.each(['protocol revision 2026-07-28', 'sessions'])(
+    'is emitted while the call runs, at most ten times per second (%s)',
     async (kind) => {
       const server = kind === 'sessions' ? await startSessions() : await startServer();
       const engine = await engineWith({ services: { 'mcp-sky': server.url } });

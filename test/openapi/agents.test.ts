@@ -7,31 +7,34 @@ import { startModelServer } from '../support/model-server.ts';
 import type { ModelAnswer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { SHOP, startShop } from './shop.ts';
-import type { Received, ShopAnswer } from './shop.ts';
+import type { ReceivedRequest, ShopResponse } from './shop.ts';
 
 const { file } = await importOpenApi(SHOP, { name: 'shop' });
 const KEY = 'key-of-the-shop';
 
-interface ToolCall {
+/** A tool call in the output of the agent. */
+interface ToolCallRecord {
   name: string;
   arguments: JsonObject;
   result: JsonObject | string;
   success: boolean;
 }
 
-interface Offered {
+/** A tool in the request to the model. */
+interface ToolDefinition {
   name: string;
   description: string;
   parameters: JsonObject;
 }
 
-type Call = NonNullable<ModelAnswer['tools']>[number];
+/** A tool call in a response of the model. */
+type ModelToolCall = NonNullable<ModelAnswer['tools']>[number];
 
-/** Runs an agent with these rows. The model calls tools round by round, then answers. */
-async function ask(
+/** Runs an agent with these tools. Each response of the model calls the tools of one round; the last one is text. */
+async function runAgent(
   rows: JsonObject[],
-  rounds: readonly Call[][],
-  { answer, tools = file }: { answer?: (request: Received) => ShopAnswer; tools?: ToolFile } = {},
+  rounds: readonly ModelToolCall[][],
+  { answer, tools = file }: { answer?: (request: ReceivedRequest) => ShopResponse; tools?: ToolFile } = {},
 ) {
   const shop = await startShop(answer);
   const models = await startModelServer(({ number }) => {
@@ -53,38 +56,38 @@ async function ask(
     tools: rows,
   });
   const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
-  const { toolCalls } = (result.output ?? {}) as { toolCalls?: { list: ToolCall[] } };
-  const offered = (models.requests[0]?.body['tools'] ?? []) as unknown as Offered[];
+  const { toolCalls } = (result.output ?? {}) as { toolCalls?: { list: ToolCallRecord[] } };
+  const offered = (models.requests[0]?.body['tools'] ?? []) as unknown as ToolDefinition[];
   return { result, calls: toolCalls?.list ?? [], received: shop.received, offered, models };
 }
 
-/** Returns the operations that a search has found. */
-function foundBy(search: ToolCall | undefined): JsonObject[] {
+/** Returns the operations in the result of a search. */
+function operationsFoundBy(search: ToolCallRecord | undefined): JsonObject[] {
   return ((search?.result ?? {}) as { operations?: JsonObject[] }).operations ?? [];
 }
 
 const SERVICE = { type: 'service', toolId: 'shop' };
 
-describe('an agent with chosen operations', () => {
-  it('calls them with the arguments of the model and the author', async () => {
+describe('an agent with single operations of a service as tools', () => {
+  it('calls an operation with arguments of the model and of the author', async () => {
     const row = { type: 'shop', toolId: 'shop_listOrders', params: { state: 'open' } };
-    const { calls, received, offered } = await ask(
+    const { calls, received, offered } = await runAgent(
       [row],
       [[{ name: 'shop_listOrders', args: { query_id: '7' } }]],
     );
     expect(offered).toMatchObject([{ name: 'shop_listOrders', description: 'List orders' }]);
-    // Fields that the author has set are not arguments of the model.
+    // The model cannot set arguments that the author has set.
     expect(Object.keys(offered[0]?.parameters['properties'] as JsonObject)).toEqual(['id']);
     expect(calls).toMatchObject([{ success: false }]);
     expect(received).toHaveLength(0);
-    const second = await ask([row], [[{ name: 'shop_listOrders', args: { id: '7' } }]]);
+    const second = await runAgent([row], [[{ name: 'shop_listOrders', args: { id: '7' } }]]);
     expect(second.calls).toMatchObject([{ result: { ok: true }, success: true }]);
     expect(second.received[0]?.url).toBe('/orders?state=open&id=7');
   });
 
   it('leaves out optional arguments that are null, and refuses null for required arguments', async () => {
     const names = { list: 'shop_listOrders', get: 'shop_getOrder' };
-    const { calls, received } = await ask(
+    const { calls, received } = await runAgent(
       [{ type: names.list }, { type: names.get }],
       [
         [
@@ -98,21 +101,21 @@ describe('an agent with chosen operations', () => {
     expect(received.map(({ url }) => url)).toEqual(['/orders?id=a']);
   });
 
-  it('cannot set arguments that the author has set', async () => {
+  it('refuses a value of the model for an argument that the author has set', async () => {
     const row = { type: 'shop_getOrder', params: { id: 'mine' } };
-    const { calls, received } = await ask([row], [[{ name: 'shop_getOrder', args: { id: 'other' } }]]);
+    const { calls, received } = await runAgent([row], [[{ name: 'shop_getOrder', args: { id: 'other' } }]]);
     expect(calls).toMatchObject([{ success: false }]);
     expect(received).toHaveLength(0);
-    const second = await ask([row], [[{ name: 'shop_getOrder', args: {} }]]);
+    const second = await runAgent([row], [[{ name: 'shop_getOrder', args: {} }]]);
     expect(second.received[0]?.url).toBe('/orders/mine');
   });
 
-  it('reads the reason of a failure, without the key', async () => {
-    const answer = ({ headers }: Received): ShopAnswer => ({
+  it('gets the reason of a failed call, without the API key', async () => {
+    const answer = ({ headers }: ReceivedRequest): ShopResponse => ({
       status: 409,
       body: JSON.stringify({ error: 'sold out', authorization: headers.authorization ?? null }),
     });
-    const { result, calls, models } = await ask(
+    const { result, calls, models } = await runAgent(
       [{ type: 'shop_createOrder' }],
       [[{ name: 'shop_createOrder', args: { body: { article: 'lamp' } } }]],
       { answer },
@@ -124,8 +127,8 @@ describe('an agent with chosen operations', () => {
   });
 });
 
-describe('an agent with a search over a service', () => {
-  it('has a prompt of the same size for 1,000 operations as for a few', async () => {
+describe('an agent with a whole service as a tool', () => {
+  it('has tool definitions of less than 1,500 characters, even for 1,000 operations', async () => {
     const paths = Object.fromEntries(
       Array.from({ length: 1000 }, (_, index): [string, JsonObject] => [
         `/things/${index}/{id}`,
@@ -145,7 +148,7 @@ describe('an agent with a search over a service', () => {
     );
     const large = (await importOpenApi({ ...SHOP, paths }, { name: 'shop' })).file;
     expect(large.tools).toHaveLength(1000);
-    const { offered, calls, received } = await ask(
+    const { offered, calls, received } = await runAgent(
       [SERVICE],
       [
         [{ name: 'shop_search', args: { query: 'change thing 777' } }],
@@ -155,8 +158,8 @@ describe('an agent with a search over a service', () => {
     );
     expect(JSON.stringify(offered).length).toBeLessThan(1500);
     const [search, call] = calls;
-    expect(foundBy(search)).toHaveLength(10);
-    expect(foundBy(search)[0]).toMatchObject({ name: 'shop_changeThing777' });
+    expect(operationsFoundBy(search)).toHaveLength(10);
+    expect(operationsFoundBy(search)[0]).toMatchObject({ name: 'shop_changeThing777' });
     expect((search?.result ?? {}) as JsonObject).toHaveProperty(
       'note',
       expect.stringMatching(/^\d+ more match/),
@@ -166,14 +169,14 @@ describe('an agent with a search over a service', () => {
     expect(received).toMatchObject([{ method: 'POST', url: '/things/777/a' }]);
   });
 
-  it('has two tools for any number of operations', async () => {
-    const { offered } = await ask([SERVICE], []);
+  it('has two tools: one searches operations, one calls them', async () => {
+    const { offered } = await runAgent([SERVICE], []);
     expect(offered.map(({ name }) => name)).toEqual(['shop_search', 'shop_call']);
     expect(JSON.stringify(offered).length).toBeLessThan(1500);
   });
 
-  it('finds an operation by words, and calls it', async () => {
-    const { calls, received } = await ask(
+  it('finds an operation by keywords, and calls it', async () => {
+    const { calls, received } = await runAgent(
       [SERVICE],
       [
         [{ name: 'shop_search', args: { query: 'place an order' } }],
@@ -186,7 +189,7 @@ describe('an agent with a search over a service', () => {
       ],
     );
     const [search, call] = calls;
-    const operations = foundBy(search);
+    const operations = operationsFoundBy(search);
     expect(operations[0]).toMatchObject({
       name: 'shop_createOrder',
       description: 'Create an order\nPlaces an order for articles.',
@@ -197,13 +200,13 @@ describe('an agent with a search over a service', () => {
     expect(received).toMatchObject([{ method: 'POST', url: '/orders', body: '{"article":"lamp"}' }]);
   });
 
-  it('is restricted by tags, by ids, and to read-only operations', async () => {
-    const call = (operation: string, args: JsonObject = {}): Call[] => [
+  it('can be restricted to operations with given tags or names, or to read-only operations', async () => {
+    const call = (operation: string, args: JsonObject = {}): ModelToolCall[] => [
       { name: 'shop_call', args: { operation, arguments: args } },
     ];
-    const reading = { ...SERVICE, params: { tags: ['orders'], readOnly: true } };
-    const first = await ask(
-      [reading],
+    const readOnlyOrders = { ...SERVICE, params: { tags: ['orders'], readOnly: true } };
+    const first = await runAgent(
+      [readOnlyOrders],
       [
         [{ name: 'shop_search', args: { query: 'order' } }],
         call('shop_deleteOrder', { id: '1' }),
@@ -211,29 +214,29 @@ describe('an agent with a search over a service', () => {
         call('shop_getOrder', { id: '1' }),
       ],
     );
-    const found = foundBy(first.calls[0]).map(({ name }) => name);
-    expect(new Set(found)).toEqual(new Set(['shop_getOrder', 'shop_listOrders']));
+    const foundNames = operationsFoundBy(first.calls[0]).map(({ name }) => name);
+    expect(new Set(foundNames)).toEqual(new Set(['shop_getOrder', 'shop_listOrders']));
     expect(first.calls.map(({ success }) => success)).toEqual([true, false, false, true]);
     expect(first.calls[1]?.result).toBe(
       'There is no operation "shop_deleteOrder" here. Find one with shop_search.',
     );
     expect(first.received).toMatchObject([{ method: 'GET', url: '/orders/1' }]);
-    const named = { ...SERVICE, params: { operations: 'shop_key*' } };
-    const second = await ask([named], [call('shop_getOrder', { id: '1' }), call('shop_keyNone')]);
+    const keysOnly = { ...SERVICE, params: { operations: 'shop_key*' } };
+    const second = await runAgent([keysOnly], [call('shop_getOrder', { id: '1' }), call('shop_keyNone')]);
     expect(second.calls.map(({ success }) => success)).toEqual([false, true]);
-    const third = await ask([{ ...SERVICE, params: { tags: ['nothing'] } }], []);
+    const third = await runAgent([{ ...SERVICE, params: { tags: ['nothing'] } }], []);
     expect(third.result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
   });
 
   it('checks arguments against the schema of the operation', async () => {
     const args = { operation: 'shop_createOrder', arguments: { body: { count: 1 } } };
-    const { calls, received } = await ask([SERVICE], [[{ name: 'shop_call', args }]]);
+    const { calls, received } = await runAgent([SERVICE], [[{ name: 'shop_call', args }]]);
     expect(calls[0]?.result).toMatch(/^The arguments do not match the schema: .*article/);
     expect(received).toHaveLength(0);
   });
 });
 
-/** Arguments with which a model tries to bypass the restrictions of the author. */
+/** Hostile arguments of a model, for which no request may be sent. */
 const ATTACKS: [title: string, operation: string, args: JsonObject][] = [
   ['a path with ..', 'getOrder', { id: '..' }],
   ['a path with .', 'getOrder', { id: '.' }],
@@ -250,9 +253,9 @@ const ATTACKS: [title: string, operation: string, args: JsonObject][] = [
   ['prototype keys', 'getOrder', JSON.parse('{"__proto__": {"id": "1"}}') as JsonObject],
 ];
 
-describe('arguments from a model', () => {
-  it.each(ATTACKS)('send no request with %s', async (_title, operation, args) => {
-    const { calls, received } = await ask(
+describe('hostile arguments of a model', () => {
+  it.each(ATTACKS)('are refused before a request is sent: %s', async (_title, operation, args) => {
+    const { calls, received } = await runAgent(
       [SERVICE],
       [[{ name: 'shop_call', args: { operation: `shop_${operation}`, arguments: args } }]],
     );
@@ -268,8 +271,8 @@ describe('arguments from a model', () => {
     ['another host', 'getOrder', { id: '@evil.test' }, '/orders/%40evil.test'],
     ['more parameters', 'listOrders', { id: '1&state=sent' }, '/orders?id=1%26state%3Dsent'],
     ['more cookies', 'headers', { session: 'a; sid=mine' }, '/headers'],
-  ])('stay in their part of the request with %s', async (_title, operation, args, url) => {
-    const { calls, received } = await ask(
+  ])('are encoded, and change no other part of the request: %s', async (_title, operation, args, url) => {
+    const { calls, received } = await runAgent(
       [SERVICE],
       [[{ name: 'shop_call', args: { operation: `shop_${operation}`, arguments: args } }]],
     );
@@ -279,9 +282,9 @@ describe('arguments from a model', () => {
     expect(received[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
   });
 
-  it('do not open files of other tenants', async () => {
+  it('give no access to a file that does not belong to the run', async () => {
     const record = { id: 'f1', name: 'a.png', size: 1, type: 'image/png', key: `sha256:${'0'.repeat(64)}` };
-    const { calls, received } = await ask(
+    const { calls, received } = await runAgent(
       [SERVICE],
       [[{ name: 'shop_call', args: { operation: 'shop_bytes', arguments: { body: record } } }]],
     );

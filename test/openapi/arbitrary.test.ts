@@ -46,19 +46,19 @@ const value = fc.letrec<{ json: Json }>((tie) => ({
   ) as fc.Arbitrary<Json>,
 })).json;
 
-/** A tool with arbitrary arguments, including unknown ones. */
+/** A tool and arbitrary arguments for it: `own` are its parameters, `more` may be unknown. */
 const call = fc.constantFrom(...file.tools).chain((tool) => {
   const names = Object.keys(tool.arguments['properties'] as JsonObject);
   const own = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
   return fc.record({ tool: fc.constant(tool), own, more: fc.dictionary(hostileText, value, { maxKeys: 2 }) });
 });
 
-describe('arbitrary arguments', () => {
+describe('arbitrary arguments of an operation', () => {
   it('change only the parts of a request that belong to their parameters', async () => {
     await fc.assert(
       fc.asyncProperty(call, async ({ tool, own, more }) => {
         const args = { ...more, ...own } as JsonObject;
-        const made = await requestOf(tool, args, {
+        const request = await requestOf(tool, args, {
           address: 'https://shop.test/base',
           secret: SECRET,
           file: async () => undefined,
@@ -66,23 +66,23 @@ describe('arbitrary arguments', () => {
           if (error instanceof ArgumentError) return undefined;
           throw error;
         });
-        fc.pre(made !== undefined);
-        const url = new URL(made.url);
+        fc.pre(request !== undefined);
+        const url = new URL(request.url);
         expect(url.origin).toBe('https://shop.test');
         expect(url.hash).toBe('');
         expect(url.pathname.split('/')).toHaveLength(tool.path.split('/').length + 1);
         expect(url.pathname.startsWith('/base/')).toBe(true);
-        expect(made.method).toBe(tool.method);
+        expect(request.method).toBe(tool.method);
         const headers = (tool.parameters ?? []).filter((each) => each.in === 'header');
         const allowed = ['accept', 'content-type', 'cookie', 'authorization', 'x-api-key'];
         const names = new Set([...allowed, ...headers.map(({ name }) => name.toLowerCase())]);
-        for (const [name, text] of made.headers) {
+        for (const [name, text] of request.headers) {
           expect(names.has(name)).toBe(true);
           expect(text).toMatch(/^[\t\x20-\x7e\x80-\xff]*$/);
         }
-        const keys = made.headers.filter(([name]) => name === 'authorization' || name === 'x-api-key');
+        const keys = request.headers.filter(([name]) => name === 'authorization' || name === 'x-api-key');
         expect(JSON.stringify(keys)).toBe(JSON.stringify(keysOf(tool.id)));
-        // The query has the key once, and it is the key of the service.
+        // A tool whose key is in the query sends it once; the model cannot replace it.
         const inQuery = url.searchParams.getAll('api_key');
         expect(inQuery).toEqual(
           /keyQuery|keyBoth/.test(tool.id) ? [tool.id === 'shop_keyBoth' ? 'the-key' : SECRET] : inQuery,
@@ -108,37 +108,37 @@ function pathsIn(json: Json, path: (string | number)[] = []): (string | number)[
   return [path, ...entries.flatMap(([key, item]) => pathsIn(item, [...path, key]))];
 }
 
-const places = pathsIn(SHOP).filter((path) => path.length > 0);
+const valuePaths = pathsIn(SHOP).filter((path) => path.length > 0);
 
-function replaced(json: Json, path: readonly (string | number)[], by: Json): Json {
+function replaceAt(json: Json, path: readonly (string | number)[], by: Json): Json {
   const [key, ...rest] = path;
   if (key === undefined) return by;
   if (Array.isArray(json))
-    return json.map((item, index) => (index === key ? replaced(item, rest, by) : item));
+    return json.map((item, index) => (index === key ? replaceAt(item, rest, by) : item));
   if (!isJsonObject(json)) return json;
-  return { ...json, [key]: replaced(json[key] ?? null, rest, by) };
+  return { ...json, [key]: replaceAt(json[key] ?? null, rest, by) };
 }
 
-const reference = fc.constantFrom(...places.filter((path) => path.length < 7)).map((path): Json => ({
+const reference = fc.constantFrom(...valuePaths.filter((path) => path.length < 7)).map((path): Json => ({
   $ref: `#/${path.map((step) => encodeURIComponent(String(step).replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`,
 }));
-const mutation = fc.record({ at: fc.constantFrom(...places), by: fc.oneof(value, reference) });
+const mutation = fc.record({ at: fc.constantFrom(...valuePaths), by: fc.oneof(value, reference) });
 
-describe('mutated documents', () => {
-  it('result in a valid file of tools, or are refused', async () => {
+describe('mutated OpenAPI documents', () => {
+  it('result in a valid tool file, or are refused', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(mutation, { minLength: 1, maxLength: 4 }), async (mutations) => {
-        const document = mutations.reduce<Json>((json, { at, by }) => replaced(json, at, by), SHOP);
-        let made: Awaited<ReturnType<typeof importOpenApi>>;
+        const document = mutations.reduce<Json>((json, { at, by }) => replaceAt(json, at, by), SHOP);
+        let imported: Awaited<ReturnType<typeof importOpenApi>>;
         try {
-          made = await importOpenApi(document, { name: 'shop' });
+          imported = await importOpenApi(document, { name: 'shop' });
         } catch (error) {
           if (isEngineError(error) && error.code === 'OPENAPI_INVALID') return;
           throw error;
         }
-        const tools = new ServiceTools([readToolFile(JSON.parse(JSON.stringify(made.file)))]);
-        for (const { id } of made.file.tools) expect(tools.get(id)?.problemsOf({})).not.toBe('');
-        for (const { operation, reason } of made.leftOut) expect([operation, reason]).not.toContain('');
+        const tools = new ServiceTools([readToolFile(JSON.parse(JSON.stringify(imported.file)))]);
+        for (const { id } of imported.file.tools) expect(tools.get(id)?.problemsOf({})).not.toBe('');
+        for (const { operation, reason } of imported.leftOut) expect([operation, reason]).not.toContain('');
       }),
       { numRuns: scale(150, 5000) },
     );

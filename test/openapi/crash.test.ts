@@ -11,15 +11,15 @@ import { SHOP, startShop } from './shop.ts';
 const { file } = await importOpenApi(SHOP, { name: 'shop' });
 
 /**
- * Runs an agent that calls an operation, and stops the engine during the call. Returns the requests and the call after
- * another engine has finished the run.
+ * Runs an agent that calls an operation, closes the engine during the call, and lets a second engine finish the run.
+ * Returns the requests and the tool call.
  */
-async function interrupted(operation: string, args: JsonObject) {
+async function interruptCall(operation: string, args: JsonObject) {
   const data = dataFolder();
-  let arrived: () => void = () => undefined;
-  const during = new Promise<void>((resolve) => (arrived = resolve));
+  let onFirstRequest: () => void = () => undefined;
+  const firstRequest = new Promise<void>((resolve) => (onFirstRequest = resolve));
   const shop = await startShop(() => {
-    arrived();
+    onFirstRequest();
     return shop.received.length === 1 ? { after: new Promise(() => undefined) } : {};
   });
   const models = await startModelServer(({ body }) =>
@@ -47,10 +47,10 @@ async function interrupted(operation: string, args: JsonObject) {
   });
   const first = await open();
   const run = await first.start({ workflow: workflow([agent], ['Start -> A']) });
-  await during;
+  await firstRequest;
   await first.close({ graceMs: 0 });
   const second = await open();
-  // The engine continues the run of its folder. The events end with the run.
+  // The second engine continues the run in the data folder. The events end with the run.
   for await (const _event of second.follow(run.runId));
   const { output } = await second.getRun(run.runId);
   const { toolCalls } = output as { toolCalls: { list: { result: Json; success: boolean }[] } };
@@ -59,7 +59,7 @@ async function interrupted(operation: string, args: JsonObject) {
 
 describe('an operation that was interrupted by a crash', () => {
   it('is called again if its method is idempotent', async () => {
-    const { received, call } = await interrupted('shop_deleteOrder', { id: '7' });
+    const { received, call } = await interruptCall('shop_deleteOrder', { id: '7' });
     expect(received.map(({ method, url }) => `${method} ${url}`)).toEqual([
       'DELETE /orders/7',
       'DELETE /orders/7',
@@ -68,7 +68,7 @@ describe('an operation that was interrupted by a crash', () => {
   });
 
   it('is called again with the same key if it has an idempotency key', async () => {
-    const { received, call } = await interrupted('shop_createOrder', { body: { article: 'lamp' } });
+    const { received, call } = await interruptCall('shop_createOrder', { body: { article: 'lamp' } });
     const keys = received.map(({ headers }) => headers['idempotency-key']);
     expect(keys).toHaveLength(2);
     expect(keys[0]).toMatch(/./);
@@ -76,8 +76,8 @@ describe('an operation that was interrupted by a crash', () => {
     expect(call).toMatchObject({ success: true });
   });
 
-  it('is not called again otherwise, and the model reads that its outcome is unknown', async () => {
-    const { received, call } = await interrupted('shop_form', { body: { name: 'x' } });
+  it('is not called again without both, and the model is told that its outcome is unknown', async () => {
+    const { received, call } = await interruptCall('shop_form', { body: { name: 'x' } });
     expect(received).toHaveLength(1);
     expect(call).toMatchObject({ success: false });
     expect(call?.result).toContain('It may have taken effect');

@@ -12,8 +12,8 @@ import { isFull, sample } from '../support/scale.ts';
 import { documentsPackage, unpackDocuments } from '../tools/documents.ts';
 
 /**
- * Public documents by the name of their file, with the number of operations, of omitted operations, and of simplified
- * schemas.
+ * Public documents by file name, with the numbers of their operations, of operations that are left out, and of
+ * simplified schemas.
  */
 const DOCUMENTS: [name: string, operations: number, leftOut: number, simplified: number][] = [
   ['github.com/api.github.com', 845, 0, 0],
@@ -29,11 +29,11 @@ const DOCUMENTS: [name: string, operations: number, leftOut: number, simplified:
 ];
 
 const file = documentsPackage();
-const drawn = sample(DOCUMENTS, 1, 'public OpenAPI documents');
+const sampled = sample(DOCUMENTS, 1, 'public OpenAPI documents');
 let folder = '';
 
 beforeAll(() => {
-  if (file !== undefined) folder = unpackDocuments(file, isFull ? undefined : drawn.map(([name]) => name));
+  if (file !== undefined) folder = unpackDocuments(file, isFull ? undefined : sampled.map(([name]) => name));
 });
 
 afterAll(() => {
@@ -52,21 +52,21 @@ function documentAt(path: string): { paths: { [path: string]: Json } } {
   return JSON.parse(readFileSync(path, 'utf8')) as { paths: { [path: string]: Json } };
 }
 
-/** Expects that each tool of a file is valid by itself: its name, its schema, and a request to its own address. */
+/** Expects that each tool has a unique name and a schema of limited size, and sends its request to its own path. */
 async function expectValid({ file: imported }: ImportedTools): Promise<void> {
-  const read = readToolFile(JSON.parse(JSON.stringify(imported)));
-  const names = read.tools.map(({ id }) => id);
+  const toolFile = readToolFile(JSON.parse(JSON.stringify(imported)));
+  const names = toolFile.tools.map(({ id }) => id);
   expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
-  const tools = new ServiceTools([read]);
-  for (const tool of read.tools) {
+  const tools = new ServiceTools([toolFile]);
+  for (const tool of toolFile.tools) {
     expect(tool.id).toMatch(/^[\w-]{1,64}$/);
     const loaded = tools.get(tool.id);
     expect(JSON.stringify(loaded?.schema).length, tool.id).toBeLessThan(40_000);
-    await expectOwnAddress(tool, loaded?.schema ?? {});
+    await expectOwnPath(tool, loaded?.schema ?? {});
   }
 }
 
-async function expectOwnAddress(tool: ToolFile['tools'][number], schema: JsonObject): Promise<void> {
+async function expectOwnPath(tool: ToolFile['tools'][number], schema: JsonObject): Promise<void> {
   const properties = schema['properties'] as JsonObject;
   const args = Object.fromEntries(
     Object.entries(properties).map(([name, property]) => [
@@ -97,19 +97,19 @@ const VALUES: { [type: string]: Json } = {
   array: ['x', 'y'],
 };
 
-/** Returns a value of the first type of a schema. A schema without a type gets a text, unless it must be an object. */
+/** Returns a value of the first type of a schema. Without a type, it is a string, or an object if it must be one. */
 function valueFor(schema: JsonObject, defs: JsonObject): Json {
   const reference = schema['$ref'];
   if (typeof reference === 'string') return valueFor(defs[reference.slice(8)] as JsonObject, defs);
   const [first] = [schema['anyOf'] ?? schema['oneOf'] ?? []].flat() as JsonObject[];
   if (first) return valueFor(first, defs);
-  const usual = 'properties' in schema || 'allOf' in schema ? 'object' : 'string';
-  const [type = usual] = [schema['type']].flat() as string[];
+  const defaultType = 'properties' in schema || 'allOf' in schema ? 'object' : 'string';
+  const [type = defaultType] = [schema['type']].flat() as string[];
   return VALUES[type] ?? {};
 }
 
 describe.skipIf(file === undefined)('public OpenAPI documents', () => {
-  it.each(drawn)(
+  it.each(sampled)(
     '%s: each of its %i operations is a valid tool, except %i',
     async (name, count, leftOut, simplified) => {
       const document = documentAt(join(folder, `${name}.json`));
@@ -125,20 +125,22 @@ describe.skipIf(file === undefined)('public OpenAPI documents', () => {
 
 describe.skipIf(file === undefined || !isFull)('all documents of a public directory', () => {
   it(
-    'have operations that are valid tools, or are listed with the reason',
+    'result in valid tools, and in a reason for each operation that is left out',
     { timeout: 900_000 },
     async () => {
       const counts = { documents: 0, tools: 0, leftOut: 0, simplified: 0 };
       const reasons = new Map<string, number>();
       for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
-        const at = join(folder, path);
-        // The two largest documents have a quarter of all text, and cover no other cases.
-        if (!path.endsWith('.json') || statSync(at).size > 20_000_000) continue;
-        const document = documentAt(at);
+        const absolutePath = join(folder, path);
+        // The two largest documents are a quarter of the total size, and cover no other cases.
+        if (!path.endsWith('.json') || statSync(absolutePath).size > 20_000_000) continue;
+        const document = documentAt(absolutePath);
         const imported = await importOpenApi(document, { name: 'svc' });
         const { tools } = imported.file;
-        const noted = imported.leftOut.filter(({ operation }) => !operation.startsWith('* ')).length;
-        expect(tools.length + noted, relative(folder, at)).toBeLessThanOrEqual(operationsIn(document));
+        const leftOut = imported.leftOut.filter(({ operation }) => !operation.startsWith('* ')).length;
+        expect(tools.length + leftOut, relative(folder, absolutePath)).toBeLessThanOrEqual(
+          operationsIn(document),
+        );
         readToolFile(imported.file, path);
         counts.documents++;
         counts.tools += tools.length;

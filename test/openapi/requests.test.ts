@@ -7,26 +7,29 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { SHOP, startShop } from './shop.ts';
-import type { Received, ShopAnswer } from './shop.ts';
+import type { ReceivedRequest, ShopResponse } from './shop.ts';
 
 const { file } = await importOpenApi(SHOP, { name: 'shop' });
 const KEY = 'key-of-the-shop';
 
-interface Setting {
-  answer?: (request: Received) => ShopAnswer;
+interface CallOptions {
+  answer?: (request: ReceivedRequest) => ShopResponse;
   engine?: EngineOptions;
   tools?: ToolFile;
   input?: JsonObject;
 }
 
-async function start(fields: JsonObject, { answer, engine: more, tools = file, input = {} }: Setting) {
+async function start(
+  fields: JsonObject,
+  { answer, engine: engineOptions, tools = file, input = {} }: CallOptions,
+) {
   const shop = await startShop(answer);
   onTestFinished(() => shop.close());
   const engine = await createEngine({
     blocks: blocks({ toolFiles: [tools] }),
     services: { shop: `${shop.url}/v1`, 'shop:files.shop.test': shop.url },
     credentials: { shop: KEY },
-    ...more,
+    ...engineOptions,
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const source = { workflow: workflow([block('T', 'tool', fields)], ['Start -> T']) };
@@ -35,18 +38,22 @@ async function start(fields: JsonObject, { answer, engine: more, tools = file, i
 }
 
 /** Calls a tool in a workflow. Returns the result of the run, and the received requests. */
-async function call(toolId: string, args: JsonObject, setting: Setting = {}) {
-  const { shop, run } = await start({ toolId: `shop_${toolId}`, arguments: args }, setting);
+async function call(toolId: string, args: JsonObject, options: CallOptions = {}) {
+  const { shop, run } = await start({ toolId: `shop_${toolId}`, arguments: args }, options);
   const result = await run.result();
   return { result, received: shop.received };
 }
 
 /** Returns the only request of a call that completes. */
-async function requestOf(toolId: string, args: JsonObject, setting: Setting = {}): Promise<Received> {
-  const { result, received } = await call(toolId, args, setting);
+async function requestOf(
+  toolId: string,
+  args: JsonObject,
+  options: CallOptions = {},
+): Promise<ReceivedRequest> {
+  const { result, received } = await call(toolId, args, options);
   expect(result).toMatchObject({ status: 'completed' });
   expect(received).toHaveLength(1);
-  return received[0] as Received;
+  return received[0] as ReceivedRequest;
 }
 
 const VALUES: { [kind: string]: Json } = { text: 'a b/ü', list: ['x,1', 'y'], pair: { g: 2, r: 1 } };
@@ -127,10 +134,10 @@ describe('parameters of imported operations', () => {
   });
 
   it('may be references to data of the workflow', async () => {
-    const setting = { input: { id: '../admin?x=1' } };
+    const options = { input: { id: '../admin?x=1' } };
     const { shop, run } = await start(
       { toolId: 'shop_getOrder', arguments: '{"id": "<start.id>"}' },
-      setting,
+      options,
     );
     expect(await run.result()).toMatchObject({
       status: 'completed',
@@ -145,7 +152,7 @@ const PATH_ORDER = ['simple', 'label', 'matrix'].flatMap((style) =>
 );
 
 describe('bodies of imported operations', () => {
-  it('are JSON that matches the schema', async () => {
+  it('are JSON, and must match the schema', async () => {
     const { body, headers } = await requestOf('createOrder', {
       body: { article: null, parts: [{ article: 'b' }] },
     });
@@ -159,7 +166,7 @@ describe('bodies of imported operations', () => {
     expect(received).toHaveLength(0);
   });
 
-  it('are forms with encodings', async () => {
+  it('are URL-encoded forms, with the encodings of the document', async () => {
     const { body, headers } = await requestOf('form', {
       body: { name: 'a b&c', tags: ['x', 'y'], deep: { r: 1, g: 2 }, plain: { r: 3 } },
     });
@@ -167,7 +174,7 @@ describe('bodies of imported operations', () => {
     expect(body).toBe('deep[g]=2&deep[r]=1&name=a+b%26c&plain=%7B%22r%22%3A3%7D&tags=x&tags=y');
   });
 
-  it('are multipart with files', async () => {
+  it('are multipart forms with files', async () => {
     const { body, headers } = await requestOf('upload', {
       body: {
         title: 'A\r\nB',
@@ -214,7 +221,7 @@ describe('bodies of imported operations', () => {
     }
   });
 
-  it('are text and bytes', async () => {
+  it('are plain text or bytes', async () => {
     const text = await requestOf('text', { body: 'grüße' });
     expect([text.headers['content-type'], Buffer.from(text.body, 'latin1').toString()]).toEqual([
       'text/plain',
@@ -226,7 +233,7 @@ describe('bodies of imported operations', () => {
 });
 
 describe('credentials of imported operations', () => {
-  it.each<[string, (request: Received) => unknown, unknown]>([
+  it.each<[string, (request: ReceivedRequest) => unknown, unknown]>([
     ['keyHeader', ({ headers }) => headers['x-api-key'], KEY],
     ['keyQuery', ({ url }) => url, `/v1/keys/query?api_key=${KEY}`],
     ['keyCookie', ({ headers }) => headers.cookie, `sid=${KEY}`],
@@ -242,7 +249,7 @@ describe('credentials of imported operations', () => {
     expect(part(await requestOf(toolId, {}))).toEqual(expected);
   });
 
-  it('of two keys are a JSON object with both', async () => {
+  it('with two keys are a JSON object that contains both', async () => {
     const credentials = { shop: '{"header": "first-key", "query": "second-key"}' };
     const { url, headers } = await requestOf('keyBoth', {}, { engine: { credentials } });
     expect([url, headers['x-api-key']]).toEqual(['/v1/keys/both?api_key=second-key', 'first-key']);
@@ -252,13 +259,13 @@ describe('credentials of imported operations', () => {
     expect(received).toHaveLength(0);
   });
 
-  it('are the stored credentials of the tenant, by id or for the service', async () => {
+  it('can be stored credentials of the tenant, by id or by service', async () => {
     const tenantCredentials: EngineOptions['tenantCredentials'] = {
       find: (_tenant, query) => {
-        const found =
+        const isMatch =
           'id' in query ? query.id === 'c1' : query.provider === 'shop' && query.type === 'api_key';
         const secret = 'id' in query ? 'key-by-id' : 'key-by-service';
-        return found ? { id: 'c1', type: 'api_key', provider: 'shop', name: 'Ours', secret } : undefined;
+        return isMatch ? { id: 'c1', type: 'api_key', provider: 'shop', name: 'Ours', secret } : undefined;
       },
     };
     const engine = { credentials: {}, tenantCredentials };
@@ -282,7 +289,7 @@ describe('credentials of imported operations', () => {
     expect((await requestOf('keyOptional', {}, { engine })).headers.authorization).toBeUndefined();
   });
 
-  it('of a service are not sent to its other servers', async () => {
+  it('are not sent to another server of the same service', async () => {
     const { result, received } = await call('files', {});
     expect(result).toMatchObject({ status: 'failed', error: { code: 'CREDENTIAL_UNKNOWN' } });
     expect(result.error?.message).toContain('--credential shop:files.shop.test=VALUE');
@@ -292,8 +299,8 @@ describe('credentials of imported operations', () => {
     expect([url, headers.authorization]).toEqual(['/files', 'Bearer key-of-the-files']);
   });
 
-  it('are removed from answers that repeat them, and from errors', async () => {
-    const answer = ({ headers, url }: Received): ShopAnswer => ({
+  it('are redacted in responses that repeat them, and in errors', async () => {
+    const answer = ({ headers, url }: ReceivedRequest): ShopResponse => ({
       status: url.includes('basic') ? 403 : 200,
       body: JSON.stringify({ headers, url }),
     });
@@ -307,9 +314,9 @@ describe('credentials of imported operations', () => {
   });
 });
 
-describe('answers of services', () => {
-  it('are JSON, text or bytes', async () => {
-    const dataFor = async (answer: ShopAnswer): Promise<unknown> =>
+describe('responses of services', () => {
+  it('are output as JSON, text or bytes', async () => {
+    const dataFor = async (answer: ShopResponse): Promise<unknown> =>
       ((await call('keyNone', {}, { answer: () => answer })).result.output as JsonObject)['data'];
     expect(await dataFor({ body: '[1, {"a": null}]' })).toEqual([1, { a: null }]);
     expect(await dataFor({ body: '{broken' })).toBe('{broken');
@@ -324,7 +331,7 @@ describe('answers of services', () => {
     });
   });
 
-  it('with an error fail the block with status and reason, and without the query', async () => {
+  it('with an error status fail the block; the error has status and reason, but no query', async () => {
     const { result, received } = await call(
       'keyQuery',
       {},
@@ -337,11 +344,11 @@ describe('answers of services', () => {
     expect(received).toHaveLength(1);
   });
 
-  it('with Retry-After are followed by another call, unless it could have an effect twice', async () => {
+  it('with Retry-After are followed by a retry, unless the retry could repeat an effect', async () => {
     const clock = new TestClock();
     const busy = (status: number) => {
       let count = 0;
-      return (): ShopAnswer => (count++ === 0 ? { status, headers: { 'retry-after': '7' } } : {});
+      return (): ShopResponse => (count++ === 0 ? { status, headers: { 'retry-after': '7' } } : {});
     };
     for (const [toolId, status] of [
       ['keyNone', 503],
@@ -368,19 +375,19 @@ describe('answers of services', () => {
   });
 });
 
-describe('a tool block with an invalid configuration', () => {
-  it('names the tool, the address or the arguments', async () => {
+describe('a tool block', () => {
+  it('fails if the tool is unknown, the arguments are invalid, or the base URL is missing', async () => {
     const { result } = await call('nothing', {});
     expect(result.error).toMatchObject({ code: 'TOOL_UNKNOWN' });
     const { run } = await start({ toolId: 'shop_getOrder', arguments: {} }, {});
     expect((await run.result()).error).toMatchObject({ code: 'TOOL_ARGUMENTS_INVALID' });
-    const unknown = { ...file, services: { ...file.services, shop: { title: 'Shop' } } };
-    const { result: without } = await call('keyNone', {}, { tools: unknown, engine: { services: {} } });
-    expect(without.error).toMatchObject({ code: 'TOOL_ADDRESS_MISSING' });
-    expect(without.error?.message).toContain('--service shop=URL');
+    const noUrl = { ...file, services: { ...file.services, shop: { title: 'Shop' } } };
+    const { result: withoutUrl } = await call('keyNone', {}, { tools: noUrl, engine: { services: {} } });
+    expect(withoutUrl.error).toMatchObject({ code: 'TOOL_ADDRESS_MISSING' });
+    expect(withoutUrl.error?.message).toContain('--service shop=URL');
   });
 
-  it('uses the address of the document if the egress rules allow it', async () => {
+  it('refuses a base URL of the document that the egress rules do not allow', async () => {
     const local = {
       ...file,
       services: { ...file.services, shop: { title: 'Shop', address: 'http://127.0.0.1:80' } },

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '@heddle/core';
 
 /** A request as the server has received it. */
-export interface Received {
+export interface ReceivedRequest {
   method: string;
   /** Path and query of the request line. */
   url: string;
@@ -12,24 +12,26 @@ export interface Received {
   body: string;
 }
 
-/** The answer of the server; by default 200 with `{"ok": true}`. */
-export interface ShopAnswer {
+/** The response of the server; by default 200 with `{"ok": true}`. */
+export interface ShopResponse {
   status?: number;
   headers?: { [name: string]: string };
   body?: string | Uint8Array;
-  /** The answer is sent after this resolves. */
+  /** The response is sent after this resolves. */
   after?: Promise<unknown>;
 }
 
 export interface Shop {
   url: string;
-  received: Received[];
+  received: ReceivedRequest[];
   close(): Promise<void>;
 }
 
-/** Starts a service that records its requests. It does not use the OpenAPI document. */
-export async function startShop(answer: (request: Received) => ShopAnswer = () => ({})): Promise<Shop> {
-  const received: Received[] = [];
+/** Starts a service that records its requests. It does not read the OpenAPI document. */
+export async function startShop(
+  answer: (request: ReceivedRequest) => ShopResponse = () => ({}),
+): Promise<Shop> {
+  const received: ReceivedRequest[] = [];
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -37,9 +39,9 @@ export async function startShop(answer: (request: Received) => ShopAnswer = () =
       const { method = '', url = '', headers } = incoming;
       const request = { method, url, headers, body: Buffer.concat(chunks).toString('latin1') };
       received.push(request);
-      const { status = 200, headers: more = {}, body = '{"ok": true}', after } = answer(request);
+      const { status = 200, headers: extraHeaders = {}, body = '{"ok": true}', after } = answer(request);
       void Promise.resolve(after).then(() => {
-        response.writeHead(status, { 'content-type': 'application/json', ...more });
+        response.writeHead(status, { 'content-type': 'application/json', ...extraHeaders });
         response.end(body);
       });
     });
@@ -60,8 +62,8 @@ const list = { type: 'array', items: { type: 'string' } };
 const pair = { type: 'object', properties: { r: { type: 'integer' }, g: { type: 'integer' } } };
 const ok = { '200': { description: 'ok', content: { 'application/json': {} } } };
 
-/** Returns parameters named by their style: `form` and `form_list`, with explode as the letter at the end. */
-function styled(place: string, styles: readonly string[]): (JsonObject & { name: string })[] {
+/** Returns parameters in these styles, each named by its style, its kind, and `e` if it is exploded: `form_list_e`. */
+function parametersIn(location: string, styles: readonly string[]): (JsonObject & { name: string })[] {
   return styles.flatMap((style) =>
     [true, false].flatMap((explode) =>
       Object.entries({ text: { type: 'string' }, list, pair })
@@ -69,8 +71,8 @@ function styled(place: string, styles: readonly string[]): (JsonObject & { name:
         .filter(([kind]) => !/Delimited/.test(style) || kind === 'list')
         .map(([kind, schema]) => ({
           name: `${style}_${kind}${explode ? '_e' : ''}`,
-          in: place,
-          required: place === 'path',
+          in: location,
+          required: location === 'path',
           style,
           explode,
           schema: style === 'deepObject' ? { type: 'object' } : schema,
@@ -79,7 +81,7 @@ function styled(place: string, styles: readonly string[]): (JsonObject & { name:
   );
 }
 
-const pathParameters = styled('path', ['simple', 'label', 'matrix']);
+const pathParameters = parametersIn('path', ['simple', 'label', 'matrix']);
 
 /** A document with every style of parameters, every kind of body, and every way to send a credential. */
 export const SHOP: JsonObject = {
@@ -130,7 +132,7 @@ export const SHOP: JsonObject = {
       get: {
         operationId: 'query',
         parameters: [
-          ...styled('query', ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject']),
+          ...parametersIn('query', ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject']),
           { name: 'reserved', in: 'query', allowReserved: true, schema: { type: 'string' } },
           { name: 'filter[name]', in: 'query', schema: { type: 'string' } },
           { name: 'json', in: 'query', content: { 'application/json': { schema: pair } } },

@@ -13,11 +13,11 @@ describeTenantFiles('memory', () => new MemoryFiles());
 const DIVIDER = `\n${'='.repeat(80)}\n\n`;
 const PDF = Buffer.from('%PDF-1.7\n%%EOF');
 
-describe('a block that reads files, on a host without a store of files', () => {
+describe('a file block', () => {
   it.each([
     ['file', { inputMethod: 'upload', file: '<start.docs>' }],
     ['file_v2', { file: '<start.docs>' }],
-  ])('parses the files of the input and outputs their texts: %s', async (type, fields) => {
+  ])('parses the files of the input and outputs their contents: %s', async (type, fields) => {
     const engine = await engineWith();
     const docs = [fileOf('a.csv', 'id,name\n1,Ada', 'text/csv'), fileOf('b.json', '{"n": 1}')];
     const result = await run(engine, type, fields, docs);
@@ -34,28 +34,28 @@ describe('a block that reads files, on a host without a store of files', () => {
     expect(filesIn(result.output).map(({ name }) => name)).toEqual(['a.csv', 'b.json']);
   });
 
-  it('downloads a file from an address and stores it as a file of the run', async () => {
+  it('downloads a file from a URL and stores it as a file of the run', async () => {
     const web = await webServer({ '/notes/loom%20one.md': '# Looms' });
     const engine = await engineWith(web.allowed);
     const filePath = `${web.url}/notes/loom%20one.md`;
-    const older = await run(engine, 'file', { inputMethod: 'url', filePath });
-    expect(older.output).toMatchObject({ files: [{ name: 'loom one.md', content: '# Looms' }] });
-    const newer = await run(engine, 'file_v5', {
+    const olderVersion = await run(engine, 'file', { inputMethod: 'url', filePath });
+    expect(olderVersion.output).toMatchObject({ files: [{ name: 'loom one.md', content: '# Looms' }] });
+    const newerVersion = await run(engine, 'file_v5', {
       operation: 'file_fetch',
       fileUrl: filePath,
       headers: [{ cells: { Key: 'X-Shop', Value: 'weave' } }],
     });
-    expect(newer.output).toMatchObject({
+    expect(newerVersion.output).toMatchObject({
       files: [{ name: 'loom one.md', size: 7 }],
       combinedContent: '# Looms',
     });
     expect(web.requests.map(({ headers }) => headers['x-shop'])).toEqual([undefined, 'weave']);
-    const [file] = filesIn(newer.output);
-    const content = file && (await engine.openFile(newer.runId, file));
+    const [file] = filesIn(newerVersion.output);
+    const content = file && (await engine.openFile(newerVersion.runId, file));
     expect(content?.bytes).toBe(7);
   });
 
-  it('encodes the values of references in an address, so that they stay in their part of it', async () => {
+  it('encodes the values of references in a URL, so that they change no other part of it', async () => {
     const web = await webServer({ '/a/..%2Fsecret.txt': 'kept' });
     const engine = await engineWith(web.allowed);
     const source = {
@@ -108,15 +108,15 @@ describe('a block that reads files, on a host without a store of files', () => {
       { file: [{ name: 'x', path: '/api/files/serve/x', key: 'workspace/x', size: 1 }] },
     ],
     ['a path', { file: '/etc/passwd' }],
-    ['an address of the file system', { file: 'file:///etc/passwd' }],
-    ['data in an address', { file: 'data:text/plain,x' }],
+    ['a file: URL', { file: 'file:///etc/passwd' }],
+    ['a data: URL', { file: 'data:text/plain,x' }],
   ])('refuses %s', async (_what, fields) => {
     const engine = await engineWith({ tenantFiles: new MemoryFiles() });
     const result = await run(engine, 'file_v3', fields);
     expect(result.error).toMatchObject({ code: 'TOOL_ARGUMENTS_INVALID' });
   });
 
-  it('fails with the name of the missing feature; deployment and check warn of it', async () => {
+  it('fails for workspace files on a host that does not store them; deployment and check warn of it', async () => {
     const engine = await engineWith();
     const fields = { operation: 'file_write', fileName: 'a.txt', content: 'x' };
     const result = await run(engine, 'file_v5', fields);
@@ -180,7 +180,7 @@ describe('files of the workspace', () => {
     expect(logs.get('Read')).toMatchObject({ files: [{ name: 'log.md', workspaceFileId: 'wf_1' }] });
   });
 
-  it('are copied from files of the run, get different names, and are replaced only if the author sets it', async () => {
+  it('are copied from files of the run with unique names, and are overwritten only if the author sets it', async () => {
     const files = new MemoryFiles();
     const engine = await engineWith({ tenantFiles: files });
     const write = { operation: 'file_write', fileName: 'a.csv', writeFileId: '<start.docs>' };
@@ -193,21 +193,21 @@ describe('files of the workspace', () => {
     expect(files.text('mine', 'a (1).csv')).toBe('id\n1');
   });
 
-  it('of another workspace get the same errors as unknown files in each operation', async () => {
+  it('cause the same errors in other workspaces as unknown files, in each operation', async () => {
     const files = new MemoryFiles();
     const id = await files.put('theirs', 'secret.txt', 'Buy low.', '/Plans');
     const engine = await engineWith({ tenantFiles: files });
-    const calls = (of: string, folder: string): JsonObject[] => [
-      { operation: 'file_get', getFileId: of },
-      { operation: 'file_read', readFileId: of },
+    const calls = (file: string, folder: string): JsonObject[] => [
+      { operation: 'file_get', getFileId: file },
+      { operation: 'file_read', readFileId: file },
       { operation: 'file_read', folderSelection: folder },
-      { operation: 'file_get_content', getContentFileId: of },
-      { operation: 'file_parser_v3', file: of },
-      { operation: 'file_append', appendFileName: of, appendContent: 'x' },
-      { operation: 'file_edit', editFileName: of, oldString: 'Buy', newString: 'x' },
-      { operation: 'file_move', moveFileId: of },
+      { operation: 'file_get_content', getContentFileId: file },
+      { operation: 'file_parser_v3', file },
+      { operation: 'file_append', appendFileName: file, appendContent: 'x' },
+      { operation: 'file_edit', editFileName: file, oldString: 'Buy', newString: 'x' },
+      { operation: 'file_move', moveFileId: file },
       { operation: 'file_list', folderPath: folder },
-      { operation: 'file_write', fileName: 'copy.txt', writeFileId: of },
+      { operation: 'file_write', fileName: 'copy.txt', writeFileId: file },
     ];
     const unknown = calls('wf_9', '/Nosuch');
     for (const [at, fields] of calls(id, '/Plans').entries()) {
@@ -221,30 +221,30 @@ describe('files of the workspace', () => {
     expect(files.changes).toBe(1);
   });
 
-  it('are changed once by a call whose answer was lost', async () => {
+  it('are changed once if the response of the host is lost', async () => {
     const files = new MemoryFiles();
     const id = await files.put('mine', 'log.txt', 'a');
-    let lost = 0;
-    const losing = files.with({
+    let replaceCalls = 0;
+    const lossyFiles = files.with({
       replace: async (...call) => {
         const changed = await files.replace(...call);
-        lost += 1;
-        if (lost === 1) throw new Error('The connection was lost.');
+        replaceCalls += 1;
+        if (replaceCalls === 1) throw new Error('The connection was lost.');
         return changed;
       },
     });
     const clock = new TestClock();
-    const engine = await engineWith({ tenantFiles: losing, clock });
+    const engine = await engineWith({ tenantFiles: lossyFiles, clock });
     const fields = { operation: 'file_append', appendFileName: id, appendContent: 'b' };
     const running = run(engine, 'file_v5', fields);
     await clock.due(1000);
     clock.advance(1000);
     expect(await running).toMatchObject({ status: 'completed', output: { id, size: 2 } });
     expect(files.text('mine', 'log.txt')).toBe('ab');
-    expect(lost).toBe(1);
+    expect(replaceCalls).toBe(1);
   });
 
-  it('include a change that another call makes first', async () => {
+  it('keep a change that another call makes at the same time', async () => {
     const files = new MemoryFiles();
     const id = await files.put('mine', 'log.txt', 'a');
     let others = 1;
@@ -268,13 +268,17 @@ describe('files of the workspace', () => {
 
   it.each<[what: string, fields: JsonObject, message: RegExp]>([
     [
-      'a text that the file contains twice',
+      'an edit of a text that occurs twice',
       { operation: 'file_edit', oldString: 'a', newString: 'b' },
       /2 times, on lines 1, 3/,
     ],
-    ['a text that it does not contain', { operation: 'file_edit', oldString: 'z' }, /is not in the file/],
-    ['a line after the last one', { operation: 'file_insert', afterLine: 9, insertContent: 'x' }, /3 lines/],
-  ])('refuse %s', async (_what, fields, message) => {
+    ['an edit of a missing text', { operation: 'file_edit', oldString: 'z' }, /is not in the file/],
+    [
+      'an insertion after a missing line',
+      { operation: 'file_insert', afterLine: 9, insertContent: 'x' },
+      /3 lines/,
+    ],
+  ])('are not changed by %s', async (_what, fields, message) => {
     const files = new MemoryFiles();
     await files.put('mine', 'log.txt', 'a\nb\na');
     const engine = await engineWith({ tenantFiles: files });
@@ -283,7 +287,7 @@ describe('files of the workspace', () => {
     expect(files.changes).toBe(1);
   });
 
-  it('are changed and read with many lines, up to the maximum length of one result', async () => {
+  it('can have many lines, but a result has a maximum length', async () => {
     const files = new MemoryFiles();
     const lines = (count: number): string => 'a b\n'.repeat(count);
     for (const name of ['a.txt', 'b.txt']) await files.put('mine', name, lines(1000) + 'x'.repeat(4_500_000));
@@ -297,7 +301,7 @@ describe('files of the workspace', () => {
     expect((await run(engine, 'file_v5', read)).error).toMatchObject({ code: 'FILE_TOO_LARGE' });
   });
 
-  it('fail with a retryable code if the host fails, and its error is reported', async () => {
+  it('cause a retryable error if the host fails, and the error of the host is reported', async () => {
     const reported: unknown[] = [];
     const broken = new MemoryFiles().with({
       list: () => {
@@ -318,13 +322,13 @@ describe('files of the workspace', () => {
   });
 });
 
-/** Returns the properties of the arguments of a tool that a model was offered. */
+/** Returns the arguments of a tool that was offered to a model. */
 const propertiesOf = (offered: JsonObject | undefined): object =>
   (offered as { parameters: { properties: object } } | undefined)?.parameters.properties ?? {};
 
-describe('files as tools of an agent', () => {
+describe('file tools of an agent', () => {
   /** Runs an agent that has these tools and whose model makes these calls. */
-  async function play(tools: JsonObject[], calls: { name: string; args: Json }[], options: object = {}) {
+  async function runAgent(tools: JsonObject[], calls: { name: string; args: Json }[], options: object = {}) {
     const model = await calling(calls);
     const engine = await engineWith({ ...model.options, ...options });
     const messages = [{ role: 'user', content: 'Go.' }];
@@ -338,9 +342,9 @@ describe('files as tools of an agent', () => {
     params,
   });
 
-  it('write and read files of the workspace in the folder that the author has chosen', async () => {
+  it('write files only in the folder that the author has chosen', async () => {
     const files = new MemoryFiles();
-    const { result, offered } = await play(
+    const { result, offered } = await runAgent(
       [tool('file_write', { writeFolderPath: '/Agents' }), tool('file_get_content')],
       [{ name: 'file_write', args: { fileName: 'a.md', content: 'hi', folderPath: '/Elsewhere' } }],
       { tenantFiles: files },
@@ -349,7 +353,7 @@ describe('files as tools of an agent', () => {
     const names = Object.keys(propertiesOf(offered[0]));
     expect(names).not.toContain('folderPath');
     expect(callsIn(result.output)).toMatchObject([{ success: false }]);
-    const again = await play(
+    const again = await runAgent(
       [tool('file_write', { writeFolderPath: '/Agents' })],
       [{ name: 'file_write', args: { fileName: 'a.md', content: 'hi' } }],
       { tenantFiles: files },
@@ -384,7 +388,7 @@ describe('files as tools of an agent', () => {
       [write({ fileName: 'a.txt', tenant: 'theirs' }), /schema/],
       [{ name: 'file_append', args: { file: theirs, content: 'x' } }, /has no file "wf_1"/],
     ];
-    const { result } = await play(
+    const { result } = await runAgent(
       ['file_fetch', 'file_get_content', 'file_write', 'file_append'].map((name) => tool(name)),
       hostile.map(([call]) => call),
       { tenantFiles: files },
@@ -396,17 +400,17 @@ describe('files as tools of an agent', () => {
     expect(files.changes).toBe(1);
   });
 
-  it('send headers that the author has set only to an address that the author has set', async () => {
+  it('send headers that the author has set only to a URL that the author has set', async () => {
     const web = await webServer({ '/a.txt': 'yes' });
     const headers = { Authorization: 'Bearer of-the-author' };
-    const open = await play(
+    const open = await runAgent(
       [tool('file_fetch', { headers })],
       [{ name: 'file_fetch', args: { fileUrl: `${web.url}/stolen` } }],
       web.allowed,
     );
     expect(open.result.error).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
     expect(open.result.error?.message).toContain('but not "fileUrl"');
-    const bound = await play(
+    const bound = await runAgent(
       [tool('file_fetch', { headers, fileUrl: `${web.url}/a.txt` })],
       [{ name: 'file_fetch', args: {} }],
       web.allowed,

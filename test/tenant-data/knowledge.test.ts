@@ -18,7 +18,7 @@ describeTenantKnowledge('memory', () => {
 const CONNECTOR = { id: 'con_1', connectorType: 'notion', status: 'active' };
 
 /** Returns a store with one knowledge base of the tenant `mine` and one of `theirs`. */
-async function stored(): Promise<MemoryKnowledge> {
+async function twoKnowledgeBases(): Promise<MemoryKnowledge> {
   const knowledge = new MemoryKnowledge();
   knowledge.add('mine', 'kb', { con_1: CONNECTOR });
   knowledge.add('theirs', 'kb2', { con_1: CONNECTOR });
@@ -35,8 +35,8 @@ const put = async (
 };
 
 describe('a knowledge block', () => {
-  it('searches with the filters and settings that editors write', async () => {
-    const knowledge = await stored();
+  it('searches with the filters and settings in the form that the editor writes', async () => {
+    const knowledge = await twoKnowledgeBases();
     await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.\nSheep graze.', { team: 'weavers' });
     await put(knowledge, 'mine', 'kb', 'b.md', 'Looms break.', { team: 'smiths' });
     const engine = await engineWith({ tenantKnowledge: knowledge });
@@ -75,8 +75,8 @@ describe('a knowledge block', () => {
     ]);
   });
 
-  it('searches without an operation, and by tags alone', async () => {
-    const knowledge = await stored();
+  it('searches if no operation is set, also by tags alone', async () => {
+    const knowledge = await twoKnowledgeBases();
     await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.', { team: 'weavers' });
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const tagFilters = [{ tagName: 'team', tagValue: 'weavers' }];
@@ -85,7 +85,7 @@ describe('a knowledge block', () => {
   });
 
   it('creates, replaces, lists, shows and deletes documents, chunks, tags and connectors', async () => {
-    const knowledge = await stored();
+    const knowledge = await twoKnowledgeBases();
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const call = async (operation: string, fields: JsonObject = {}) => {
       const result = await run(engine, 'knowledge', { operation, manualKnowledgeBaseId: 'kb', ...fields });
@@ -93,9 +93,9 @@ describe('a knowledge block', () => {
       return result.output as JsonObject;
     };
     const documentTags = JSON.stringify([{ tagName: 'team', value: 'weavers' }, { tagName: '' }]);
-    const made = await call('create_document', { name: 'a.md', content: 'One.\nTwo.', documentTags });
-    const documentId = made['documentId'] as string;
-    expect(made['data']).toMatchObject({ documentId, documentName: 'a.md', type: 'document', enabled: true });
+    const doc = await call('create_document', { name: 'a.md', content: 'One.\nTwo.', documentTags });
+    const documentId = doc['documentId'] as string;
+    expect(doc['data']).toMatchObject({ documentId, documentName: 'a.md', type: 'document', enabled: true });
     expect(await call('get_document', { documentId })).toMatchObject({
       filename: 'a.md',
       mimeType: 'text/markdown',
@@ -129,7 +129,7 @@ describe('a knowledge block', () => {
   });
 
   it('returns the same errors for ids of another workspace as for unknown ids, in each operation', async () => {
-    const knowledge = await stored();
+    const knowledge = await twoKnowledgeBases();
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const { changes } = knowledge;
     const operations: [operation: string, fields: JsonObject][] = [
@@ -158,26 +158,26 @@ describe('a knowledge block', () => {
     expect(knowledge.changes).toBe(changes);
   });
 
-  it('stores a document once if the answer of the host is lost', async () => {
-    const knowledge = await stored();
-    const before = knowledge.changes;
-    let lost = 0;
-    class Losing extends MemoryKnowledge {
+  it('stores a document once if the response of the host is lost', async () => {
+    const knowledge = await twoKnowledgeBases();
+    const changesBefore = knowledge.changes;
+    let attempts = 0;
+    class LossyKnowledge extends MemoryKnowledge {
       override readonly createDocument: TenantKnowledge['createDocument'] = async (...call) => {
-        const made = await knowledge.createDocument(...call);
-        lost += 1;
-        if (lost === 1) throw new Error('The connection was lost.');
-        return made;
+        const document = await knowledge.createDocument(...call);
+        attempts += 1;
+        if (attempts === 1) throw new Error('The connection was lost.');
+        return document;
       };
     }
     const clock = new TestClock();
-    const engine = await engineWith({ tenantKnowledge: new Losing(), clock });
+    const engine = await engineWith({ tenantKnowledge: new LossyKnowledge(), clock });
     const fields = { operation: 'create_document', knowledgeBaseId: 'kb', name: 'a', content: 'x' };
     const running = run(engine, 'knowledge', fields);
     await clock.due(1000);
     clock.advance(1000);
     expect(await running).toMatchObject({ status: 'completed' });
-    expect([lost, knowledge.changes - before]).toEqual([2, 1]);
+    expect([attempts, knowledge.changes - changesBefore]).toEqual([2, 1]);
   });
 
   it.each<[what: string, fields: JsonObject, message: RegExp]>([
@@ -195,12 +195,12 @@ describe('a knowledge block', () => {
     ['too many results', { query: 'x', topK: 101 }, /topK/],
     ['an unsupported operation', { operation: 'list_folders' }, /does not have here: use search,/],
   ])('refuses %s', async (_what, fields, message) => {
-    const engine = await engineWith({ tenantKnowledge: await stored() });
+    const engine = await engineWith({ tenantKnowledge: await twoKnowledgeBases() });
     const result = await run(engine, 'knowledge', { knowledgeBaseId: 'kb', ...fields });
     expect(result.error?.message).toMatch(message);
   });
 
-  it('fails with the name of the missing feature; the deployment warns of it', async () => {
+  it('fails on a host without knowledge bases, and the deployment warns of it', async () => {
     const engine = await engineWith();
     const fields = { knowledgeBaseId: 'kb', query: 'looms' };
     const result = await run(engine, 'knowledge', fields);
@@ -212,7 +212,7 @@ describe('a knowledge block', () => {
 
 describe('knowledge as a tool of an agent', () => {
   it('searches only the knowledge base that the author has chosen, and none of another workspace', async () => {
-    const knowledge = await stored();
+    const knowledge = await twoKnowledgeBases();
     await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.');
     const calls: { name: string; args: Json }[] = [
       { name: 'knowledge_search', args: { query: 'looms' } },
@@ -229,9 +229,9 @@ describe('knowledge as a tool of an agent', () => {
     const messages = [{ role: 'user', content: 'Go.' }];
     const agent = block('A', 'agent', { model: 'local/scripted', messages, tools });
     const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
-    const [own, chosen, theirs, forged] = callsIn(result.output);
+    const [own, otherBase, theirs, forged] = callsIn(result.output);
     expect(own).toMatchObject({ success: true, result: { results: [{ content: 'Looms weave.' }] } });
-    expect(chosen).toMatchObject({ success: false, result: expect.stringContaining('schema') as string });
+    expect(otherBase).toMatchObject({ success: false, result: expect.stringContaining('schema') as string });
     expect(theirs).toMatchObject({ success: false });
     expect(theirs?.result).toBe('The workspace has no knowledge base "kb2".');
     expect(forged).toMatchObject({ success: false, result: expect.stringContaining('schema') as string });

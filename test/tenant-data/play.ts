@@ -20,7 +20,7 @@ export async function engineWith(options: EngineOptions = {}): Promise<Engine> {
   return engine;
 }
 
-/** Returns a file of an input. */
+/** Returns a file for the input of a run. */
 export const fileOf = (name: string, content: string | Uint8Array, type = 'text/plain'): Json => ({
   type: 'file',
   name,
