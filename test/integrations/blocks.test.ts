@@ -34,7 +34,7 @@ async function run(
 
 const SEND = { operation: 'send', channel: 'C0123456789', text: 'Hello' };
 
-describe('a block of an integration', () => {
+describe('an integration block', () => {
   it('sends its fields, and returns the answer of the service', async () => {
     const simulated = await services();
     const result = await run(simulated, ['slack', SEND]);
@@ -47,7 +47,7 @@ describe('a block of an integration', () => {
     ]);
   });
 
-  it('accepts the other field of a pair', async () => {
+  it('accepts the alternative field of a pair', async () => {
     const result = await run(await services(), [
       'slack',
       { ...SEND, channel: null, manualChannel: 'C0123456789' },
@@ -66,7 +66,7 @@ describe('a block of an integration', () => {
     ['slack', SEND, 'slack'],
     ['google_calendar_v2', { operation: 'list' }, 'google_calendar'],
   ] as const)(
-    'waits for the time that a service sets when it limits requests: %s',
+    'waits for the time that a service sets in a rate limit: %s',
     async (type, fields, name) => {
       const simulated = await services();
       simulated.limitNext(name, 1);
@@ -103,21 +103,21 @@ describe('a block of an integration', () => {
       /the operation "fax".*use send/,
     ],
     [
-      'has a field of another kind',
+      'has a field of another type',
       'slack',
       { operation: 'list_channels', channelLimit: 'many' },
       'TOOL_ARGUMENTS_INVALID',
       /limit/,
     ],
     [
-      'is refused with status 200',
+      'gets an error with status 200',
       'slack',
       { ...SEND, channel: 'C9' },
       'HTTP_FAILED',
       /answered 200: channel_not_found/,
     ],
     [
-      'is refused by GraphQL',
+      'gets a GraphQL error',
       'linear',
       { operation: 'linear_create_issue', teamId: 't', title: 'x' },
       'HTTP_FAILED',
@@ -137,7 +137,7 @@ describe('a block of an integration', () => {
       'TOOL_ARGUMENTS_INVALID',
       /"to" contains a line break/,
     ],
-  ])('that %s fails clearly', async (...[, type, fields, code, message]) => {
+  ])('fails with a clear message if it %s', async (...[, type, fields, code, message]) => {
     const result = await run(await services(), [type, fields]);
     expect(result).toMatchObject({ status: 'failed', error: { code } });
     expect(result.error?.message).toMatch(message);
@@ -159,7 +159,7 @@ describe('a block of an integration', () => {
     expect(JSON.stringify(result)).not.toContain('wrong-token');
   });
 
-  it('writes any value into its cell', async () => {
+  it('writes each value into one cell, whatever it contains', async () => {
     const simulated = await services();
     const fields = {
       operation: 'append',
@@ -174,7 +174,7 @@ describe('a block of an integration', () => {
     expect(simulated.requests[0]?.body).toMatchObject({ values: [['x"],["y', '["a"]']] });
   });
 
-  it('sends text of all languages in messages', async () => {
+  it('encodes text in all languages in messages', async () => {
     const simulated = await services();
     const fields = {
       operation: 'send_gmail',
@@ -190,7 +190,7 @@ describe('a block of an integration', () => {
   });
 });
 
-describe('arguments from a model', () => {
+describe('arguments of a model', () => {
   /** Runs an agent whose model calls the tool of the row with these arguments. */
   async function ask(
     simulated: Services,
@@ -215,9 +215,9 @@ describe('arguments from a model', () => {
   it.each<[string, JsonObject]>([
     ['another credential', { credential: 'cred-of-another-workspace' }],
     ['a key', { apiKey: 'stolen', botToken: 'stolen' }],
-    ['an address', { url: 'http://169.254.169.254/', baseUrl: 'http://127.0.0.1/', host: '127.0.0.1' }],
+    ['a base URL', { url: 'http://169.254.169.254/', baseUrl: 'http://127.0.0.1/', host: '127.0.0.1' }],
     ['a header', { headers: { authorization: 'Bearer stolen' } }],
-  ])('cannot name %s', async (_what, more) => {
+  ])('cannot set %s', async (_what, more) => {
     const simulated = await services();
     const { calls } = await ask(
       simulated,
@@ -231,7 +231,7 @@ describe('arguments from a model', () => {
     expect(simulated.requests).toEqual([]);
   });
 
-  it('and values cannot change the structure of fields that the author has set', async () => {
+  it('and values of the input cannot change the structure of fields that the author has set', async () => {
     const simulated = await services();
     const params = {
       spreadsheetId: 'sheet-1',
@@ -288,7 +288,7 @@ describe('arguments from a model', () => {
     expect(simulated.requests).toEqual([]);
   });
 
-  it('do not reach a private address by a redirect of the service', async () => {
+  it('cannot reach a private address by a redirect of the service', async () => {
     const [simulated, inside] = await Promise.all([services(), services()]);
     simulated.redirect('slack', `${inside.addresses['slack']}/chat.postMessage`);
     const result = await run(simulated, ['slack', SEND]);

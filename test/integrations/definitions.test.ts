@@ -59,25 +59,25 @@ function sampleOf(name: string, { schema }: Argument): Json {
   if (name === 'filter' && kind === 'string') return 'id=eq.1';
   if (kind === 'integer') return minimum;
   if (kind === 'array') return (items as JsonObject | undefined)?.['type'] === 'object' ? [{ a: 1 }] : ['x'];
-  if (typeof pattern === 'string') return matching(new RegExp(pattern));
+  if (typeof pattern === 'string') return textMatching(new RegExp(pattern));
   return BY_KIND[kind as string] as Json;
 }
 
-function matching(pattern: RegExp): string {
+function textMatching(pattern: RegExp): string {
   return ['1.5', 'abcd', 'abc', '12345'].find((text) => pattern.test(text)) ?? 'x';
 }
 
 /** Sets the value at a path such as `data.items[0].id`. */
 function put(body: JsonObject, path: string, value: Json): void {
   const steps = path.split(/[.[\]]+/).filter((step) => step !== '');
-  let at = body as { [key: string]: Json };
+  let node = body as { [key: string]: Json };
   for (const [index, step] of steps.entries()) {
-    if (index === steps.length - 1) at[step] ??= value;
-    else at = (at[step] ??= /^\d+$/.test(steps[index + 1] ?? '') ? [] : {}) as typeof at;
+    if (index === steps.length - 1) node[step] ??= value;
+    else node = (node[step] ??= /^\d+$/.test(steps[index + 1] ?? '') ? [] : {}) as typeof node;
   }
 }
 
-interface Asked {
+interface ReceivedRequest {
   method: string;
   path: string;
   query: URLSearchParams;
@@ -85,8 +85,8 @@ interface Asked {
   body: string;
 }
 
-const asked: Asked[] = [];
-/** Returns the answer to the request with this number. */
+const requests: ReceivedRequest[] = [];
+/** Returns the response to the request with this number, counted from 1. */
 let reply: (nth: number) => Reply = () => ({ body: null });
 
 interface Reply {
@@ -98,15 +98,15 @@ const server = createServer((request, response) => {
   request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
   request.on('end', () => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
-    asked.push({
+    requests.push({
       method: request.method ?? '',
       path: pathname,
       query: searchParams,
       headers: request.headers,
       body,
     });
-    const { headers: more = {}, body: answer } = reply(asked.length);
-    response.writeHead(200, { 'content-type': 'application/json', ...more }).end(JSON.stringify(answer));
+    const { headers = {}, body: answer } = reply(requests.length);
+    response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(answer));
   });
 });
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -136,22 +136,22 @@ describe('definitions of integrations', () => {
       expect(new Set(Object.values(operations))).toEqual(new Set(Object.keys(tools)));
   });
 
-  it('have the types that heddle check knows', () => {
+  it('have only types that heddle check knows', () => {
     expect([...integrationTypes, ...driverTypes].filter((type) => !runnableTypes().has(type))).toEqual([]);
   });
 
-  it('match the table of needed fields for checks of workflows', async () => {
+  it('match the generated table of required fields', async () => {
     const drivers = await Promise.all(driverTypes.map(driverOf));
-    const named = (each: Integration | DriverIntegration): string[] =>
+    const linesOf = (each: Integration | DriverIntegration): string[] =>
       each.types.map((type) => neededLine(type, { ...each, operations: operationsOf(each, type) }));
     const lines = [...integrations.values(), ...new Set(drivers)].flatMap((each) =>
-      each ? named(each) : [],
+      each ? linesOf(each) : [],
     );
     const text = `${HEADER}\n${lines.toSorted().join('\n')}\n};\n`;
     await expect(text).toMatchFileSnapshot('../../packages/blocks/src/integrations/needed-fields.ts');
   });
 
-  it('of each service in this list have a page, and a simulated or real server for tests', async () => {
+  it('have a page for each of these services, and a simulated or real server for tests', async () => {
     const services = await startServices();
     await services.close();
     const google = ['gmail', 'google_sheets', 'google_calendar', 'google_drive'];
@@ -163,7 +163,7 @@ describe('definitions of integrations', () => {
       expect(existsSync(join(repository, `docs/integrations/${name}.md`))).toBe(true);
   });
 
-  it('have addresses with https, or none if each account has its own', () => {
+  it('have a base URL with https, or none if each account has its own', () => {
     for (const { address: own, docs } of all) {
       expect(own ?? 'https://x').toMatch(/^https:\/\/[\w.]+(?:\/[\w./]*)?$/);
       expect(docs).toMatch(/^https:\/\//);
@@ -171,21 +171,21 @@ describe('definitions of integrations', () => {
   });
 
   it.each(calls)(
-    'send and map the described arguments and outputs: $name',
+    'send their arguments and map their outputs: $name',
     async ({ integration, operation, id }) => {
       const tool = integration.tools[id] as IntegrationTool;
       const output = tool.answer?.output;
-      const sampled = sampledArguments(tool);
-      const fields = sampled.map(
+      const sampledArgs = sampledArguments(tool);
+      const fields = sampledArgs.map(
         ([name, each]) => [fieldsOf(name, each)[0] ?? name, sampleOf(name, each)] as const,
       );
       reply = (nth) => replyOf(integration, tool, nth);
-      asked.length = 0;
+      requests.length = 0;
       const [type = ''] = integration.types;
-      const called = block('A', type, { operation, ...Object.fromEntries(fields) });
-      const result = await engine.execute({ workflow: workflow([called], ['Start -> A']) });
+      const definition = block('A', type, { operation, ...Object.fromEntries(fields) });
+      const result = await engine.execute({ workflow: workflow([definition], ['Start -> A']) });
       expect(result).toMatchObject({ status: 'completed' });
-      const [first] = asked as [Asked];
+      const [first] = requests as [ReceivedRequest];
       expect(first.method).toBe(tool.method);
       const pattern = tool.path.replaceAll(/[.$:]/g, String.raw`\$&`).replaceAll(/\{\w+\}/g, '[^/?#]+');
       expect(first.path).toMatch(new RegExp(`^/base${pattern}$`));
@@ -194,8 +194,8 @@ describe('definitions of integrations', () => {
       const isInPath = credential.type === 'key' && credential.in === 'path';
       expect(isInPath ? first.path : JSON.stringify(first.headers)).toContain(key);
       expect(first.query.toString()).not.toContain('the-key');
-      for (const [name, argument] of sampled) expectSent(first, tool, { name, argument });
-      expect(asked).toHaveLength(requestsOf(tool));
+      for (const [name, argument] of sampledArgs) expectSent(first, tool, { name, argument });
+      expect(requests).toHaveLength(requestsOf(tool));
       if (typeof output === 'object')
         expect(Object.keys(result.output as object).sort()).toEqual(Object.keys(output).sort());
     },
@@ -222,8 +222,8 @@ function neededLine(
   const all = Object.entries(operations).map(([operation, id]) => {
     const needed = Object.entries(tools[id]?.arguments ?? {}).filter(([, { required }]) => required);
     const uses = tools[id]?.uses;
-    const named = uses === undefined ? operation : `${operation}@${uses}`;
-    return [named, ...needed.map(([name, each]) => fieldsOf(name, each).join('|'))].join(' ');
+    const label = uses === undefined ? operation : `${operation}@${uses}`;
+    return [label, ...needed.map(([name, each]) => fieldsOf(name, each).join('|'))].join(' ');
   });
   const line = `  ${type}: '${all.join('; ')}',`;
   const isOneLine = line.length <= LINE_CHARS || type.length < SHORT_KEY_CHARS;
@@ -235,8 +235,8 @@ function neededLine(
  * of uploads, which have a file instead.
  */
 function sampledArguments({ arguments: all, paging, upload }: IntegrationTool): [string, Argument][] {
-  const left = [paging?.argument, upload && 'content'];
-  return Object.entries(all).filter(([name, { fields }]) => fields?.length !== 0 && !left.includes(name));
+  const omitted = [paging?.argument, upload && 'content'];
+  return Object.entries(all).filter(([name, { fields }]) => fields?.length !== 0 && !omitted.includes(name));
 }
 
 /** Returns the number of requests of a call: an endless list stops at its maximum number of pages. */
@@ -244,7 +244,7 @@ function requestsOf({ paging, upload }: IntegrationTool): number {
   return paging?.pages ?? (upload ? 2 : 1);
 }
 
-/** Returns an answer with all values that the definition reads. Each page has a next page. */
+/** Returns a response with all values that the definition reads. Each page has a next page. */
 function replyOf(
   { answer }: Integration,
   { answer: own, paging, path: toolPath, upload }: IntegrationTool,
@@ -273,7 +273,7 @@ function putNext(body: JsonObject, paging: NonNullable<IntegrationTool['paging']
 
 /** Expects that the request has the argument. Tests with simulated services cover arguments that `prepare` changes. */
 function expectSent(
-  { query, body }: Asked,
+  { query, body }: ReceivedRequest,
   { path, prepare, answer }: IntegrationTool,
   { name, argument }: { name: string; argument: Argument },
 ): void {

@@ -19,11 +19,11 @@ import type { OneTool } from './tool-files.ts';
 const MIB = 2 ** 20;
 const TO_FILE = { answer: { file: { above: 1000 } } };
 
-/** Sends chunks of 1 MiB, as fast as they are read. `each` is called before each. */
+/** Sends chunks of 1 MiB, as fast as they are read. Calls `onChunk` before each chunk. */
 async function send(
   response: ServerResponse,
   mib: number,
-  each: (nth: number) => void = () => {},
+  onChunk: (nth: number) => void = () => {},
 ): Promise<void> {
   const chunk = Buffer.alloc(MIB, 'heddle');
   response.writeHead(200, {
@@ -31,7 +31,7 @@ async function send(
     'content-disposition': 'attachment; filename="a b.pdf"',
   });
   for (let nth = 0; nth < mib && !response.destroyed; nth++) {
-    each(nth);
+    onChunk(nth);
     if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
   }
   response.end();
@@ -60,35 +60,35 @@ function fileIn({ output }: RunResource) {
   return file;
 }
 
-describe('a large answer of a tool', () => {
-  const drawn = drawnTests(1 / 4, 'files of 64 MB');
+describe('a large response to a tool', () => {
+  const sampledTest = drawnTests(1 / 4, 'files of 64 MB');
 
-  drawn('becomes a file of 64 MB while less than 40 MB are in memory', async () => {
-    const used: number[] = [];
+  sampledTest('becomes a file of 64 MB while less than 40 MB are in memory', async () => {
+    const usedSamples: number[] = [];
     const tool = await oneTool(
       TO_FILE,
-      (_, response) => void send(response, 64, (nth) => nth % 8 === 0 && used.push(usedBytes())),
+      (_, response) => void send(response, 64, (nth) => nth % 8 === 0 && usedSamples.push(usedBytes())),
       { data: await dataFolder() },
     );
     const run = await tool.call();
     const file = fileIn(run);
     expect(file).toMatchObject({ name: 'a b.pdf', size: 64 * MIB, type: 'application/pdf' });
-    expect(used).toHaveLength(8);
-    expect(Math.max(...used) - (used[0] ?? 0)).toBeLessThan(40 * MIB);
+    expect(usedSamples).toHaveLength(8);
+    expect(Math.max(...usedSamples) - (usedSamples[0] ?? 0)).toBeLessThan(40 * MIB);
 
-    const before = usedBytes();
-    let [bytes, most, measuredAt] = [0, 0, 0];
+    const baseline = usedBytes();
+    let [bytes, peak, nextMeasureAt] = [0, 0, 0];
     const content = await tool.engine.openFile(run.runId, file);
     for await (const chunk of content?.chunks() ?? []) {
       bytes += chunk.length;
-      if (bytes >= measuredAt) {
-        most = Math.max(most, usedBytes() - before);
-        measuredAt = bytes + 4 * MIB;
+      if (bytes >= nextMeasureAt) {
+        peak = Math.max(peak, usedBytes() - baseline);
+        nextMeasureAt = bytes + 4 * MIB;
       }
       expect(Buffer.from(chunk.buffer, chunk.byteOffset, 6).toString()).toHaveLength(6);
     }
     expect(bytes).toBe(64 * MIB);
-    expect(most).toBeLessThan(40 * MIB);
+    expect(peak).toBeLessThan(40 * MIB);
   });
 
   it('is data if it is small, and a failure is never a file', async () => {
@@ -124,7 +124,7 @@ describe('a large answer of a tool', () => {
     expect(await storedBytes(folder)).toBeLessThan(MIB);
   });
 
-  it('counts for the limit of the run together with its other files', async () => {
+  it('counts towards the limit of the run together with its other files', async () => {
     const { engine } = await oneTool(TO_FILE, (_, response) => void send(response, 3), {
       maxFileBytes: { run: 5 * MIB },
     });
@@ -135,7 +135,7 @@ describe('a large answer of a tool', () => {
     expect(run.error).toMatchObject({ code: 'FILE_TOO_LARGE', details: { blockName: 'B' } });
   });
 
-  it('cannot be read as one text, but can be passed on as a file', async () => {
+  it('cannot be read as one string', async () => {
     const { engine } = await oneTool(TO_FILE, (_, response) => void send(response, 21));
     const run = await engine.execute({
       workflow: workflow(
@@ -206,16 +206,16 @@ describe('a file that a tool sends in parts', () => {
   it.each<[string, (other: string) => string | undefined]>([
     ['another host', (other) => `${other}/session`],
     ['the network of the engine', () => 'http://169.254.169.254/latest/meta-data/'],
-    ['a user of the host', () => 'http://x:y@127.0.0.1/'],
-    ['a file', () => 'file:///etc/passwd'],
-    ['no address', () => undefined],
-  ])('is not sent to %s', async (_what, target) => {
-    const seen: unknown[] = [];
+    ['a URL with a user name', () => 'http://x:y@127.0.0.1/'],
+    ['a file: URL', () => 'file:///etc/passwd'],
+    ['a missing URL', () => undefined],
+  ])('is not sent to %s', async (_what, locationFor) => {
+    const foreignRequests: unknown[] = [];
     const other = await startServer((request, response) => {
-      seen.push(request.headers);
+      foreignRequests.push(request.headers);
       response.end();
     });
-    const location = target(other);
+    const location = locationFor(other);
     const { call, requests } = await oneTool(
       upload,
       (_, response) => response.writeHead(200, location === undefined ? {} : { location }).end('{}'),
@@ -225,7 +225,7 @@ describe('a file that a tool sends in parts', () => {
     expect(error).toMatchObject({ code: 'HTTP_FAILED' });
     expect(error?.message).toMatch(/which is another host|names no URL/);
     expect(requests).toHaveLength(1);
-    expect(seen).toEqual([]);
+    expect(foreignRequests).toEqual([]);
   });
 
   it('fails if the service has received other bytes, or expects more than the file', async () => {
@@ -249,8 +249,8 @@ async function storedBytes(folder: string): Promise<number> {
   const names = await readdir(join(folder, 'values'), { recursive: true }).catch(() => []);
   const sizes = await Promise.all(
     names.map(async (name) => {
-      const found = await stat(join(folder, 'values', name));
-      return found.isFile() ? found.size : 0;
+      const stats = await stat(join(folder, 'values', name));
+      return stats.isFile() ? stats.size : 0;
     }),
   );
   return sizes.reduce((sum, size) => sum + size, 0);

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { textOf } from './simulated.ts';
-import type { Answer, Asked, Service } from './simulated.ts';
+import type { Service, SimulatedRequest, SimulatedResponse } from './simulated.ts';
 
 interface Issue extends JsonObject {
   number: number;
@@ -8,16 +8,16 @@ interface Issue extends JsonObject {
   state: string;
 }
 
-const refuse = (status: number, message: string, more: JsonObject = {}): Answer => ({
+const refuse = (status: number, message: string, details: JsonObject = {}): SimulatedResponse => ({
   status,
-  body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status), ...more },
+  body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status), ...details },
 });
 const NOT_FOUND = refuse(404, 'Not Found');
 const MAX_PAGE = 100;
 
 /**
- * Simulates docs.github.com/rest: requests need a user agent, lists have the address of the next page in the header
- * Link, failures have a message, and rate limits have status 403 with the time of their end in a header.
+ * Simulates docs.github.com/rest: requests need a user agent, lists have the URL of the next page in the header
+ * Link, failures have a message, and rate limits have status 403 and a header with the time when they end.
  */
 export function github(): Service {
   const issues: Issue[] = [1, 2, 3, 4, 5].map((number) => ({
@@ -30,7 +30,7 @@ export function github(): Service {
     { number: 7, title: 'Conflicting', state: 'open', mergeable: false },
   ];
 
-  const listed = (all: readonly Issue[], { base, path, query }: Asked): Answer => {
+  const listPage = (all: readonly Issue[], { base, path, query }: SimulatedRequest): SimulatedResponse => {
     const state = query.get('state') ?? 'open';
     const size = Math.min(MAX_PAGE, Number(query.get('per_page') ?? 30));
     const page = Number(query.get('page') ?? 1);
@@ -48,7 +48,11 @@ export function github(): Service {
     };
   };
 
-  const created = (all: Issue[], { body }: Asked, required: readonly string[]): Answer => {
+  const create = (
+    all: Issue[],
+    { body }: SimulatedRequest,
+    required: readonly string[],
+  ): SimulatedResponse => {
     const missing = required.filter((field) => typeof body[field] !== 'string' || body[field] === '');
     if (missing.length > 0)
       return refuse(422, 'Validation Failed', {
@@ -64,7 +68,7 @@ export function github(): Service {
     return { status: 201, body: issue };
   };
 
-  const merged = (number: number): Answer => {
+  const merge = (number: number): SimulatedResponse => {
     const pull = pulls.find((each) => each.number === number);
     if (!pull) return NOT_FOUND;
     if (pull['mergeable'] !== true) return refuse(405, 'Pull Request is not mergeable');
@@ -72,16 +76,19 @@ export function github(): Service {
     return { body: { sha: 'abc', merged: true, message: 'Pull Request successfully merged' } };
   };
 
-  const one = (all: readonly Issue[], number: number): Answer => {
-    const found = all.find((each) => each.number === number);
-    return found ? { body: found } : NOT_FOUND;
+  const get = (all: readonly Issue[], number: number): SimulatedResponse => {
+    const issue = all.find((each) => each.number === number);
+    return issue ? { body: issue } : NOT_FOUND;
   };
 
-  const routes: readonly [RegExp, (asked: Asked, match: RegExpExecArray) => Answer][] = [
+  const routes: readonly [
+    RegExp,
+    (request: SimulatedRequest, match: RegExpExecArray) => SimulatedResponse,
+  ][] = [
     [/^GET $/, () => ({ body: { full_name: 'ada/loom', default_branch: 'main' } })],
-    [/^GET \/issues$/, (asked) => listed([...issues, ...pulls], asked)],
-    [/^POST \/issues$/, (asked) => created(issues, asked, ['title'])],
-    [/^GET \/issues\/(\d+)$/, (_, [, number]) => one([...issues, ...pulls], Number(number))],
+    [/^GET \/issues$/, (request) => listPage([...issues, ...pulls], request)],
+    [/^POST \/issues$/, (request) => create(issues, request, ['title'])],
+    [/^GET \/issues\/(\d+)$/, (_, [, number]) => get([...issues, ...pulls], Number(number))],
     [
       /^POST \/issues\/\d+\/comments$/,
       ({ body }) =>
@@ -89,10 +96,10 @@ export function github(): Service {
           ? { status: 201, body: { id: 1, body: body['body'] } }
           : refuse(422, 'Validation Failed'),
     ],
-    [/^GET \/pulls$/, (asked) => listed(pulls, asked)],
-    [/^POST \/pulls$/, (asked) => created(pulls, asked, ['title', 'head', 'base'])],
-    [/^GET \/pulls\/(\d+)$/, (_, [, number]) => one(pulls, Number(number))],
-    [/^PUT \/pulls\/(\d+)\/merge$/, (_, [, number]) => merged(Number(number))],
+    [/^GET \/pulls$/, (request) => listPage(pulls, request)],
+    [/^POST \/pulls$/, (request) => create(pulls, request, ['title', 'head', 'base'])],
+    [/^GET \/pulls\/(\d+)$/, (_, [, number]) => get(pulls, Number(number))],
+    [/^PUT \/pulls\/(\d+)\/merge$/, (_, [, number]) => merge(Number(number))],
     [
       /^GET \/contents\/README\.md$/,
       () => ({
@@ -101,15 +108,15 @@ export function github(): Service {
     ],
   ];
 
-  return (asked) => {
-    const { method, path, headers } = asked;
+  return (request) => {
+    const { method, path, headers } = request;
     if (!headers['user-agent']) return refuse(403, 'Request forbidden by administrative rules.');
     if (headers['x-github-api-version'] !== '2022-11-28') return refuse(400, 'Unsupported API version');
-    const [, rest] = /^\/repos\/ada\/loom(|\/.*)$/.exec(path) ?? [];
-    if (rest === undefined) return NOT_FOUND;
+    const [, subpath] = /^\/repos\/ada\/loom(|\/.*)$/.exec(path) ?? [];
+    if (subpath === undefined) return NOT_FOUND;
     for (const [pattern, answer] of routes) {
-      const match = pattern.exec(`${method} ${rest}`);
-      if (match) return answer(asked, match);
+      const match = pattern.exec(`${method} ${subpath}`);
+      if (match) return answer(request, match);
     }
     return NOT_FOUND;
   };

@@ -29,8 +29,8 @@ async function github(options: EngineOptions = {}) {
   return { ...services, call };
 }
 
-describe('blocks of GitHub', () => {
-  it('create issues and comments that they then read', async () => {
+describe('GitHub blocks', () => {
+  it('create issues and comments, and read them', async () => {
     const { call } = await github();
     expect((await call('github_create_issue', { title: 'New' })).output).toMatchObject({ number: 8 });
     expect((await call('github_get_issue', { issue_number: 8 })).output).toMatchObject({ title: 'New' });
@@ -48,7 +48,7 @@ describe('blocks of GitHub', () => {
     });
   });
 
-  it('read the pages of a list by the links in the answers, or one requested page', async () => {
+  it('follow the links of a list to its last page, or read one requested page', async () => {
     const { call, requests } = await github();
     const all = await call('github_list_issues', { per_page: 3 });
     expect((all.output as { data: { number: number }[] }).data.map(({ number }) => number)).toEqual([
@@ -80,13 +80,13 @@ describe('blocks of GitHub', () => {
       { repo: 'private' },
       { details: { kind: 'not_found' } },
     ],
-  ])('fail clearly when the named resource %s', async (_what, operation, fields, expected) => {
+  ])('fail with a clear message if the resource %s', async (_what, operation, fields, expected) => {
     const { error } = await (await github()).call(operation, fields);
     expect(error).toMatchObject(expected);
     expect(error?.message).toMatch(/missing required fields: body|Not Found|not mergeable/);
   });
 
-  it('report that the service rejects a credential', async () => {
+  it('report that the service rejects the credential', async () => {
     const { call } = await github({ credentials: { github: 'wrong-token' } });
     const { error } = await call('github_repo_info');
     expect(error).toMatchObject({ details: { status: 401, kind: 'auth' } });

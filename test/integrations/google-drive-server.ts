@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { googleError, textOf } from './simulated.ts';
-import type { Answer, Asked, Service } from './simulated.ts';
+import type { Service, SimulatedRequest, SimulatedResponse } from './simulated.ts';
 
 interface DriveFile {
   id: string;
@@ -18,15 +18,15 @@ interface Session {
 
 const DOCUMENT = 'application/vnd.google-apps.document';
 const FOLDER = 'application/vnd.google-apps.folder';
-/** The size of every part except the last is a multiple of this. */
+/** The size of each part except the last one must be a multiple of this. */
 const PART_UNIT = 256 * 1024;
 
-const refuse = (code: number, reason: string, message: string): Answer => ({
+const refuse = (code: number, reason: string, message: string): SimulatedResponse => ({
   status: code,
   body: { error: { code, message, errors: [{ domain: 'global', reason, message }] } },
 });
 
-const shown = ({ id, name, mimeType, content, parents }: DriveFile): JsonObject => ({
+const metadataOf = ({ id, name, mimeType, content, parents }: DriveFile): JsonObject => ({
   ...{ kind: 'drive#file', id, name, mimeType, parents },
   ...(!mimeType.startsWith('application/vnd.google-apps.') && { size: String(content.length) }),
 });
@@ -57,7 +57,7 @@ export function googleDrive(): Service {
   for (const name of ['Notes', 'Plan', 'Report'])
     add({ name, mimeType: DOCUMENT, content: Buffer.from(`# ${name}`), parents: ['root'] });
 
-  const start = ({ base, body, query, headers }: Asked): Answer => {
+  const start = ({ base, body, query, headers }: SimulatedRequest): SimulatedResponse => {
     if (query.get('uploadType') !== 'resumable') return refuse(400, 'badRequest', 'Unsupported uploadType');
     const { name = 'Untitled', mimeType = headers['x-upload-content-type'] ?? '', parents = ['root'] } = body;
     const id = `upload-${sessions.size + 1}`;
@@ -73,7 +73,7 @@ export function googleDrive(): Service {
     return { headers: { location }, body: null };
   };
 
-  const receive = ({ query, headers, bytes }: Asked): Answer => {
+  const receive = ({ query, headers, bytes }: SimulatedRequest): SimulatedResponse => {
     const session = sessions.get(query.get('upload_id') ?? '');
     if (!session) return refuse(404, 'notFound', 'Upload session not found');
     const [, range, all] = /^bytes (\*|\d+-\d+)\/(\d+)$/.exec(headers['content-range'] ?? '') ?? [];
@@ -85,30 +85,30 @@ export function googleDrive(): Service {
     session.parts.push(bytes);
     session.received += bytes.length;
     if (session.received < total) {
-      const have = session.received === 0 ? {} : { range: `bytes=0-${session.received - 1}` };
-      return { status: 308, headers: have, body: null };
+      const received = session.received === 0 ? {} : { range: `bytes=0-${session.received - 1}` };
+      return { status: 308, headers: received, body: null };
     }
     if (session.file.id === '')
       Object.assign(session.file, add({ ...session.file, content: Buffer.concat(session.parts) }));
-    return { body: shown(session.file) };
+    return { body: metadataOf(session.file) };
   };
 
-  const list = ({ query }: Asked): Answer => {
+  const list = ({ query }: SimulatedRequest): SimulatedResponse => {
     const token = query.get('pageToken');
     const from = token === null ? 0 : Number(/^page-(\d+)$/.exec(token)?.[1] ?? Number.NaN);
     const size = Number(query.get('pageSize') ?? 100);
     if (Number.isNaN(from) || size < 1 || size > 1000) return refuse(400, 'invalid', 'Invalid Value');
     const next = from + size < files.size ? { nextPageToken: `page-${from + size}` } : {};
-    return { body: { files: [...files.values()].slice(from, from + size).map(shown), ...next } };
+    return { body: { files: [...files.values()].slice(from, from + size).map(metadataOf), ...next } };
   };
 
-  const content = (file: DriveFile): Answer => {
+  const content = (file: DriveFile): SimulatedResponse => {
     if (file.mimeType.startsWith('application/vnd.google-apps.'))
       return refuse(403, 'fileNotDownloadable', 'Only files with binary content can be downloaded.');
     return { headers: { 'content-type': file.mimeType }, body: file.content };
   };
 
-  const exported = (file: DriveFile, { query }: Asked): Answer => {
+  const exportFile = (file: DriveFile, { query }: SimulatedRequest): SimulatedResponse => {
     if (file.mimeType !== DOCUMENT)
       return refuse(403, 'fileNotExportable', 'Export only supports documents.');
     const type = query.get('mimeType');
@@ -118,35 +118,38 @@ export function googleDrive(): Service {
     return { headers: { 'content-type': type }, body: file.content };
   };
 
-  const ofFile = (asked: Asked, [, id = '', action]: readonly string[]): Answer => {
+  const respondForFile = (
+    request: SimulatedRequest,
+    [, id = '', action]: readonly string[],
+  ): SimulatedResponse => {
     const file = files.get(id);
     if (!file) return refuse(404, 'notFound', `File not found: ${id}.`);
-    if (asked.method === 'DELETE') {
+    if (request.method === 'DELETE') {
       files.delete(id);
       return { status: 204, body: Buffer.alloc(0) };
     }
-    if (action === 'export') return exported(file, asked);
-    return asked.query.get('alt') === 'media' ? content(file) : { body: shown(file) };
+    if (action === 'export') return exportFile(file, request);
+    return request.query.get('alt') === 'media' ? content(file) : { body: metadataOf(file) };
   };
 
-  return (asked) => {
-    const { method, path, query, body } = asked;
+  return (request) => {
+    const { method, path, query, body } = request;
     if (path === '/upload/drive/v3/files') {
-      if (method === 'POST') return start(asked);
+      if (method === 'POST') return start(request);
       return method === 'PUT' && query.has('upload_id')
-        ? receive(asked)
+        ? receive(request)
         : googleError(404, 'NOT_FOUND', 'Not Found');
     }
     if (path === '/drive/v3/files') {
-      if (method === 'GET') return list(asked);
+      if (method === 'GET') return list(request);
       const { name = 'Untitled', mimeType = FOLDER, parents = ['root'] } = body;
       return {
-        body: shown(
+        body: metadataOf(
           add({ name: textOf(name), mimeType: textOf(mimeType), content: Buffer.alloc(0), parents }),
         ),
       };
     }
-    const found = /^\/drive\/v3\/files\/([^/]+)(?:\/(export))?$/.exec(path);
-    return found ? ofFile(asked, found) : googleError(404, 'NOT_FOUND', 'Not Found');
+    const match = /^\/drive\/v3\/files\/([^/]+)(?:\/(export))?$/.exec(path);
+    return match ? respondForFile(request, match) : googleError(404, 'NOT_FOUND', 'Not Found');
   };
 }

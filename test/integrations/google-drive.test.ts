@@ -66,9 +66,9 @@ describe('a file that a block stores in Google Drive', () => {
       status: 'completed',
       output: { name: 'data.bin', size: String(LARGE.length), parents: ['folder-1'] },
     });
-    const [announced, ...parts] = simulated.requests;
-    expect(announced?.body).toEqual({ name: 'data.bin', parents: ['folder-1'] });
-    expect(announced?.headers['x-upload-content-length']).toBe(String(LARGE.length));
+    const [announcement, ...parts] = simulated.requests;
+    expect(announcement?.body).toEqual({ name: 'data.bin', parents: ['folder-1'] });
+    expect(announcement?.headers['x-upload-content-length']).toBe(String(LARGE.length));
     expect(parts.map(({ headers }) => headers['content-range'])).toEqual([
       `bytes 0-${3 * MIB - 1}/${LARGE.length}`,
       `bytes ${3 * MIB}-${6 * MIB - 1}/${LARGE.length}`,
@@ -79,7 +79,7 @@ describe('a file that a block stores in Google Drive', () => {
   });
 
   it.each([
-    ['a text', { content: 'Hello', fileName: 'hello.txt' }, 'hello.txt', 'Hello'],
+    ['a string', { content: 'Hello', fileName: 'hello.txt' }, 'hello.txt', 'Hello'],
     ['an empty file', { file: { base64: '', name: 'empty' } }, 'empty', ''],
   ])('can be %s', async (_what, fields, name, content) => {
     const simulated = await drive();
@@ -108,7 +108,7 @@ describe('a file that a block stores in Google Drive', () => {
     expect(stored.bytes.equals(LARGE)).toBe(true);
   });
 
-  it('is not a file of another workspace', async () => {
+  it('cannot be a file of another workspace', async () => {
     const simulated = await drive({ tenant: (id) => id.split('-', 1)[0] });
     const source = (id: string) => ({
       workflow: workflow(
@@ -145,7 +145,7 @@ describe('a file that a block reads from Google Drive', () => {
     expect(bytes.toString()).toBe('# Notes');
   });
 
-  it('is listed with the pages of the list', async () => {
+  it('is listed with all pages of the list', async () => {
     const simulated = await drive();
     const { output } = await call(simulated, { operation: 'list', pageSize: 2 });
     expect((output as { files: object[] }).files).toHaveLength(3);
@@ -153,7 +153,7 @@ describe('a file that a block reads from Google Drive', () => {
   });
 
   it.each<[string, JsonObject, string, RegExp]>([
-    ['there is none', { operation: 'download', fileId: 'x' }, 'not_found', /404: File not found: x/],
+    ['it does not exist', { operation: 'download', fileId: 'x' }, 'not_found', /404: File not found: x/],
     [
       'it is a document',
       { operation: 'download', fileId: 'file-1' },
@@ -172,7 +172,7 @@ describe('a file that a block reads from Google Drive', () => {
     expect(error?.message).toMatch(message);
   });
 
-  it('is refused without a valid credential, and deleted once', async () => {
+  it('is refused without a valid credential, and can be deleted once', async () => {
     const wrong = await drive({ credentials: { google_drive: 'wrong-token' } });
     const { error } = await call(wrong, { operation: 'get_file', fileId: 'file-1' });
     expect(error).toMatchObject({ details: { status: 401, kind: 'auth' } });
@@ -185,7 +185,7 @@ describe('a file that a block reads from Google Drive', () => {
     });
   });
 
-  it('waits for a rate limit whose status is that of a missing permission', async () => {
+  it('is requested again after a rate limit with status 403', async () => {
     const clock = new TestClock();
     const simulated = await drive({ clock });
     simulated.limitNext('google_drive', 1);

@@ -48,12 +48,12 @@ async function call(toolId: string, args: JsonObject, answer: (nth: number) => o
     credentials: { notes: 'the-key-of-the-notes' },
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const called = block('A', 'tool', { toolId, arguments: args });
-  const { output, error } = await engine.execute({ workflow: workflow([called], ['Start -> A']) });
+  const definition = block('A', 'tool', { toolId, arguments: args });
+  const { output, error } = await engine.execute({ workflow: workflow([definition], ['Start -> A']) });
   return { output, error, requests };
 }
 
-describe('the integration of the guide', () => {
+describe('the integration in docs/tools.md', () => {
   it('sends the described request, and returns the mapped output', async () => {
     const args = { bookId: 'a/b', title: 'T', body: '# T' };
     const { output, requests } = await call('notes_create', args, () => ({ note: { id: 'n1', url: 'u' } }));
@@ -70,7 +70,7 @@ describe('the integration of the guide', () => {
     ]);
   });
 
-  it('reads pages, and returns the kind of a failure of the service', async () => {
+  it('reads all pages, and returns the kind of a service failure', async () => {
     const { output, requests } = await call('notes_list', { bookId: 'b', limit: 1 }, (nth) => ({
       notes: nth < 3 ? [{ nth }] : [],
     }));

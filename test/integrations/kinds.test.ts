@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TestClock } from '../support/test-clock.ts';
 import { oneTool } from './tool-files.ts';
 
-/** Returns the error of one call with this answer of the service. */
+/** Returns the error of one call to which the service gives this response. */
 async function failure(status: number, body: JsonObject, answer?: JsonObject) {
   const tool = { idempotent: false, ...(answer && { answer }) };
   const { call, requests } = await oneTool(
@@ -16,7 +16,7 @@ async function failure(status: number, body: JsonObject, answer?: JsonObject) {
   return { error, requests };
 }
 
-describe('the kind of a failure', () => {
+describe('the kind of a service failure', () => {
   it.each<[number, string | undefined]>([
     [400, 'invalid'],
     [401, 'auth'],
@@ -30,7 +30,7 @@ describe('the kind of a failure', () => {
     [408, 'temporary'],
     [500, 'temporary'],
     [503, 'temporary'],
-  ])('follows from the status: %i', async (status, kind) => {
+  ])('depends on the status %i', async (status, kind) => {
     const { error } = await failure(status, { message: 'No' });
     expect(error).toMatchObject({ code: 'HTTP_FAILED' });
     expect((error?.details as JsonObject | undefined)?.['kind']).toBe(kind);
@@ -46,19 +46,19 @@ describe('the kind of a failure', () => {
     ['a part of the reason', 400, { code: 'E1', message: 'It is locked' }, 'conflict'],
     ['the status', 418, { message: 'No' }, 'conflict'],
     ['the status, which overrides the default for it', 400, { message: 'No' }, 'temporary'],
-    ['the code of an answer with status 200', 200, { code: 'E8', message: 'No' }, 'invalid'],
-  ])('follows from the definition by %s', async (_what, status, body, kind) => {
+    ['the code of a response with status 200', 200, { code: 'E8', message: 'No' }, 'invalid'],
+  ])('is defined for %s', async (_what, status, body, kind) => {
     const { error } = await failure(status, body, answer);
     expect(error).toMatchObject({ details: { status, kind } });
   });
 
-  it('decides whether a call is repeated: after a temporary refusal, but never if it may have taken effect', async () => {
+  it('decides whether a call is retried: after a temporary refusal, but never if it may have taken effect', async () => {
     const clock = new TestClock();
-    let refused = 0;
+    let refusals = 0;
     const { call, requests } = await oneTool(
       { idempotent: false, answer: { errors: { rate: ['slow down'] } } },
       (_, response) =>
-        refused++ === 0
+        refusals++ === 0
           ? response.writeHead(403).end('slow down')
           : response.writeHead(503).end('perhaps done'),
       { clock },
@@ -70,12 +70,12 @@ describe('the kind of a failure', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('is set by the reasons in `retry` of older files', async () => {
+  it('is set by the field retry in older tool files', async () => {
     const clock = new TestClock();
-    let refused = 0;
+    let refusals = 0;
     const { call } = await oneTool(
       { idempotent: false, answer: { error: 'error', retry: ['ratelimited'] } },
-      (_, response) => response.end(JSON.stringify(refused++ === 0 ? { error: 'ratelimited' } : {})),
+      (_, response) => response.end(JSON.stringify(refusals++ === 0 ? { error: 'ratelimited' } : {})),
       { clock },
     );
     const running = call();

@@ -17,8 +17,8 @@ function emptyFields(type: string, fields: JsonObject) {
   return diagnostics.filter(({ code }) => code === 'FIELD_EMPTY');
 }
 
-describe('fields that an operation needs', () => {
-  it('are reported with the block and the option that sets them, if they are empty', () => {
+describe('required fields of an operation', () => {
+  it('are reported with the block and the command-line option that sets them, if they are empty', () => {
     expect(emptyFields('slack', { operation: 'send', text: ' ' })).toEqual([
       {
         code: 'FIELD_EMPTY',
@@ -47,12 +47,12 @@ describe('fields that an operation needs', () => {
     ['belong to an operation that is a reference', 'slack', { operation: '<start.what>' }],
     ['belong to an unknown operation, which has its own error', 'slack', { operation: 'fax' }],
     ['do not exist', 'google_drive', {}],
-    ['belong to a block of another kind', 'function', { code: 'return 1' }],
+    ['belong to a block that is not an integration', 'function', { code: 'return 1' }],
   ])('are not reported if they %s', (_what, type, fields) => {
     expect(emptyFields(type, fields)).toEqual([]);
   });
 
-  it('belong to the first operation if the block names none, including services with a client library', () => {
+  it('are those of the first operation if the block names none, also for services with a client library', () => {
     expect(emptyFields('slack', { channel: 'C1' })).toHaveLength(1);
     expect(emptyFields('s3', { operation: 'delete_object', bucketName: 'b' })).toHaveLength(1);
   });

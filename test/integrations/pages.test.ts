@@ -29,9 +29,9 @@ describe('pages of a list', () => {
   });
 
   it.each([
-    ['the number of all items', { total: 'all' }],
-    ['whether there are more', { more: 'more' }],
-  ])('are read by an offset, up to %s', async (_what, end) => {
+    ['the number of all items is reached', { total: 'all' }],
+    ['there are no more items', { more: 'more' }],
+  ])('are requested by offset until %s', async (_what, end) => {
     const paging = { by: 'offset', items: 'list', argument: 'at', pages: 10, ...end };
     const { call, requests } = await oneTool({ paging }, ({ url }, response) => {
       const from = numbersOf(url);
@@ -41,7 +41,7 @@ describe('pages of a list', () => {
     expect(requests.map(({ url }) => url)).toEqual(['/api/items', '/api/items?at=3', '/api/items?at=6']);
   });
 
-  it('are read by the links of answers', async () => {
+  it('are requested by the links in responses', async () => {
     const { call, requests } = await oneTool(
       { paging: { by: 'link', argument: 'at', pages: 10 } },
       ({ url, address }, response) => {
@@ -58,9 +58,9 @@ describe('pages of a list', () => {
     ['page', { by: 'page', items: 'list' }],
     ['offset', { by: 'offset', items: 'list' }],
     ['cursor', { items: 'list', cursor: 'next' }],
-  ])('of a %s are limited to the maximum of the tool', async (_by, how) => {
+  ])('that are requested by %s are limited to the maximum of the tool', async (_by, mode) => {
     let n = 0;
-    const paging = { ...how, argument: 'at', pages: 4 };
+    const paging = { ...mode, argument: 'at', pages: 4 };
     const { call, requests } = await oneTool({ paging }, (_, response) =>
       json(response, { list: [{ n: n++ }], next: 100 + n }),
     );
@@ -81,10 +81,10 @@ describe('pages of a list', () => {
       { items: 'list', cursor: 'next', argument: 'at' },
       'leads to a page that was read before',
     ],
-  ])('end with an error when the service repeats %s', async (_what, how, message) => {
+  ])('end with an error when the service repeats %s', async (_what, mode, message) => {
     let n = 0;
-    const { call, requests } = await oneTool({ paging: { ...how, pages: 100 } }, ({ address }, response) => {
-      const item = how['by'] === 'page' || how['by'] === 'offset' ? 1 : n++;
+    const { call, requests } = await oneTool({ paging: { ...mode, pages: 100 } }, ({ address }, response) => {
+      const item = mode['by'] === 'page' || mode['by'] === 'offset' ? 1 : n++;
       json(response, { list: [{ item }], next: 7 }, { link: `<${address}/items?page=2>; rel="next"` });
     });
     const { error } = await call();
@@ -99,32 +99,32 @@ describe('pages of a list', () => {
     ['the network of the engine', () => 'http://169.254.169.254/latest/meta-data/'],
     ['another path of the host', (_other, origin) => `${origin}/admin/items?page=2`],
     ['a path of the host with the same beginning', (_other, origin) => `${origin}/api2/items`],
-    ['another path by dots', (_other, origin) => `${origin}/api/../admin/items`],
-    ['a user of the host', (_other, origin) => `${origin.replace('//', '//x:y@')}/api/items?page=2`],
-    ['no address', () => 'http://['],
-    ['a file', () => 'file:///etc/passwd'],
-  ])('are not requested from %s, which would get the credential', async (_what, target) => {
-    const seen: unknown[] = [];
+    ['another path with dot segments', (_other, origin) => `${origin}/api/../admin/items`],
+    ['a URL with a user name', (_other, origin) => `${origin.replace('//', '//x:y@')}/api/items?page=2`],
+    ['an invalid URL', () => 'http://['],
+    ['a file: URL', () => 'file:///etc/passwd'],
+  ])('are not requested from %s, which would get the credential', async (_what, linkTo) => {
+    const foreignRequests: unknown[] = [];
     const other = await startServer((request, response) => {
-      seen.push(request.headers);
+      foreignRequests.push(request.headers);
       response.end('[]');
     });
     const { call, requests } = await oneTool(
       { paging: { by: 'link', pages: 10 } },
       ({ address }, response) =>
-        json(response, [1], { link: `<${target(other, new URL(address).origin)}>; rel="next"` }),
+        json(response, [1], { link: `<${linkTo(other, new URL(address).origin)}>; rel="next"` }),
       { egress: { allowPrivate: ['127.0.0.1/32'], ports: 'any' as never } },
     );
     const { error } = await call();
     expect(error).toMatchObject({ code: 'HTTP_FAILED' });
     expect(error?.message).toMatch(/not under the base URL of the service/);
     expect(requests).toHaveLength(1);
-    expect(seen).toEqual([]);
+    expect(foreignRequests).toEqual([]);
   });
 
   it('by links need a credential that is not part of the URL', async () => {
     const credential = { schemes: { key: { type: 'key', in: 'query', name: 'k' } } };
-    const made = oneTool({ paging: { by: 'link', pages: 2 }, credential }, () => undefined);
-    await expect(made).rejects.toThrow(/pages by links, which need/);
+    const tool = oneTool({ paging: { by: 'link', pages: 2 }, credential }, () => undefined);
+    await expect(tool).rejects.toThrow(/pages by links, which need/);
   });
 });

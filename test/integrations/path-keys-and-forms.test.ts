@@ -9,23 +9,23 @@ import { toolFileOf } from '../../packages/blocks/src/integrations/integration.t
 import { readToolFile } from '../../packages/blocks/src/openapi/file.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-interface Asked {
+interface ReceivedRequest {
   url: string;
   headers: { readonly [name: string]: unknown };
   body: string;
 }
-type Reply = (asked: Asked) => { status?: number; body: Json } | 'disconnect';
+type Reply = (request: ReceivedRequest) => { status?: number; body: Json } | 'disconnect';
 
-/** Runs a block against a server with these answers. Returns the result and the requests. */
+/** Runs a block against a server with these responses. Returns the result and the requests. */
 async function run(type: string, fields: JsonObject, reply: Reply) {
-  const asked: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
     request.on('end', () => {
-      const now = { url: request.url ?? '', headers: request.headers, body };
-      asked.push(now);
-      const answer = reply(now);
+      const received = { url: request.url ?? '', headers: request.headers, body };
+      requests.push(received);
+      const answer = reply(received);
       if (answer === 'disconnect') return void request.socket.destroy();
       response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' });
       return void response.end(JSON.stringify(answer.body));
@@ -39,7 +39,7 @@ async function run(type: string, fields: JsonObject, reply: Reply) {
     server.close();
   });
   const result = await engine.execute({ workflow: workflow([block('A', type, fields)], ['Start -> A']) });
-  return { result, asked };
+  return { result, requests };
 }
 
 /** A key that is not in the options of the engine, so that only the call itself can redact it. */
@@ -48,13 +48,13 @@ const MESSAGE = { operation: 'telegram_message', chatId: '7', text: 'Hello', bot
 
 describe('a key in the path', () => {
   it('is one encoded segment of the path, and in no other part of the request', async () => {
-    const { result, asked } = await run('telegram', MESSAGE, () => ({
+    const { result, requests } = await run('telegram', MESSAGE, () => ({
       body: { ok: true, result: { message_id: 1, chat: { id: 7 } } },
     }));
     expect(result).toMatchObject({ status: 'completed', output: { message_id: 1 } });
-    expect(asked.map(({ url }) => url)).toEqual(['/bot12345:AbC-dEf%2Fg_h/sendMessage']);
-    expect(JSON.stringify(asked[0]?.headers) + asked[0]?.body).not.toContain('12345');
-    expect(JSON.parse(asked[0]?.body ?? '')).toEqual({ chat_id: '7', text: 'Hello' });
+    expect(requests.map(({ url }) => url)).toEqual(['/bot12345:AbC-dEf%2Fg_h/sendMessage']);
+    expect(JSON.stringify(requests[0]?.headers) + requests[0]?.body).not.toContain('12345');
+    expect(JSON.parse(requests[0]?.body ?? '')).toEqual({ chat_id: '7', text: 'Hello' });
   });
 
   it.each<[string, Reply]>([
@@ -66,9 +66,9 @@ describe('a key in the path', () => {
       'the service repeats the key',
       () => ({ status: 401, body: { ok: false, description: `No bot ${TOKEN}` } }),
     ],
-    ['the answer has another form', ({ url }) => ({ status: 400, body: [url, TOKEN] })],
+    ['the response has another form', ({ url }) => ({ status: 400, body: [url, TOKEN] })],
     ['the connection breaks', () => 'disconnect'],
-  ])('is not in the failure if %s', async (_what, reply) => {
+  ])('is not in the error if %s', async (_what, reply) => {
     const { result } = await run('telegram', MESSAGE, reply);
     expect(result.error).toMatchObject({ code: 'HTTP_FAILED' });
     expect(result.error?.message).toContain('/bot{token}/sendMessage');
@@ -76,12 +76,14 @@ describe('a key in the path', () => {
   });
 
   it.each(['', '.', '..', ' '])('that would lead to another path is refused: "%s"', async (botToken) => {
-    const { result, asked } = await run('telegram', { ...MESSAGE, botToken }, () => ({ body: { ok: true } }));
+    const { result, requests } = await run('telegram', { ...MESSAGE, botToken }, () => ({
+      body: { ok: true },
+    }));
     expect(result.error?.code).toMatch(/^(?:TOOL_ARGUMENTS_INVALID|CREDENTIAL_UNKNOWN)$/);
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
-  it('needs a placeholder that no argument has', () => {
+  it('needs a placeholder that no argument fills', () => {
     const file = toolFileOf(telegram);
     const [tool] = file.tools;
     const withTool = (change: object) => () => readToolFile({ ...file, tools: [{ ...tool, ...change }] });
@@ -92,20 +94,20 @@ describe('a key in the path', () => {
   });
 });
 
-describe('forms and cursors of Stripe', () => {
-  it('send a form with nested fields, and a key for repeated calls', async () => {
+describe('Stripe blocks', () => {
+  it('send a form with nested fields, and an idempotency key', async () => {
     const fields = {
       ...{ operation: 'create_payment_intent', apiKey: 'sk_test_1', amount: '1250', currency: 'eur' },
       ...{ metadata: '{"order": "a&amount=1"}', payment_method_types: '["card", "ideal"]' },
     };
-    const { result, asked } = await run('stripe', fields, () => ({ body: { id: 'pi_1' } }));
+    const { result, requests } = await run('stripe', fields, () => ({ body: { id: 'pi_1' } }));
     expect(result).toMatchObject({ status: 'completed', output: { id: 'pi_1' } });
-    expect(asked[0]?.headers).toMatchObject({
+    expect(requests[0]?.headers).toMatchObject({
       'content-type': 'application/x-www-form-urlencoded',
       authorization: 'Bearer sk_test_1',
       'idempotency-key': expect.stringMatching(/.{8,}/) as string,
     });
-    expect([...new URLSearchParams(asked[0]?.body)]).toEqual([
+    expect([...new URLSearchParams(requests[0]?.body)]).toEqual([
       ['amount', '1250'],
       ['currency', 'eur'],
       ['payment_method_types[0]', 'card'],
@@ -114,15 +116,15 @@ describe('forms and cursors of Stripe', () => {
     ]);
   });
 
-  it('leave an argument of the path out of the form', async () => {
+  it('leave path arguments out of the form', async () => {
     const fields = { operation: 'update_customer', apiKey: 'k', id: 'cus_1', name: 'Ada' };
-    const { asked } = await run('stripe', fields, () => ({ body: { id: 'cus_1' } }));
-    expect(asked.map(({ url, body }) => [url, body])).toEqual([['/v1/customers/cus_1', 'name=Ada']]);
+    const { requests } = await run('stripe', fields, () => ({ body: { id: 'cus_1' } }));
+    expect(requests.map(({ url, body }) => [url, body])).toEqual([['/v1/customers/cus_1', 'name=Ada']]);
   });
 
-  it('continue after the last object until there are no more', async () => {
+  it('request pages after the last object until there are no more', async () => {
     const ids = ['cus_3', 'cus_2', 'cus_1'];
-    const { result, asked } = await run(
+    const { result, requests } = await run(
       'stripe',
       { operation: 'list_customers', apiKey: 'k', limit: 2 },
       ({ url }) => {
@@ -133,7 +135,7 @@ describe('forms and cursors of Stripe', () => {
       },
     );
     expect(result.output).toEqual({ customers: ids.map((id) => ({ id })) });
-    expect(asked.map(({ url }) => url)).toEqual([
+    expect(requests.map(({ url }) => url)).toEqual([
       '/v1/customers?limit=2',
       '/v1/customers?limit=2&starting_after=cus_2',
     ]);

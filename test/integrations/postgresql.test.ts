@@ -24,9 +24,9 @@ async function sql(text: string): Promise<JsonObject[]> {
   }
 }
 
-/** Runs a block with these fields. `input` is that of the run. */
+/** Runs a block with these fields. The workflow reads `input` as `<start.input>`. */
 async function run(
-  given: JsonObject,
+  blockFields: JsonObject,
   { input = {}, ...options }: EngineOptions & { input?: JsonObject } = {},
 ) {
   const engine = await createEngine({
@@ -35,13 +35,13 @@ async function run(
     ...options,
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const definition = workflow([block('A', 'postgresql', given)], ['Start -> A']);
+  const definition = workflow([block('A', 'postgresql', blockFields)], ['Start -> A']);
   return engine.execute({ workflow: definition }, { input });
 }
 
-const ask = (given: JsonObject, input: JsonObject = {}) => run({ ...fields, ...given }, { input });
+const ask = (overrides: JsonObject, input: JsonObject = {}) => run({ ...fields, ...overrides }, { input });
 
-describe.skipIf(!hasPostgres)('a block of PostgreSQL', () => {
+describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
   beforeAll(async () => {
     url = new URL(await postgresDatabase());
     fields = {
@@ -57,7 +57,7 @@ describe.skipIf(!hasPostgres)('a block of PostgreSQL', () => {
     await sql(`INSERT INTO orders (id, status) VALUES (1, 'open'), (2, 'open'), (3, 'done')`);
   });
 
-  it('returns rows with the types of JSON', async () => {
+  it('returns rows as JSON values', async () => {
     const query = `SELECT 1::int a, 2::bigint b, 9007199254740993::bigint c, 1.50::numeric d, true e, NULL::int f,
       '{"x": [1]}'::jsonb g, ARRAY[1, NULL, 3] h, ARRAY['a,b', '"'] i, 'NaN'::float8 j, 0.5::float8 k,
       '2026-01-02'::date l, '\\x00ff'::bytea m, 'x' AS __proto__`;
@@ -184,7 +184,7 @@ describe.skipIf(!hasPostgres)('a block of PostgreSQL', () => {
     expect(await sql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
   });
 
-  it('refuses changes by the operation query', async () => {
+  it('refuses changes in the operation query', async () => {
     for (const query of [
       'DELETE FROM orders',
       `SELECT set_config('transaction_read_only', 'off', false)`,
@@ -252,24 +252,24 @@ describe.skipIf(!hasPostgres)('a block of PostgreSQL', () => {
       expect((await ask({ host, query: 'SELECT 1' })).error?.message).toMatch(/are not a host and a port/);
   });
 
-  it('takes the database of a credential, and sends no stored password to a host of the fields', async () => {
+  it('uses the database of a credential, and sends no stored password to a host in its fields', async () => {
     const query = 'SELECT current_database() AS name';
     const name = url.pathname.slice(1);
     const expected = { output: { rows: [{ name }] } };
     const { username, password, host } = url;
-    const whole = { credentials: { postgresql: `${url.href}?sslmode=disable` } };
-    expect(await run({ query }, whole)).toMatchObject(expected);
-    const parts = {
+    const urlCredential = { credentials: { postgresql: `${url.href}?sslmode=disable` } };
+    expect(await run({ query }, urlCredential)).toMatchObject(expected);
+    const splitCredential = {
       services: { postgresql: `postgresql://${host}/${name}?sslmode=disable` },
       credentials: { postgresql: `${username}:${password}` },
     };
-    expect(await run({ query }, { ...parts, egress: {} })).toMatchObject(expected);
+    expect(await run({ query }, { ...splitCredential, egress: {} })).toMatchObject(expected);
     const other = await run(
       { query, host: url.hostname, port: url.port, database: name, ssl: 'disabled' },
-      parts,
+      splitCredential,
     );
     expect(other.error?.message).toMatch(/the user is empty/);
-    const part = await run({ query, database: 'other' }, whole);
+    const part = await run({ query, database: 'other' }, urlCredential);
     expect(part.error?.message).toMatch(/"database" is set, but "host" is empty/);
     expect((await run({ query })).error?.code).toBe('CREDENTIAL_UNKNOWN');
     const file = await run({ query }, { credentials: { postgresql: `${url.href}?sslcert=/etc/passwd` } });
@@ -278,14 +278,14 @@ describe.skipIf(!hasPostgres)('a block of PostgreSQL', () => {
 
   it('encrypts the connection, and checks the certificate with verify-full', async () => {
     const proxy = await startTls();
-    const through = { ...fields, query: 'SELECT 1 AS one', host: '127.0.0.1', port: String(proxy.port) };
+    const proxied = { ...fields, query: 'SELECT 1 AS one', host: '127.0.0.1', port: String(proxy.port) };
     const egress = { exceptions: [`127.0.0.1:${proxy.port}`] };
     const one = { output: { rows: [{ one: 1 }] } };
-    expect(await run({ ...through, ssl: 'required' }, { egress })).toMatchObject(one);
-    expect(await run({ ...through, ssl: 'preferred' }, { egress })).toMatchObject(one);
-    expect(await run({ ...through, ssl: 'verify-full', sslCa: proxy.ca }, { egress })).toMatchObject(one);
+    expect(await run({ ...proxied, ssl: 'required' }, { egress })).toMatchObject(one);
+    expect(await run({ ...proxied, ssl: 'preferred' }, { egress })).toMatchObject(one);
+    expect(await run({ ...proxied, ssl: 'verify-full', sslCa: proxy.ca }, { egress })).toMatchObject(one);
     expect(proxy.encrypted()).toBe(3);
-    const unknown = await run({ ...through, ssl: 'verify-full' }, { egress });
+    const unknown = await run({ ...proxied, ssl: 'verify-full' }, { egress });
     expect(unknown.error?.message).toMatch(/certificate/);
     expect((await ask({ query: 'SELECT 1', ssl: 'required' })).error?.message).toMatch(
       /does not support SSL/,

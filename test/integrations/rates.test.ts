@@ -15,8 +15,8 @@ async function startService() {
   const server = createServer((request, response) => {
     const key = String(request.headers.authorization).slice('Bearer '.length);
     keys.push(key);
-    const [status, more] = key === 'slow' ? [429, { 'retry-after': '120' }] : [200, {}];
-    response.writeHead(status, { 'content-type': 'application/json', ...more }).end('{"id": "1"}');
+    const [status, headers] = key === 'slow' ? [429, { 'retry-after': '120' }] : [200, {}];
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end('{"id": "1"}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
@@ -34,7 +34,7 @@ async function caller(address: string, options: EngineOptions = {}) {
 }
 
 describe('a key that a service refuses temporarily', () => {
-  it('is not used until then, while other keys are', async () => {
+  it('is not used until the refusal ends, while other keys are used', async () => {
     const { address, keys } = await startService();
     const call = await caller(address);
     expect((await call('slow')).error?.message).toMatch(/answered 429/);
@@ -47,7 +47,7 @@ describe('a key that a service refuses temporarily', () => {
     expect(keys).toEqual(['slow', 'other']);
   });
 
-  it('is still used at another address', async () => {
+  it('is still used at another base URL', async () => {
     const [first, second] = [await startService(), await startService()];
     await (
       await caller(first.address)
@@ -68,7 +68,7 @@ describe('a key that a service refuses temporarily', () => {
   });
 });
 
-describe('the rate of a service', () => {
+describe('the rate limit of a service', () => {
   const slow = { calls: 10, seconds: 100 };
 
   it.each<[string, object]>([
@@ -77,7 +77,7 @@ describe('the rate of a service', () => {
       'the operator, who overrides its definition',
       { rate: { calls: 1000, seconds: 1 }, serviceRates: { shop: slow } },
     ],
-  ])('is given by %s, and calls wait for it', async (_who, options) => {
+  ])('is set by %s, and calls wait for it', async (_who, options) => {
     const clock = new TestClock();
     const { call, requests } = await oneTool({}, (_, response) => json(response, {}), { clock, ...options });
     expect(await call()).toMatchObject({ status: 'completed' });
@@ -89,7 +89,7 @@ describe('the rate of a service', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('that allows no call within a minute fails the block with the time', async () => {
+  it('that allows no call within a minute fails the block, with the time until the next call', async () => {
     const rate = { calls: 1, seconds: 3600 };
     const { call, requests } = await oneTool({}, (_, response) => json(response, {}), {
       rate,

@@ -9,7 +9,7 @@ import type { Search } from '../tools/fetch.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Path of the file for the result of the `Search` for the server of S3; only if the server is built during the run. */
+    /** Path of the file with the result of the `Search` for the S3 server; set only if the run builds the server. */
     s3: string;
   }
 }
@@ -17,14 +17,14 @@ declare module 'vitest' {
 const NAME = 'versitygw';
 const FETCH = fileURLToPath(new URL('../tools/fetch-in-background.ts', import.meta.url));
 
-/** Returns whether the server of S3 has to be built first, because it is not installed and this run requires it. */
+/** Returns whether this run has to build the S3 server, because it requires the server and it is not installed. */
 export function hasToBuildS3({ isFull }: { isFull: boolean }): boolean {
   return !isAtHand(NAME, toolNamed(NAME)) && (isFull || isRequired(NAME));
 }
 
 /**
- * Builds the server of S3, which takes minutes, in the background while other tests run. Vitest calls this only if the run
- * includes the tests of S3 and the server has to be built.
+ * Builds the S3 server, which takes minutes, in the background while other tests run. Vitest calls this only if the run
+ * includes the tests of S3 and has to build the server.
  */
 export function setup(project: TestProject): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-s3-tool-'));
@@ -34,15 +34,15 @@ export function setup(project: TestProject): () => void {
     writeFileSync(`${file}.new`, JSON.stringify(search));
     renameSync(`${file}.new`, file);
   };
-  const stop = fetched(onEnd);
+  const stop = fetchTool(onEnd);
   return () => {
     stop();
     rmSync(folder, { recursive: true, force: true });
   };
 }
 
-/** Calls `onEnd` with the tool, or with the reason why none was found. Returns a function that stops the search. */
-function fetched(onEnd: (search: Search) => void): () => void {
+/** Calls `onEnd` with the tool, or with the reason why there is none. Returns a function that stops the search. */
+function fetchTool(onEnd: (search: Search) => void): () => void {
   const child = fork(FETCH, [NAME], { execArgv: ['--no-warnings'] });
   let isOver = false;
   const end = (search: Search): void => {
@@ -51,7 +51,9 @@ function fetched(onEnd: (search: Search) => void): () => void {
   };
   child.once('message', (search) => end(search as Search));
   child.once('error', (error) => end({ reason: `${NAME} was not fetched: ${error.message}` }));
-  child.once('exit', (code, by) => end({ reason: `${NAME} was not fetched: it ended with ${code ?? by}` }));
+  child.once('exit', (code, signal) =>
+    end({ reason: `${NAME} was not fetched: it ended with ${code ?? signal}` }),
+  );
   return () => {
     isOver = true;
     child.kill();

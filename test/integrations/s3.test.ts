@@ -30,7 +30,7 @@ function pick({ method, headers }: IncomingMessage) {
   return { method, headers };
 }
 
-describe.skipIf(!hasS3)('a block of S3', () => {
+describe.skipIf(!hasS3)('an S3 block', () => {
   let server: S3Server;
   let options: EngineOptions;
   const ask = (fields: JsonObject) => run({ bucketName: 'first', ...fields }, options);
@@ -76,7 +76,7 @@ describe.skipIf(!hasS3)('a block of S3', () => {
     expect(error).toMatchObject({ code: 'SERVICE_FAILED', details: { code: 'NoSuchKey', status: 404 } });
   });
 
-  it('stores files of bytes, and returns them as bytes', async () => {
+  it('stores bytes, and returns them as bytes', async () => {
     const base64 = Buffer.from([0, 255, 1, 254]).toString('base64');
     const uploadFile = JSON.stringify({ base64, type: 'image/png' });
     await ask({ operation: 'put_object', objectKey: 'picture', uploadFile });
@@ -93,19 +93,19 @@ describe.skipIf(!hasS3)('a block of S3', () => {
     let isStored = false;
     // Forwards requests unchanged, so that their signatures stay valid, and counts their bytes.
     const proxy = createServer((incoming, outgoing) => {
-      let sent = 0;
-      let got = 0;
+      let sentBytes = 0;
+      let receivedBytes = 0;
       const forwarded = request(
         { host: target.hostname, port: target.port, path: incoming.url ?? '/', ...pick(incoming) },
         (answer) => {
           outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
           void (async () => {
             for await (const chunk of answer as AsyncIterable<Buffer>) {
-              got += chunk.length;
+              receivedBytes += chunk.length;
               outgoing.write(chunk);
-              // Sends the rest only after a part is stored, so that the test fails for a client that first reads everything into
-              // memory.
-              if (got > 12 * MIB && incoming.method === 'GET' && !isStored) {
+              // Sends the rest only after a part is stored, so that the test fails for a client that first reads
+              // everything into memory.
+              if (receivedBytes > 12 * MIB && incoming.method === 'GET' && !isStored) {
                 await vi.waitFor(() => expect(partsIn(data)).toBeGreaterThan(stored), { timeout: 20_000 });
                 isStored = true;
               }
@@ -114,8 +114,8 @@ describe.skipIf(!hasS3)('a block of S3', () => {
           })();
         },
       );
-      incoming.on('data', (chunk: Buffer) => (sent += chunk.length));
-      incoming.on('end', () => bodies.push(sent));
+      incoming.on('data', (chunk: Buffer) => (sentBytes += chunk.length));
+      incoming.on('end', () => bodies.push(sentBytes));
       incoming.pipe(forwarded);
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
@@ -126,7 +126,7 @@ describe.skipIf(!hasS3)('a block of S3', () => {
     const { port } = proxy.address() as AddressInfo;
     let hash = '';
     let chunksSeen: number[] = [];
-    const own: BlockExecutor<ExecutorServices>[] = [
+    const testBlocks: BlockExecutor<ExecutorServices>[] = [
       {
         ...{ types: ['make'], class: 'effect' },
         async execute({ services }) {
@@ -158,17 +158,17 @@ describe.skipIf(!hasS3)('a block of S3', () => {
     ];
     const { accessKeyId, secretAccessKey } = server;
     const engine = await createEngine({
-      blocks: [...blocks(), ...(own as BlockExecutor[])],
+      blocks: [...blocks(), ...(testBlocks as BlockExecutor[])],
       services: { s3: `http://127.0.0.1:${port}` },
       credentials: { s3: `${accessKeyId}:${secretAccessKey}` },
       data,
     });
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const at = { bucketName: 'first', objectKey: 'large/big.bin' };
+    const object = { bucketName: 'first', objectKey: 'large/big.bin' };
     const put = workflow(
       [
         block('Make', 'make', {}),
-        block('Put', 's3', { operation: 'put_object', ...at, uploadFile: '<make.file>' }),
+        block('Put', 's3', { operation: 'put_object', ...object, uploadFile: '<make.file>' }),
       ],
       ['Start -> Make -> Put'],
     );
@@ -179,7 +179,10 @@ describe.skipIf(!hasS3)('a block of S3', () => {
     expect(bodies.filter((bytes) => bytes > 0).slice(0, 3)).toEqual([8 * MIB, 8 * MIB, 4 * MIB]);
     const stored = partsIn(data);
     const get = workflow(
-      [block('Get', 's3', { operation: 'get_object', ...at }), block('Read', 'read', { file: '<get.file>' })],
+      [
+        block('Get', 's3', { operation: 'get_object', ...object }),
+        block('Read', 'read', { file: '<get.file>' }),
+      ],
       ['Start -> Get -> Read'],
     );
     expect(await engine.execute({ workflow: get })).toMatchObject({ error: null });
@@ -206,20 +209,20 @@ describe.skipIf(!hasS3)('a block of S3', () => {
   });
 
   it('creates URLs that give access for a limited time and contain no secret', async () => {
-    const address = async (method: string): Promise<string> => {
+    const presignedUrl = async (method: string): Promise<string> => {
       const { output } = await ask({ operation: 'presign_url', objectKey: 'shared', method, expiresIn: 60 });
       return (output as { url: string }).url;
     };
-    const stored = await fetch(await address('PUT'), { method: 'PUT', body: 'hello' });
+    const stored = await fetch(await presignedUrl('PUT'), { method: 'PUT', body: 'hello' });
     expect(stored.status).toBe(200);
-    const url = await address('GET');
+    const url = await presignedUrl('GET');
     expect(await (await fetch(url)).text()).toBe('hello');
     expect((await fetch(url.replace('shared', 'other'))).status).toBe(403);
     expect(url).toContain('X-Amz-Expires=60');
     expect(url).not.toContain(server.secretAccessKey);
   });
 
-  it('uses the keys and the address in its fields only if the egress rules allow it', async () => {
+  it('uses the keys and the endpoint in its fields only if the egress rules allow it', async () => {
     const { accessKeyId, secretAccessKey, url: endpoint } = server;
     const fields = {
       operation: 'list_objects',
@@ -244,15 +247,15 @@ describe.skipIf(!hasS3)('a block of S3', () => {
   });
 });
 
-describe('the keys of a block of S3', () => {
+describe('the keys of an S3 block', () => {
   it.each<[JsonObject, RegExp]>([
     [{ endpoint: 'http://evil.example' }, /"endpoint" is set without/],
     [{ accessKeyId: 'x' }, /"accessKeyId" is set without/],
     [{ region: 'x.evil.example/' }, /is not a region/],
     [{ accessKeyId: 'x', secretAccessKey: 'y', endpoint: 'http://u:p@evil.example' }, /not an address/],
-  ])('are not sent to another address: %j', async (fields, message) => {
-    const given = { operation: 'list_objects', bucketName: 'first', ...fields };
-    const { error } = await run(given, { credentials: { s3: 'operator:secret' } });
+  ])('are not sent to another endpoint: %j', async (fields, message) => {
+    const blockFields = { operation: 'list_objects', bucketName: 'first', ...fields };
+    const { error } = await run(blockFields, { credentials: { s3: 'operator:secret' } });
     expect(error?.code).toBe('BLOCK_CONFIG_INVALID');
     expect(error?.message).toMatch(message);
   });
@@ -271,7 +274,7 @@ describe('the keys of a block of S3', () => {
     'https://evil.example/first/key',
     'https://s3.amazonaws.com.evil.example/first/k',
     's3://first',
-  ])('are not used for an invalid address of an object: %s', async (s3Uri) => {
+  ])('are not used for an invalid object URL: %s', async (s3Uri) => {
     const { error } = await run({ s3Uri }, { credentials: { s3: 'k:s' } });
     expect(error?.code).toBe('TOOL_ARGUMENTS_INVALID');
   });
@@ -281,10 +284,10 @@ describe('the keys of a block of S3', () => {
     expect(error?.code).toBe('CREDENTIAL_UNKNOWN');
   });
 
-  it('do not follow a redirect', async () => {
-    let asked = 0;
+  it('are not sent to the target of a redirect', async () => {
+    let requestCount = 0;
     const other = createServer((_request, response) => {
-      asked += 1;
+      requestCount += 1;
       response.writeHead(307, { location: `http://127.0.0.1:${port}/other` }).end();
     });
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
@@ -295,6 +298,6 @@ describe('the keys of a block of S3', () => {
       { operation: 'list_objects', bucketName: 'first' },
       { services, credentials: { s3: 'k:s' } },
     );
-    expect([asked, error?.code]).toEqual([1, 'SERVICE_FAILED']);
+    expect([requestCount, error?.code]).toEqual([1, 'SERVICE_FAILED']);
   });
 });

@@ -8,7 +8,7 @@ import { block, workflow } from '../support/workflow.ts';
 import { startServices } from './services.ts';
 import type { Services } from './services.ts';
 import { googleError } from './simulated.ts';
-import type { Answer } from './simulated.ts';
+import type { SimulatedResponse } from './simulated.ts';
 
 let services: Services;
 beforeAll(async () => {
@@ -48,26 +48,28 @@ async function run([type, fields]: readonly [string, JsonObject], options: Engin
   return engine.execute({ workflow: workflow([block('A', type, fields)], ['Start -> A']) });
 }
 
-const slack = (error: string, more: JsonObject = {}): Answer => ({ body: { ok: false, error, ...more } });
-const reason = (code: number, of: string, message: string): Answer => ({
-  status: code,
-  body: { error: { code, message, errors: [{ domain: 'global', reason: of, message }] } },
+const slack = (error: string, more: JsonObject = {}): SimulatedResponse => ({
+  body: { ok: false, error, ...more },
 });
-const notion = (status: number, code: string, message: string): Answer => ({
+const reason = (code: number, cause: string, message: string): SimulatedResponse => ({
+  status: code,
+  body: { error: { code, message, errors: [{ domain: 'global', reason: cause, message }] } },
+});
+const notion = (status: number, code: string, message: string): SimulatedResponse => ({
   status,
   body: { object: 'error', status, code, message, request_id: 'r' },
 });
-const linear = (status: number, code: string, message: string): Answer => ({
+const linear = (status: number, code: string, message: string): SimulatedResponse => ({
   status,
   body: { errors: [{ message, extensions: { code, userPresentableMessage: message } }] },
 });
-const postgrest = (status: number, code: string, message: string): Answer => ({
+const postgrest = (status: number, code: string, message: string): SimulatedResponse => ({
   status,
   body: { code, message, details: null, hint: null },
 });
 
 /** Refusals of the services, according to their public documentation. */
-const REFUSALS: readonly [Name, Answer, kind: string, message: string][] = [
+const REFUSALS: readonly [Name, SimulatedResponse, kind: string, message: string][] = [
   ['slack', slack('invalid_auth'), 'auth', 'invalid_auth'],
   [
     'slack',
@@ -129,8 +131,8 @@ const REFUSALS: readonly [Name, Answer, kind: string, message: string][] = [
 ];
 
 describe('a refusal of a service', () => {
-  it.each(REFUSALS)('has the kind and the reason: %s %j', async (name, answer, kind, message) => {
-    // Refuses often enough for calls that are repeated.
+  it.each(REFUSALS)('fails the block with kind and reason: %s %j', async (name, answer, kind, message) => {
+    // Refuses repeated calls too, so that they do not hide the refusal.
     services.refuseNext(name, answer, kind === 'temporary' ? 1 : 3);
     const { error } = await run(CALLS[name]);
     services.refuseNext(name, answer, 0);
@@ -141,8 +143,8 @@ describe('a refusal of a service', () => {
   });
 });
 
-/** Answers of services that limit calls, and the milliseconds until the next call is allowed. */
-const LIMITS: readonly [Name, Answer, waitMs: number][] = [
+/** Responses of services that limit calls, and the milliseconds until the next call is allowed. */
+const LIMITS: readonly [Name, SimulatedResponse, waitMs: number][] = [
   [
     'slack',
     { status: 429, headers: { 'retry-after': '7' }, body: { ok: false, error: 'ratelimited' } },
@@ -169,7 +171,7 @@ const LIMITS: readonly [Name, Answer, waitMs: number][] = [
   ],
 ];
 
-describe('a limit of a service', () => {
+describe('a rate limit of a service', () => {
   it.each(LIMITS)(
     'delays the call for the time that the service sets: %s %j',
     async (name, answer, waitMs) => {
@@ -185,7 +187,7 @@ describe('a limit of a service', () => {
     },
   );
 
-  it('can be a time in milliseconds, and fails the block if it ends only in an hour', async () => {
+  it('can end at a time in milliseconds, and fails the block if that is an hour away', async () => {
     const nowMs = Date.parse('2026-01-01T00:00:00Z');
     const headers = { 'x-ratelimit-requests-reset': String(nowMs + 3_600_000) };
     services.refuseNext('linear', { ...linear(400, 'RATELIMITED', 'Rate limit exceeded'), headers });
@@ -195,15 +197,15 @@ describe('a limit of a service', () => {
   });
 });
 
-interface Paged {
+interface PagedCall {
   type: string;
   fields: JsonObject;
   output: string;
   pages: number;
 }
 
-describe('the pages of a service', () => {
-  it.each<[string, Paged]>([
+describe('the pages of a list from a service', () => {
+  it.each<[string, PagedCall]>([
     [
       'slack',
       {

@@ -4,28 +4,28 @@ import type { Json, JsonObject } from '@heddle/core';
 import { github } from './github-server.ts';
 import { googleDrive } from './google-drive-server.ts';
 import { googleError } from './simulated.ts';
-import type { Answer, Asked, Service } from './simulated.ts';
+import type { Service, SimulatedRequest, SimulatedResponse } from './simulated.ts';
 
 /** Simulated services. Each accepts the token `token-of-NAME`. */
 export interface Services {
-  requests: Asked[];
-  /** Addresses for the option `services` of an engine. */
+  requests: SimulatedRequest[];
+  /** Base URLs for the option `services` of an engine. */
   addresses: { readonly [service: string]: string };
   /** Makes the service temporarily refuse its next `times` requests, after the first `skip`. */
   limitNext(service: string, times: number, skip?: number): void;
-  /** Makes the service answer its next `times` requests with `answer`. */
-  refuseNext(service: string, answer: Answer, times?: number): void;
-  /** Makes the service execute its next `times` requests without an answer, after the first `skip`. */
+  /** Makes the service respond to its next `times` requests with `answer`. */
+  refuseNext(service: string, answer: SimulatedResponse, times?: number): void;
+  /** Makes the service execute its next `times` requests without a response, after the first `skip`. */
   loseNext(service: string, times: number, skip?: number): void;
   /** Makes the service redirect its requests from now on. */
   redirect(service: string, location: string): void;
   close(): Promise<void>;
 }
 
-const SLACK_ERROR = (error: string): Answer => ({ body: { ok: false, error } });
+const SLACK_ERROR = (error: string): SimulatedResponse => ({ body: { ok: false, error } });
 const CHANNELS = ['C0123456789', 'C0000000002', 'C0000000003'].map((id) => ({ id, name: id.toLowerCase() }));
 
-function posted({ body, headers }: Asked): Answer {
+function postMessage({ body, headers }: SimulatedRequest): SimulatedResponse {
   const { channel = null, text } = body;
   if (!String(headers['content-type']).startsWith('application/json'))
     return SLACK_ERROR('invalid_form_data');
@@ -36,7 +36,7 @@ function posted({ body, headers }: Asked): Answer {
 }
 
 /** Returns a channel with a thousand messages, of which a page has at most 999. */
-function history({ query }: Asked): Answer {
+function history({ query }: SimulatedRequest): SimulatedResponse {
   const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
   const size = Number(query.get('limit') ?? 100);
   if (size > 999) return SLACK_ERROR('invalid_limit');
@@ -47,11 +47,11 @@ function history({ query }: Asked): Answer {
   };
 }
 
-/** docs.slack.dev: failures have status 200; cursors are opaque texts; limits are 429 with Retry-After. */
-const slack: Service = (asked) => {
-  const { method, path, query } = asked;
-  if (path === '/chat.postMessage') return posted(asked);
-  if (path === '/conversations.history') return history(asked);
+/** docs.slack.dev: failures have status 200; cursors are opaque strings; limits are 429 with Retry-After. */
+const slack: Service = (request) => {
+  const { method, path, query } = request;
+  if (path === '/chat.postMessage') return postMessage(request);
+  if (path === '/conversations.history') return history(request);
   if (path !== '/conversations.list' || method !== 'GET') return SLACK_ERROR('unknown_method');
   const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
   const size = Number(query.get('limit') ?? 100);
@@ -89,9 +89,9 @@ const sheets: Service = ({ method, path, query, body }) => {
   };
 };
 
-/** Returns a page of an endless list of Google, of at most `most` items. */
-function endless(query: URLSearchParams, name: string, most: number): JsonObject {
-  const size = Math.min(Number(query.get(name) ?? 100), most);
+/** Returns a page of an endless list of Google. The parameter `sizeName` of the query sets its size. */
+function endlessPage(query: URLSearchParams, sizeName: string, maxSize: number): JsonObject {
+  const size = Math.min(Number(query.get(sizeName) ?? 100), maxSize);
   const from = Number(query.get('pageToken') ?? 0);
   const items = Array.from({ length: size }, (_, n) => ({ id: `item-${from + n}` }));
   return { items, messages: items, nextPageToken: String(from + size) };
@@ -106,7 +106,7 @@ const EVENTS = ['Kick-off', 'Review', 'Retrospective'].map((summary, index) => (
 /** developers.google.com/workspace/calendar: orderBy=startTime needs singleEvents; pages have nextPageToken. */
 const calendar: Service = ({ method, path, query }) => {
   if (method === 'GET' && path === '/calendar/v3/calendars/busy/events')
-    return { body: { kind: 'calendar#events', ...endless(query, 'maxResults', 2500) } };
+    return { body: { kind: 'calendar#events', ...endlessPage(query, 'maxResults', 2500) } };
   if (method !== 'GET' || path !== '/calendar/v3/calendars/primary/events')
     return googleError(404, 'NOT_FOUND', 'Not Found');
   if (query.get('orderBy') === 'startTime' && query.get('singleEvents') !== 'true')
@@ -119,7 +119,7 @@ const calendar: Service = ({ method, path, query }) => {
 /** developers.google.com/workspace/gmail: the message is RFC 2822 in URL-safe Base64. */
 const gmail: Service = ({ method, path, body, query }) => {
   if (method === 'GET' && path === '/gmail/v1/users/me/messages')
-    return { body: endless(query, 'maxResults', 500) };
+    return { body: endlessPage(query, 'maxResults', 500) };
   if (method !== 'POST' || path !== '/gmail/v1/users/me/messages/send')
     return googleError(404, 'NOT_FOUND', 'Not Found');
   const raw = body['raw'];
@@ -130,8 +130,8 @@ const gmail: Service = ({ method, path, body, query }) => {
   return { body: { id: 'mail-1', threadId: 'thread-1', labelIds: ['SENT'] } };
 };
 
-/** Returns a page of the blocks of an endless page. */
-function children(query: URLSearchParams): Answer {
+/** Returns one page of blocks; there is always a next one. */
+function children(query: URLSearchParams): SimulatedResponse {
   const size = Number(query.get('page_size') ?? 100);
   if (size > 100) return notionError(400, 'validation_error', 'page_size should be ≤ 100');
   const from = Number(query.get('start_cursor') ?? 0);
@@ -139,12 +139,12 @@ function children(query: URLSearchParams): Answer {
   return { body: { object: 'list', results, has_more: true, next_cursor: String(from + size) } };
 }
 
-const notionError = (status: number, code: string, message: string): Answer => ({
+const notionError = (status: number, code: string, message: string): SimulatedResponse => ({
   status,
   body: { object: 'error', status, code, message },
 });
 
-/** developers.notion.com: every request names a version; texts have at most 2,000 characters. */
+/** developers.notion.com: every request names a version; a text has at most 2,000 characters. */
 const notion: Service = ({ method, path, headers, body, query }) => {
   if (headers['notion-version'] !== '2022-06-28')
     return notionError(400, 'missing_version', 'Notion-Version header should be defined');
@@ -153,10 +153,10 @@ const notion: Service = ({ method, path, headers, body, query }) => {
     return notionError(404, 'object_not_found', 'Could not find it.');
   if (!(body['parent'] as JsonObject | undefined)?.['page_id'])
     return notionError(400, 'validation_error', 'body.parent should be defined');
-  const long = [...JSON.stringify(body).matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].some(
+  const hasLongText = [...JSON.stringify(body).matchAll(/"content":"((?:[^"\\]|\\.)*)"/g)].some(
     ([, text = '']) => (JSON.parse(`"${text}"`) as string).length > 2000,
   );
-  if (long) return notionError(400, 'validation_error', 'content.length should be ≤ 2000');
+  if (hasLongText) return notionError(400, 'validation_error', 'content.length should be ≤ 2000');
   const title =
     (body['properties'] as { title?: { title: { text: { content: string } }[] } }).title?.title ?? [];
   return {
@@ -240,7 +240,7 @@ const reddit: Service = ({ path, query, headers }) => {
   };
 };
 
-/** docs.x.com: at least ten results of a search. */
+/** docs.x.com: `max_results` is from 10 to 100. */
 const x: Service = ({ path, query }) => {
   const size = Number(query.get('max_results') ?? 10);
   if (path !== '/2/tweets/search/recent' || !query.get('query') || size < 10 || size > 100)
@@ -254,7 +254,7 @@ const linkedin: Service = ({ path }) =>
     ? { body: { sub: 'p1', name: 'Ada Lovelace', email: 'ada@example.com' } }
     : { status: 404, body: { message: 'Not found', status: 404 } };
 
-/** docs.mistral.ai: a document is an address or a data URL. */
+/** docs.mistral.ai: a document is a URL; this simulation accepts only data URLs. */
 const mistral: Service = ({ method, path, body }) => {
   const { type, document_url: url } = (body['document'] ?? {}) as { type?: string; document_url?: string };
   if (method !== 'POST' || path !== '/ocr') return { status: 404, body: { detail: 'Not Found' } };
@@ -272,7 +272,7 @@ const mistral: Service = ({ method, path, body }) => {
   };
 };
 
-/** Simulated services that keep state. They start empty. */
+/** Simulated services that have state. */
 const STATEFUL: { readonly [name: string]: () => Service } = { google_drive: googleDrive, github };
 
 const SERVICES: { readonly [name: string]: Service } = {
@@ -281,7 +281,7 @@ const SERVICES: { readonly [name: string]: Service } = {
 };
 
 /** Temporary refusals of the services; default: status 429 with Retry-After. */
-const LIMITS: { readonly [name: string]: Answer } = {
+const LIMITS: { readonly [name: string]: SimulatedResponse } = {
   linear: {
     status: 400,
     body: { errors: [{ message: 'Rate limit exceeded', extensions: { code: 'RATELIMITED' } }] },
@@ -304,14 +304,14 @@ const LIMITS: { readonly [name: string]: Answer } = {
     body: { message: 'API rate limit exceeded for user ID 1.' },
   },
 };
-const LIMIT: Answer = {
+const LIMIT: SimulatedResponse = {
   status: 429,
   headers: { 'retry-after': '1' },
   body: { message: 'Too many requests' },
 };
 
-/** Answers of the services to an invalid token; default: status 401. */
-const UNAUTHORIZED: { readonly [name: string]: Answer } = {
+/** Responses of the services to an invalid token; default: status 401. */
+const UNAUTHORIZED: { readonly [name: string]: SimulatedResponse } = {
   slack: SLACK_ERROR('invalid_auth'),
   github: {
     status: 401,
@@ -321,16 +321,16 @@ const UNAUTHORIZED: { readonly [name: string]: Answer } = {
 };
 
 /** Returns whether the URL gives access without a token. */
-const isCapability = ({ service, query }: Asked): boolean =>
+const isCapability = ({ service, query }: SimulatedRequest): boolean =>
   service === 'google_drive' && query.has('upload_id');
 
-/** A fault of `times` requests, after the first `skip`. */
+/** A fault of the next `times` requests, after the first `skip`. */
 interface Fault {
   times: number;
   skip: number;
 }
 
-/** Counts a request, and returns whether it has the fault. */
+/** Counts a request, and returns whether the fault affects it. */
 function isDue(fault: Fault | undefined): boolean {
   if (!fault || fault.times === 0) return false;
   if (fault.skip > 0) {
@@ -343,25 +343,25 @@ function isDue(fault: Fault | undefined): boolean {
 
 /** Starts simulated services on this machine, at the paths `/NAME`. */
 export async function startServices(): Promise<Services> {
-  const requests: Asked[] = [];
-  const limited = new Map<string, Fault>();
-  const redirected = new Map<string, string>();
-  const lost = new Map<string, Fault>();
-  const refused = new Map<string, Fault & { answer: Answer }>();
-  const all: { readonly [name: string]: Service } = {
+  const requests: SimulatedRequest[] = [];
+  const limits = new Map<string, Fault>();
+  const redirects = new Map<string, string>();
+  const losses = new Map<string, Fault>();
+  const refusals = new Map<string, Fault & { answer: SimulatedResponse }>();
+  const services: { readonly [name: string]: Service } = {
     ...SERVICES,
-    ...Object.fromEntries(Object.entries(STATEFUL).map(([name, make]) => [name, make()])),
+    ...Object.fromEntries(Object.entries(STATEFUL).map(([name, create]) => [name, create()])),
   };
-  const answerTo = (asked: Asked): Answer => {
-    const { service, headers } = asked;
-    const location = redirected.get(service);
+  const responseTo = (request: SimulatedRequest): SimulatedResponse => {
+    const { service, headers } = request;
+    const location = redirects.get(service);
     if (location !== undefined) return { status: 307, headers: { location }, body: null };
-    const refusal = refused.get(service);
+    const refusal = refusals.get(service);
     if (refusal && isDue(refusal)) return refusal.answer;
-    if (isDue(limited.get(service))) return LIMITS[service] ?? LIMIT;
-    if (headers.authorization !== `Bearer token-of-${service}` && !isCapability(asked))
+    if (isDue(limits.get(service))) return LIMITS[service] ?? LIMIT;
+    if (headers.authorization !== `Bearer token-of-${service}` && !isCapability(request))
       return UNAUTHORIZED[service] ?? { status: 401, body: { message: 'Unauthorized' } };
-    return all[service]?.(asked) ?? { status: 404, body: null };
+    return services[service]?.(request) ?? { status: 404, body: null };
   };
   const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
@@ -371,7 +371,7 @@ export async function startServices(): Promise<Services> {
       const [, service = '', ...rest] = url.pathname.split('/');
       const bytes = Buffer.concat(chunks);
       const isJson = String(incoming.headers['content-type']).startsWith('application/json');
-      const asked: Asked = {
+      const request: SimulatedRequest = {
         service,
         method: incoming.method ?? '',
         path: `/${rest.map(decodeURIComponent).join('/')}`,
@@ -381,9 +381,9 @@ export async function startServices(): Promise<Services> {
         bytes,
         base: `http://${incoming.headers.host}/${service}`,
       };
-      requests.push(asked);
-      const { status = 200, headers = {}, body } = answerTo(asked);
-      if (isDue(lost.get(service))) return void incoming.socket.destroy();
+      requests.push(request);
+      const { status = 200, headers = {}, body } = responseTo(request);
+      if (isDue(losses.get(service))) return void incoming.socket.destroy();
       return void response
         .writeHead(status, { 'content-type': 'application/json', ...headers })
         .end(Buffer.isBuffer(body) ? body : JSON.stringify(body));
@@ -393,11 +393,11 @@ export async function startServices(): Promise<Services> {
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     requests,
-    addresses: Object.fromEntries(Object.keys(all).map((name) => [name, `${base}/${name}`])),
-    limitNext: (service, times, skip = 0) => void limited.set(service, { times, skip }),
-    refuseNext: (service, answer, times = 1) => void refused.set(service, { answer, times, skip: 0 }),
-    loseNext: (service, times, skip = 0) => void lost.set(service, { times, skip }),
-    redirect: (service, location) => void redirected.set(service, location),
+    addresses: Object.fromEntries(Object.keys(services).map((name) => [name, `${base}/${name}`])),
+    limitNext: (service, times, skip = 0) => void limits.set(service, { times, skip }),
+    refuseNext: (service, answer, times = 1) => void refusals.set(service, { answer, times, skip: 0 }),
+    loseNext: (service, times, skip = 0) => void losses.set(service, { times, skip }),
+    redirect: (service, location) => void redirects.set(service, location),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

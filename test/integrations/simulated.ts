@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Json, JsonObject } from '@heddle/core';
 
 /** A request to a simulated service. */
-export interface Asked {
+export interface SimulatedRequest {
   service: string;
   method: string;
   path: string;
@@ -11,27 +11,27 @@ export interface Asked {
   /** The body as JSON; an empty object for other bodies. */
   body: JsonObject;
   bytes: Buffer;
-  /** The address of the service for the caller. */
+  /** The base URL of the service for the caller. */
   base: string;
 }
 
-/** Its answer. */
-export interface Answer {
+/** The response of a simulated service. */
+export interface SimulatedResponse {
   status?: number;
   headers?: { [name: string]: string };
   body: Json | Buffer;
 }
 
-/** Returns the answer of a simulated service. */
-export type Service = (asked: Asked) => Answer;
+/** Returns the response of a simulated service to a request. */
+export type Service = (request: SimulatedRequest) => SimulatedResponse;
 
-/** Returns a failure in the format of Google services. `status` is the code, or the reason for older services. */
-export const googleError = (code: number, status: string, message: string): Answer => ({
+/** Returns an error in the format of Google services. `status` is the error code. */
+export const googleError = (code: number, status: string, message: string): SimulatedResponse => ({
   status: code,
   body: { error: { code, message, status } },
 });
 
-/** Returns the text of a value, for fields that services take as text. */
+/** Returns a value as a string, for fields that services read as strings. */
 export function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }

@@ -7,19 +7,22 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { block, workflow } from '../support/workflow.ts';
 
 type Row = { [column: string]: string | number };
-interface Asked {
+interface ReceivedRequest {
   method: string;
   path: string;
   query: URLSearchParams;
   prefer: string;
 }
 
-/** Starts a simulated PostgREST with the table `orders` and only the condition `eq`. Returns its address, rows and requests. */
+/**
+ * Starts a simulated PostgREST with the table `orders` and only the condition `eq`. Returns its rows and requests, and
+ * a function that runs a block.
+ */
 async function startPostgrest(host = '127.0.0.1') {
-  const asked: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   const state = { rows: [1, 2, 3, 4, 5].map((id): Row => ({ id, status: id < 4 ? 'open' : 'done' })) };
-  const changed = (
-    { method, query }: Pick<Asked, 'method' | 'query'>,
+  const applyChange = (
+    { method, query }: Pick<ReceivedRequest, 'method' | 'query'>,
     body: unknown,
     matches: (row: Row) => boolean,
   ): [number, unknown] => {
@@ -27,14 +30,14 @@ async function startPostgrest(host = '127.0.0.1') {
     if (method === 'PATCH') for (const row of found) Object.assign(row, body);
     if (method === 'DELETE') state.rows = state.rows.filter((row) => !matches(row));
     if (method !== 'POST') return [200, found];
-    const given = [body].flat() as Row[];
-    const others = state.rows.filter((row) => !given.some(({ id }) => id === row['id']));
+    const newRows = [body].flat() as Row[];
+    const others = state.rows.filter((row) => !newRows.some(({ id }) => id === row['id']));
     if (others.length < state.rows.length && !query.has('on_conflict'))
       return [409, { code: '23505', message: 'duplicate key value violates unique constraint' }];
-    state.rows = [...others, ...given];
-    return [201, given];
+    state.rows = [...others, ...newRows];
+    return [201, newRows];
   };
-  const answer = ({ method, path, query }: Asked, body: unknown): [number, unknown] => {
+  const answer = ({ method, path, query }: ReceivedRequest, body: unknown): [number, unknown] => {
     if (path !== '/rest/v1/orders')
       return [404, { code: 'PGRST205', message: `Could not find the table '${path.slice(9)}'` }];
     const conditions = [...query].filter(([name]) => !['limit', 'offset', 'on_conflict'].includes(name));
@@ -42,7 +45,7 @@ async function startPostgrest(host = '127.0.0.1') {
     if (unknown) return [400, { code: '42703', message: `column orders.${unknown[0]} does not exist` }];
     const matches = (row: Row) => conditions.every(([name, value]) => value === `eq.${row[name]}`);
     const found = state.rows.filter(matches);
-    if (method !== 'GET') return changed({ method, query }, body, matches);
+    if (method !== 'GET') return applyChange({ method, query }, body, matches);
     const from = Number(query.get('offset') ?? 0);
     return [200, found.slice(from, from + Number(query.get('limit') ?? 1000))];
   };
@@ -52,12 +55,12 @@ async function startPostgrest(host = '127.0.0.1') {
     request.on('end', () => {
       const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x');
       const prefer = String(request.headers['prefer'] ?? '');
-      const now = { method: request.method ?? '', path: pathname, query: searchParams, prefer };
-      asked.push(now);
+      const received = { method: request.method ?? '', path: pathname, query: searchParams, prefer };
+      requests.push(received);
       const { apikey, authorization } = request.headers;
       const isKnown = apikey === 'service-key' && authorization === 'Bearer service-key';
       const [status, body] = isKnown
-        ? answer(now, text === '' ? undefined : JSON.parse(text))
+        ? answer(received, text === '' ? undefined : JSON.parse(text))
         : [401, { message: 'Invalid API key' }];
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });
@@ -76,10 +79,10 @@ async function startPostgrest(host = '127.0.0.1') {
         ['Start -> A'],
       ),
     });
-  return { state, asked, run };
+  return { state, requests, run };
 }
 
-describe('a block of Supabase', () => {
+describe('a Supabase block', () => {
   it('reads rows by conditions and page by page', async () => {
     const { run } = await startPostgrest();
     const query = { operation: 'query', filter: 'status=eq.open', limit: '2' };
@@ -96,7 +99,7 @@ describe('a block of Supabase', () => {
   });
 
   it('inserts, replaces, changes and deletes rows', async () => {
-    const { run, state, asked } = await startPostgrest();
+    const { run, state, requests } = await startPostgrest();
     expect(await run({ operation: 'insert', data: '{"id": 6, "status": "new"}' })).toMatchObject({
       output: { data: [{ id: 6, status: 'new' }] },
     });
@@ -110,7 +113,7 @@ describe('a block of Supabase', () => {
       { id: 5, status: 'done' },
       { id: 6, status: 'open' },
     ]);
-    expect(asked.map(({ method, prefer }) => `${method} ${prefer}`)).toEqual([
+    expect(requests.map(({ method, prefer }) => `${method} ${prefer}`)).toEqual([
       'POST return=representation',
       'POST resolution=merge-duplicates,return=representation',
       'PATCH return=representation',
@@ -121,13 +124,13 @@ describe('a block of Supabase', () => {
   it.each(['', ' ', '&', 'select=eq.1', 'limit=eq.1', 'id', 'id=5', 'id=eq.1&id=eq.2', '=eq.1'])(
     'deletes and changes no rows for the filter "%s"',
     async (filter) => {
-      const { run, state, asked } = await startPostgrest();
+      const { run, state, requests } = await startPostgrest();
       for (const operation of ['delete', 'update']) {
         const { error } = await run({ operation, filter, data: '{"status": "x"}' });
         expect(error?.code).toMatch(/^(?:BLOCK_CONFIG_INVALID|TOOL_ARGUMENTS_INVALID)$/);
         expect(error?.message).toContain('filter');
       }
-      expect([asked.length, state.rows.length]).toEqual([0, 5]);
+      expect([requests.length, state.rows.length]).toEqual([0, 5]);
     },
   );
 
@@ -143,8 +146,8 @@ describe('a block of Supabase', () => {
     expect(error?.message).toMatch(message);
   });
 
-  it('is refused without a request if the project is not that of the address', async () => {
-    const { run, asked } = await startPostgrest();
+  it('is refused without a request if its project is not that of the base URL', async () => {
+    const { run, requests } = await startPostgrest();
     for (const projectId of ['other', '127', 'localhost.other', 'http://other/127.0.0.1']) {
       const { error } = await run({ operation: 'query', projectId });
       expect(error?.code).toBe('BLOCK_CONFIG_INVALID');
@@ -152,22 +155,22 @@ describe('a block of Supabase', () => {
         `has "${projectId}" in "projectId", but this engine uses another host for Supabase`,
       );
     }
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
     for (const projectId of ['', '127.0.0.1', 'https://127.0.0.1/'])
       expect(await run({ operation: 'query', projectId })).toMatchObject({ status: 'completed' });
   });
 
   it('accepts the project in the first label of the host', async () => {
-    const { run, asked } = await startPostgrest('localhost');
+    const { run, requests } = await startPostgrest('localhost');
     expect(await run({ operation: 'query', projectId: 'LocalHost' })).toMatchObject({ status: 'completed' });
     expect((await run({ operation: 'query', projectId: 'local' })).error?.code).toBe('BLOCK_CONFIG_INVALID');
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   it('sends values of conditions unchanged', async () => {
-    const { run, asked } = await startPostgrest();
+    const { run, requests } = await startPostgrest();
     await run({ operation: 'query', filter: 'status=eq.a+b@example.com%26limit%3D1&id=like.50%' });
-    expect([...(asked[0]?.query ?? [])]).toEqual([
+    expect([...(requests[0]?.query ?? [])]).toEqual([
       ['status', 'eq.a+b@example.com&limit=1'],
       ['id', 'like.50%'],
     ]);

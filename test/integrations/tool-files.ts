@@ -11,7 +11,7 @@ import { block, workflow } from '../support/workflow.ts';
 /** A service with one tool, and an engine that calls it. */
 export interface OneTool {
   engine: Engine;
-  /** The address of the service. */
+  /** The base URL of the service. */
   address: string;
   /** Requests in order of arrival. */
   requests: { url: string; headers: IncomingMessage['headers'] }[];
@@ -19,10 +19,10 @@ export interface OneTool {
   call(args?: JsonObject): Promise<RunResource>;
 }
 
-/** Sends an answer. */
-export type Answering = (request: { url: URL; address: string }, response: ServerResponse) => void;
+/** Sends the response to a request. */
+export type Responder = (request: { url: URL; address: string }, response: ServerResponse) => void;
 
-/** Starts a server. Returns its address, without a path. */
+/** Starts a server. Returns its origin. */
 export async function startServer(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<string> {
@@ -35,10 +35,10 @@ export async function startServer(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Returns a service whose only tool is GET /items, with what `tool` adds to its definition. */
+/** Returns a service whose only tool is GET /items. `tool` has additional fields of its definition. */
 export async function oneTool(
   tool: JsonObject,
-  answer: Answering,
+  answer: Responder,
   { rate, ...options }: EngineOptions & { rate?: { calls: number; seconds: number } } = {},
 ): Promise<OneTool> {
   const requests: OneTool['requests'] = [];
@@ -76,7 +76,7 @@ export async function oneTool(
   return { engine, address, requests, call };
 }
 
-/** Answers with JSON. */
+/** Sends JSON. */
 export function json(
   response: ServerResponse,
   body: unknown,
