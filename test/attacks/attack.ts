@@ -1,8 +1,9 @@
 import type { FunctionOutcome, Limits } from '@heddle/sandbox';
 
 /**
- * The allowed outcomes of an attack. A string is the exact JSON of the result, or the `SandboxErrorCode` of the failure.
- * A pattern matches the JSON, or `CODE name: message` of the failure. A list allows several, since machines may differ.
+ * The allowed outcomes of an attack. A string is the exact JSON of the result, or the `SandboxErrorCode` of the
+ * failure. A pattern matches the JSON, or `CODE name: message` of the failure. A list allows several outcomes, because
+ * machines differ.
  */
 export type Expected = string | RegExp | readonly (string | RegExp)[];
 
@@ -15,7 +16,7 @@ export interface Attack {
   /** Code of an earlier job in the same run and process. */
   readonly before?: string;
   readonly expected: Expected;
-  /** Its result list must not share an element with the earlier job's result list. */
+  /** The list in its result must share no element with the list in the result of the earlier job. */
   readonly isFresh?: true;
   readonly limits?: Partial<Limits>;
   /** Identifier → value, besides `internalPort`, `outerPort` and `rawPort`. */
@@ -34,7 +35,7 @@ export interface AttackGroup {
 }
 
 /** Formats an outcome for comparison with `Expected`. */
-export function ending(outcome: FunctionOutcome): { exact: string; text: string } {
+export function formatOutcome(outcome: FunctionOutcome): { exact: string; text: string } {
   if (outcome.ok) return { exact: outcome.json, text: outcome.json };
   const { code, name, message } = outcome.error;
   return { exact: code, text: `${code} ${name}: ${message}` };
@@ -42,7 +43,7 @@ export function ending(outcome: FunctionOutcome): { exact: string; text: string 
 
 /** Returns whether an outcome is expected. */
 export function isExpected(outcome: FunctionOutcome, expected: Expected): boolean {
-  const { exact, text } = ending(outcome);
+  const { exact, text } = formatOutcome(outcome);
   const options = Array.isArray(expected) ? (expected as readonly (string | RegExp)[]) : [expected];
   return options.some((one) => (typeof one === 'string' ? one === exact : (one as RegExp).test(text)));
 }

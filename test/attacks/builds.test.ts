@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sample } from '../support/scale.ts';
-import { ending } from './attack.ts';
+import { formatOutcome } from './attack.ts';
 import { openHostileImages, type HostileImages } from './hostile-images.ts';
 import { levels, type Level } from './levels.ts';
-import { useArena } from './suite.ts';
+import { useHarness } from './suite.ts';
 
 const WAIT_MS = 180_000;
 const highest = levels.at(-1) as Level;
 
 describe('a build of hostile packages', () => {
-  const holder = useArena(highest);
+  const holder = useHarness(highest);
   let hostile: HostileImages;
   beforeAll(async () => {
     hostile = await openHostileImages();
@@ -38,15 +38,15 @@ describe('a build of hostile packages', () => {
     'fails if they %s',
     { timeout: WAIT_MS },
     async (_what, dependencies, message) => {
-      const { arena } = holder;
-      await arena.reset();
+      const { harness } = holder;
+      await harness.reset();
       const { errorCode, errorMessage } = await hostile.build(dependencies);
       expect({ errorCode, errorMessage }).toEqual({
         errorCode: 'load_failed',
         errorMessage: expect.stringMatching(message) as string,
       });
-      expect(await arena.harm(errorMessage)).toEqual([]);
-      expect(ending(await arena.sandbox.run({ runId: 'next', code: 'return 1' })).text).toBe('1');
+      expect(await harness.violations(errorMessage)).toEqual([]);
+      expect(formatOutcome(await harness.sandbox.run({ runId: 'next', code: 'return 1' })).text).toBe('1');
     },
   );
 });

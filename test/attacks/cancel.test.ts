@@ -11,8 +11,8 @@ import { levelsAtScale } from './levels.ts';
 import { livingOf, newProcesses } from './processes.ts';
 import { watchHost } from './watch.ts';
 
-/** Resolves once the condition holds; the test's own timeout is its limit. */
-async function until(holds: () => boolean): Promise<void> {
+/** Resolves when the condition holds. The timeout of the test limits it. */
+async function waitUntil(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
@@ -20,14 +20,14 @@ const PYTHON_LOOP = 'while True: pass';
 const LOOP = 'for (;;);';
 const WAIT = 'await new Promise(() => {})';
 
-/** A state of a job, and how to reach it. If the job holds its process's thread, the process must end. */
+/** A state of a job, and how to reach it. `dies`: the job blocks the thread of its process, which must end. */
 interface State {
   readonly name: string;
   readonly language?: 'javascript' | 'python';
   readonly code: string;
-  /** Earlier jobs that keep it in the queue. */
+  /** The code of earlier jobs that keep the job in the queue. */
   readonly behind?: string;
-  /** An earlier job that starts its process. */
+  /** Whether an earlier job starts the process. */
   readonly warm?: boolean;
   readonly reached: (sandbox: Sandbox, calls: number) => boolean;
   readonly dies: boolean;
@@ -52,14 +52,14 @@ const STATES: readonly State[] = [
   },
   { name: 'in a loop', code: LOOP, warm: true, reached: running, dies: true },
   {
-    name: 'in a loop that catches',
+    name: 'in a loop that catches errors',
     code: 'for (;;) try { for (;;); } catch {} finally { continue }',
     warm: true,
     reached: running,
     dies: true,
   },
   {
-    name: 'in arithmetic that nothing interrupts',
+    name: 'in arithmetic that cannot be interrupted',
     code: 'let a = 2n ** 50000000n; for (;;) a * a',
     warm: true,
     reached: running,
@@ -116,7 +116,7 @@ const STATES: readonly State[] = [
   },
 ];
 
-/** A quick run draws from each language. */
+/** A quick run samples states of each language. */
 const JAVASCRIPT = sample(
   STATES.filter(({ language }) => language === undefined),
   6,
@@ -132,12 +132,12 @@ watchHost();
 
 describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ options }) => {
   it.each([...JAVASCRIPT, ...PYTHON])(
-    '$name ends, together with its process if the job blocks the thread',
+    'ends, and so does its process if the job blocks the thread: $name',
     async (state) => {
       const { language = 'javascript', code, behind, warm, reached, dies } = state;
       let calls = 0;
       const limits = { cpuMs: 25_000, wallMs: 25_000 };
-      const started = newProcesses();
+      const newPids = newProcesses();
       const sandbox = createSandbox({
         ...options,
         maxProcesses: 1,
@@ -157,8 +157,8 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
           ? []
           : Array.from({ length: 5 }, () => sandbox.run({ runId: 'r', code: behind, signal }));
       const job = sandbox.run({ runId: 'r', language, code, signal });
-      await until(() => reached(sandbox, calls));
-      const before = started();
+      await waitUntil(() => reached(sandbox, calls));
+      const pids = newPids();
       stop.abort();
       const outcomes: FunctionOutcome[] = await Promise.all([job, ...others]);
       for (const outcome of outcomes)
@@ -168,31 +168,31 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
         json: '1',
       });
       expect(sandbox.stats()).toMatchObject({ queued: 0, running: 0 });
-      await until(() => !dies || livingOf(before).length === 0);
+      await waitUntil(() => !dies || livingOf(pids).length === 0);
       await sandbox.close();
       // No process of the sandbox remains after it is closed, not even an orphan.
-      await until(() => livingOf(before).length === 0);
-      expect(livingOf(before)).toEqual([]);
+      await waitUntil(() => livingOf(pids).length === 0);
+      expect(livingOf(pids)).toEqual([]);
     },
   );
 
   it('ends immediately while its image is opened', async () => {
-    const opened = Promise.withResolvers<LoadedImage>();
-    const asked = Promise.withResolvers<void>();
+    const loading = Promise.withResolvers<LoadedImage>();
+    const openCalled = Promise.withResolvers<void>();
     const images: ImageSource = {
       open: () => {
-        asked.resolve();
-        return opened.promise;
+        openCalled.resolve();
+        return loading.promise;
       },
     };
     const sandbox = createSandbox({ ...options, images });
     onTestFinished(() => sandbox.close());
     const stop = new AbortController();
     const job = sandbox.run({ runId: 'r', code: 'return 1', image: 'late', signal: stop.signal });
-    await asked.promise;
+    await openCalled.promise;
     stop.abort();
     expect(await job).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
-    opened.reject(new Error('no code awaits this'));
+    loading.reject(new Error('no code awaits this'));
     expect(sandbox.stats()).toMatchObject({ processes: 0, queued: 0, totals: { CANCELLED: 1 } });
   });
 
@@ -237,7 +237,7 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
       ends.add(outcome.ok ? String(outcome.json === String(round)) : outcome.error.code);
     }
     expect([...ends].filter((end) => end !== 'true' && end !== 'CANCELLED')).toEqual([]);
-    await until(() => sandbox.stats().running === 0);
+    await waitUntil(() => sandbox.stats().running === 0);
     expect(await sandbox.run({ runId: 'r', code: 'return 1' })).toMatchObject({ ok: true });
   });
 });

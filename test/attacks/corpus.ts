@@ -2,21 +2,21 @@ import { parseSync } from 'oxc-parser';
 import { readJson, readText, walk } from '../repo/sources.ts';
 import { GROUPS } from './groups.ts';
 
-/** A test by its file and title; of one with several cases also a text of the case. */
+/** A test by its file and title. `row` is a string of one case, for a test with several cases. */
 interface Test {
   readonly file: string;
   readonly title: string;
   readonly row?: string;
 }
 
-/** An attack that has to be tried, and what tries it: ids of attacks in groups, and tests. */
+/** An attack that must be tested, and its tests: ids of attacks in groups, or tests. */
 export interface Case {
   readonly id: string;
   readonly tries: string;
   readonly by: readonly (string | Test)[];
 }
 
-/** Every attack that was known before the sandbox was built, and what had to be tried once it was. */
+/** Attacks that were known before the sandbox was built, and attacks that its design suggests. */
 export const CORPUS = readJson<readonly Case[]>('test/attacks/corpus.json');
 
 /** The file of each attack's group, below test/attacks, by the attack's id. */
@@ -24,7 +24,7 @@ const FILES: ReadonlyMap<string, string> = new Map(
   Object.entries(GROUPS).flatMap(([file, { attacks }]) => attacks.map(({ id }) => [id, file] as const)),
 );
 
-const TESTING = new Set(['it', 'test', 'describe']);
+const TEST_FUNCTIONS = new Set(['it', 'test', 'describe']);
 
 interface Node {
   readonly type: string;
@@ -41,37 +41,37 @@ function rootOf(node: Node | undefined): string | undefined {
   return node.type === 'Identifier' ? node.name : rootOf(node.callee ?? node.object);
 }
 
-interface Texts {
+interface FileStrings {
   readonly titles: ReadonlySet<string>;
   readonly all: ReadonlySet<string>;
 }
 
-const known = new Map<string, Texts>();
+const cache = new Map<string, FileStrings>();
 
-/** Returns the titles of the tests in a file, and all texts in it. */
-function textsOf(file: string): Texts {
-  const before = known.get(file);
-  if (before !== undefined) return before;
+/** Returns the titles of the tests in a file, and all strings in it. */
+function stringsOf(file: string): FileStrings {
+  const cached = cache.get(file);
+  if (cached !== undefined) return cached;
   const titles = new Set<string>();
   const all = new Set<string>();
-  walk(parseSync(file, readText(file)).program.body, (found) => {
-    const node = found as unknown as Node;
+  walk(parseSync(file, readText(file)).program.body, (value) => {
+    const node = value as unknown as Node;
     if (node.type === 'Literal' && typeof node.value === 'string') all.add(node.value);
-    if (node.type !== 'CallExpression' || !TESTING.has(rootOf(node.callee) ?? '')) return;
+    if (node.type !== 'CallExpression' || !TEST_FUNCTIONS.has(rootOf(node.callee) ?? '')) return;
     const [title] = node.arguments ?? [];
     if (title?.type === 'Literal' && typeof title.value === 'string') titles.add(title.value);
   });
-  const texts = { titles, all };
-  known.set(file, texts);
-  return texts;
+  const strings = { titles, all };
+  cache.set(file, strings);
+  return strings;
 }
 
-/** Returns why a case is not covered by its references; empty if it is. */
+/** Returns the references of a case that lead to no test, as messages. */
 export function faultsOf({ id, tries, by }: Case): string[] {
   if (by.length === 0) return [`${id} (${tries}) has no test`];
   return by.flatMap((one) => {
     if (typeof one === 'string') return FILES.has(one) ? [] : [`${id}: there is no attack ${one}`];
-    const { titles, all } = textsOf(one.file);
+    const { titles, all } = stringsOf(one.file);
     if (!titles.has(one.title)) return [`${id}: ${one.file} has no test "${one.title}"`];
     const { row } = one;
     return row === undefined || all.has(row) ? [] : [`${id}: "${one.title}" has no case "${row}"`];

@@ -25,10 +25,10 @@ const PROGRAM = `
 
 /** Statements of the program, each with the code or JSON of the job's outcome. */
 const ATTACKS: readonly (readonly [title: string, statement: string, ends: string | RegExp])[] = [
-  ['a valid answer, as a control', 'send(done(job))', '1'],
+  ['a valid result, as a control', 'send(done(job))', '1'],
   ['bytes that are not a message', 'framed(Buffer.alloc(99, 0x41))', 'SANDBOX_PROTOCOL'],
   ['an empty message', 'framed(Buffer.alloc(0))', 'SANDBOX_PROTOCOL'],
-  ['a message that is longer than memory', 'framed(Buffer.alloc(9), 0xfffffff0)', 'SANDBOX_PROTOCOL'],
+  ['a message longer than memory', 'framed(Buffer.alloc(9), 0xfffffff0)', 'SANDBOX_PROTOCOL'],
   [
     'a message that is too deep to be read',
     'framed(Buffer.concat([Buffer.from([0xff, 0x0f]), Buffer.alloc(4e6, Buffer.from([0x41, 1]))]))',
@@ -48,20 +48,20 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'a map': 'new Map([["t", "done"]])',
     'a date': 'new Date(0)',
     'a pattern that backtracks': '/(a+)+$/',
-    'an endless number': 'done(job, { text: 2n ** 99999n })',
+    'a very large BigInt': 'done(job, { text: 2n ** 99999n })',
     'an error': 'new Error("x")',
     'a list': '[done(job)]',
-    'an object in an object': 'done(job, { more: {} })',
-    'a text that is an object': 'done(job, { text: new String("1") })',
+    'a nested object': 'done(job, { more: {} })',
+    'a string object instead of a string': 'done(job, { text: new String("1") })',
     'one buffer, sent as many buffers': 'done(job, { a: new Uint8Array(8).buffer })',
   }).map(([what, value]) => [what, `send(${value})`, 'SANDBOX_PROTOCOL'] as const),
   [
-    'a message that hides in the length of another',
+    'a message inside the declared length of another message',
     'const text = (t) => Buffer.concat([Buffer.from([0x22, t.length]), Buffer.from(t)]); const inner = Buffer.concat([Buffer.from([0, 0, 0, 4, 0xff, 0x0f, 0x41, 0])]); framed(Buffer.concat([Buffer.from([0xff, 0x0f, 0x6f]), text("t"), Buffer.from([0x22, 99]), inner]), 12); raw(Buffer.alloc(99))',
     'SANDBOX_PROTOCOL',
   ],
   [
-    'two answers to the same job',
+    'two results of the same job',
     'send(done(job)); send(done(job, { text: "2" })); send(done(job, { code: "TIMEOUT_CPU", text: "3" }))',
     '1',
   ],
@@ -71,17 +71,17 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     '1',
   ],
   [
-    'one call many times',
+    'the same call many times',
     'for (let i = 0; i < 100; i++) send({ t: "call", id: job.id, call: 1, op: "fetch", head: JSON.stringify({ url: "http://a.test/", method: "GET", headers: [] }), body: null }); process.on("message", (m) => m.t === "answer" && send(done(job)))',
     '1',
   ],
   [
-    'a call whose text has only brackets',
+    'a call whose head has only brackets',
     'send({ t: "call", id: job.id, call: 1, op: "fetch", head: "[".repeat(5e5), body: null }); send({ t: "call", id: job.id, call: 2, op: "fetch", head: "{\\"headers\\":[" + "[],".repeat(1e7) + "1]}", body: null }); send(done(job))',
     '1',
   ],
   [
-    'impossible numbers for its usage',
+    'impossible usage numbers',
     'send(done(job, { cpuMs: -1e300, wallMs: 1e300, rssMiB: -1, next: 1e300 }))',
     '1',
   ],
@@ -101,7 +101,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'OUT_OF_MEMORY',
   ],
   [
-    'half a message, and then exiting',
+    'half a message and an exit',
     'framed(Buffer.from([0xff, 0x0f]), 99); process.exit()',
     'SANDBOX_CRASHED',
   ],
@@ -110,7 +110,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'send({ cmd: "NODE_HANDLE_ACK" }); send({ cmd: "NODE_HANDLE", type: "constructor", msg: 1 }); send({ cmd: "NODE_HANDLE_NACK" }); send(done(job))',
     '1',
   ],
-  ['a text instead of an object', 'send("done")', 'SANDBOX_PROTOCOL'],
+  ['a string instead of an object', 'send("done")', 'SANDBOX_PROTOCOL'],
   ['an object without a kind', 'send({ id: job.id })', 'SANDBOX_PROTOCOL'],
   ['a kind that is a property of every object', 'send({ t: "constructor" })', 'SANDBOX_PROTOCOL'],
   ['a kind that is inherited', 'send({ t: "__proto__" })', 'SANDBOX_PROTOCOL'],
@@ -132,12 +132,12 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'SANDBOX_PROTOCOL',
   ],
   [
-    'an endless stack',
+    'a very long stack',
     'send(done(job, { code: "GUEST_ERROR", text: JSON.stringify({ phase: "run", index: -1, name: "E", message: "m", stack: " at ".repeat(3e4) }) }))',
     'USER_ERROR',
   ],
   [
-    'the end of unknown jobs',
+    'results of unknown jobs',
     'for (let id = -5; id < 1e3; id++) if (id !== job.id) send({ ...done(job), id }); send(done(job))',
     '1',
   ],
@@ -156,9 +156,9 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'const { writeSync: write } = require("node:fs"); try { for (let i = 0; i < 2000; i++) write(1, "x".repeat(1e5)) } catch {} send(done(job))',
     '1',
   ],
-  ['nothing, forever', '', 'TIMEOUT_WALL'],
-  ['its own end', 'process.exit(3)', 'SANDBOX_CRASHED'],
-  ['a fault', 'process.abort()', /^(?:SANDBOX_CRASHED|OUT_OF_MEMORY)$/],
+  ['no message at all', '', 'TIMEOUT_WALL'],
+  ['an exit', 'process.exit(3)', 'SANDBOX_CRASHED'],
+  ['an abort', 'process.abort()', /^(?:SANDBOX_CRASHED|OUT_OF_MEMORY)$/],
   [
     'endless errors',
     'for (let i = 0; i < 2000; i++) process.stderr.write("x".repeat(1e4)); send(done(job))',
@@ -166,18 +166,18 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
   ],
 ];
 
-/** The same for the pipe of synchronous calls of Python to its host: `frame` encodes a request with these fields. */
-const QUESTIONS: typeof ATTACKS = [
-  ['an honest request', 'ask(frame(question(job))); answered(() => send(done(job)))', '1'],
+/** Statements for the pipe of synchronous calls of Python to its host. `frame` encodes a request with these fields. */
+const SYNC_CALLS: typeof ATTACKS = [
+  ['a valid request, as a control', 'ask(frame(question(job))); answered(() => send(done(job)))', '1'],
   [
     'bytes that are not a request',
     'ask(Buffer.concat([length(99), Buffer.alloc(99, 0x41)]))',
     'SANDBOX_PROTOCOL',
   ],
   ['an empty request', 'ask(length(0))', 'SANDBOX_PROTOCOL'],
-  ['a request that is longer than memory', 'ask(length(0xfffffff0))', 'SANDBOX_PROTOCOL'],
+  ['a request longer than memory', 'ask(length(0xfffffff0))', 'SANDBOX_PROTOCOL'],
   [
-    'fields that are longer than their request',
+    'fields longer than their request',
     'ask(Buffer.concat([length(8), length(2 ** 31), length(0)]))',
     'SANDBOX_PROTOCOL',
   ],
@@ -188,7 +188,7 @@ const QUESTIONS: typeof ATTACKS = [
     'SANDBOX_PROTOCOL',
   ],
   [
-    'two requests at once',
+    'two requests at the same time',
     'ask(Buffer.concat([frame(question(job)), frame(question(job))]))',
     'SANDBOX_PROTOCOL',
   ],
@@ -222,8 +222,8 @@ const QUESTIONS: typeof ATTACKS = [
     'ask(frame({ ...question(job), op: "constructor" })); answered((text) => send(done(job, { text: JSON.stringify(text.includes("does not know")) })))',
     'true',
   ],
-  ['half a request, and then exiting', 'ask(length(99)); process.exit(3)', 'SANDBOX_CRASHED'],
-  ['half a request, and then nothing', 'ask(length(99))', 'TIMEOUT_WALL'],
+  ['half a request and an exit', 'ask(length(99)); process.exit(3)', 'SANDBOX_CRASHED'],
+  ['half a request', 'ask(length(99))', 'TIMEOUT_WALL'],
   [
     'a request byte by byte',
     'const bytes = frame(question(job)); for (const byte of bytes) ask(Buffer.from([byte])); answered(() => send(done(job)))',
@@ -231,7 +231,7 @@ const QUESTIONS: typeof ATTACKS = [
   ],
 ];
 
-/** Further functions of the program, for synchronous calls. */
+/** Functions that the program needs for synchronous calls. */
 const ASKING = `
   const { Socket } = require('node:net');
   const pipe = new Socket({ fd: 5 }); pipe.on('error', () => undefined);
@@ -260,7 +260,7 @@ describe.runIf(process.platform === 'linux')('a compromised process', () => {
   }
 
   it.each(ATTACKS.map(([title, statement, ends], index) => ({ title, statement, ends, index })))(
-    'causes no harm by sending $title',
+    'causes no harm with $title',
     async ({ statement, ends, index }) => {
       const sandbox = createSandbox({
         maxProcesses: 1,
@@ -277,8 +277,8 @@ describe.runIf(process.platform === 'linux')('a compromised process', () => {
     },
   );
 
-  it.each(QUESTIONS.map(([title, statement, ends], index) => ({ title, statement, ends, index })))(
-    'causes no harm by the synchronous call $title',
+  it.each(SYNC_CALLS.map(([title, statement, ends], index) => ({ title, statement, ends, index })))(
+    'causes no harm with a synchronous call: $title',
     async ({ statement, ends, index }) => {
       const sandbox = createSandbox({
         python: { maxProcesses: 1 },

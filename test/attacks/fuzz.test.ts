@@ -106,7 +106,7 @@ def tupled():
   return a
 `;
 
-const filled = (code: string, values: Readonly<Record<string, number>>): string =>
+const fillIn = (code: string, values: Readonly<Record<string, number>>): string =>
   Object.entries(values).reduce((text, [name, value]) => text.replaceAll(name, String(value)), code);
 
 /** Enough for the slowest machine. */
@@ -117,15 +117,15 @@ const LIMITS = {
   messages: 1_000_000,
   bridgeChars: 2 ** 28,
 };
-const PATIENT = { timeout: scale(120_000, 1_800_000) };
+const GENEROUS_TIMEOUT = { timeout: scale(120_000, 1_800_000) };
 
 watchHost();
 
 describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) => {
-  it('does not end the process when called at the end of the stack', PATIENT, async () => {
+  it('does not end the process when called at the end of the stack', GENEROUS_TIMEOUT, async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
-    const code = filled(EXHAUSTED, { DEPTH: 4, PARTS: scale(2, 1), PART: 0, SHAPES: scale(1, 4) });
+    const code = fillIn(EXHAUSTED, { DEPTH: 4, PARTS: scale(2, 1), PART: 0, SHAPES: scale(1, 4) });
     expect(await sandbox.run({ runId: 'fuzz', code, limits: LIMITS })).toMatchObject({
       ok: true,
       json: 'true',
@@ -133,11 +133,11 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
     expect(sandbox.stats().totals).toEqual({ OK: 1 });
   });
 
-  it('ends at most its own job when called with hostile arguments', PATIENT, async () => {
+  it('ends at most its own job when called with hostile arguments', GENEROUS_TIMEOUT, async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
     for (let round = 0; round < scale(6, 60); round++) {
-      const code = filled(HOSTILE, { DEPTH: 4, SEED: 7 + round * 7919, ROUNDS: scale(2_000, 10_000) });
+      const code = fillIn(HOSTILE, { DEPTH: 4, SEED: 7 + round * 7919, ROUNDS: scale(2_000, 10_000) });
       await sandbox.run({ runId: `fuzz${round}`, code, limits: { ...LIMITS, cpuMs: 1_500, wallMs: 3_000 } });
       expect(await sandbox.run({ runId: 'next', code: 'return 1' })).toMatchObject({ ok: true, json: '1' });
     }
@@ -146,30 +146,30 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
   });
 });
 
-// Each needs a new interpreter, which is slow: by default only with Python's recursion limit, in the full run also without it.
-const LIMITED = [false, true].slice(0, scale(1, 2));
-const deep = sample(Object.entries(DEEP_PYTHON), 12, 'recursions of Python');
+// Each needs a new interpreter, which is slow. A quick run keeps Python's recursion limit; a full run also removes it.
+const REMOVE_LIMIT = [false, true].slice(0, scale(1, 2));
+const sampledCases = sample(Object.entries(DEEP_PYTHON), 12, 'recursions of Python');
 const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: scale(20_000, 60_000) };
-const PRELUDE = filled(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });
+const PRELUDE = fillIn(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });
 
 describe.each(levelsAtScale())('Python at the end of its stack, isolation $name', ({ options }) => {
-  it.each(LIMITED)(
+  it.each(REMOVE_LIMIT)(
     'ends at most its own job, with the recursion limit of Python removed (%s)',
     { timeout: scale(600_000, 1_800_000) },
-    async (endless) => {
+    async (isUnlimited) => {
       const sandbox = createSandbox({ ...options, python: { maxProcesses: 1 } });
       onTestFinished(() => sandbox.close());
-      const ends: Record<string, string> = {};
-      for (const [what, code] of deep) {
-        const all = `${PRELUDE}${endless ? 'sys.setrecursionlimit(10 ** 9)\n' : ''}${code}`;
+      const outcomes: Record<string, string> = {};
+      for (const [what, code] of sampledCases) {
+        const program = `${PRELUDE}${isUnlimited ? 'sys.setrecursionlimit(10 ** 9)\n' : ''}${code}`;
         const job = { runId: 'deep', language: 'python' as const, limits: PYTHON_LIMITS };
-        const outcome = await sandbox.run({ ...job, code: all });
-        ends[what] = outcome.ok ? 'OK' : outcome.error.code;
+        const outcome = await sandbox.run({ ...job, code: program });
+        outcomes[what] = outcome.ok ? 'OK' : outcome.error.code;
       }
       const next = await sandbox.run({ runId: 'next', language: 'python', code: 'return 1' });
       expect(next).toMatchObject({ ok: true, json: '1' });
       const allowed = new Set(['OK', 'USER_ERROR', 'SYNTAX_ERROR', 'TIMEOUT_CPU', 'OUT_OF_MEMORY']);
-      expect(Object.entries(ends).filter(([, end]) => !allowed.has(end))).toEqual([]);
+      expect(Object.entries(outcomes).filter(([, code]) => !allowed.has(code))).toEqual([]);
     },
   );
 });

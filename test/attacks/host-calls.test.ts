@@ -1,7 +1,7 @@
 import { createSandbox, type FunctionOutcome, type SandboxOptions } from '@heddle/sandbox';
 import type { EgressResponse } from '@heddle/sandbox/egress';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ending } from './attack.ts';
+import { formatOutcome } from './attack.ts';
 import { sample } from '../support/scale.ts';
 import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
@@ -13,20 +13,20 @@ const GET = {
     'import requests\ntry:\n  return requests.get("http://ok.test/").status_code\nexcept Exception as e:\n  return [isinstance(e, requests.ConnectionError), str(e)]',
 } as const;
 
-const answer = (more: Partial<EgressResponse> = {}): EgressResponse => ({
+const responseOf = (fields: Partial<EgressResponse> = {}): EgressResponse => ({
   status: 200,
   statusText: 'OK',
   url: 'http://ok.test/',
   redirected: false,
   headers: [],
   body: new Uint8Array(0),
-  ...more,
+  ...fields,
 });
 
 const THROWN: readonly (readonly [what: string, thrown: unknown])[] = [
   ['undefined', undefined],
   ['null', null],
-  ['a text', 'a text of the host'],
+  ['a string', 'a string of the host'],
   ['a symbol', Symbol('of the host')],
   ['an object', { code: 'EGRESS_DENIED', message: 'of the host' }],
   ['a function', () => 'of the host'],
@@ -35,7 +35,7 @@ const THROWN: readonly (readonly [what: string, thrown: unknown])[] = [
 const CYCLIC: unknown[] = [];
 CYCLIC.push(CYCLIC);
 
-describe.each(levelsAtScale())('an answer of the host to its guest, isolation $name', ({ options }) => {
+describe.each(levelsAtScale())('a response of the host to its guest, isolation $name', ({ options }) => {
   watchHost();
 
   const sandboxOf = (fetch: NonNullable<SandboxOptions['fetch']>) => {
@@ -45,7 +45,7 @@ describe.each(levelsAtScale())('an answer of the host to its guest, isolation $n
   };
 
   it.each(sample(THROWN, 3, 'values that the host throws'))(
-    'is an error of the code if the host throws %s',
+    'becomes an error in the code if the host throws %s',
     async (_what, thrown) => {
       const sandbox = sandboxOf(() => {
         const { promise, reject } = Promise.withResolvers<never>();
@@ -53,38 +53,38 @@ describe.each(levelsAtScale())('an answer of the host to its guest, isolation $n
         return promise;
       });
       const js = await sandbox.run({ runId: 'r', code: GET.javascript });
-      expect(ending(js).text).toBe('[true,"FETCH_FAILED","The request failed."]');
+      expect(formatOutcome(js).text).toBe('[true,"FETCH_FAILED","The request failed."]');
       const python = await sandbox.run({ runId: 'r', language: 'python', code: GET.python });
-      expect(ending(python).text).toBe('[true,"The request failed."]');
+      expect(formatOutcome(python).text).toBe('[true,"The request failed."]');
     },
   );
 
   it.each<[what: string, response: unknown]>([
-    ['nothing', undefined],
-    ['a number that JSON does not have', answer({ status: 1n as never })],
-    ['headers that contain themselves', answer({ headers: CYCLIC as never })],
-  ])('is an error of the code if the host answers with %s', async (_what, response) => {
+    ['undefined', undefined],
+    ['an object with a BigInt', responseOf({ status: 1n as never })],
+    ['an object with cyclic headers', responseOf({ headers: CYCLIC as never })],
+  ])('becomes an error in the code if it is %s', async (_what, response) => {
     const sandbox = sandboxOf(() => Promise.resolve(response as EgressResponse));
     const js = await sandbox.run({ runId: 'r', code: GET.javascript });
-    expect(ending(js).text).toMatch(/^\[true,"FETCH_FAILED"/);
-    expect(ending(await sandbox.run({ runId: 'r', code: 'return 1' })).text).toBe('1');
+    expect(formatOutcome(js).text).toMatch(/^\[true,"FETCH_FAILED"/);
+    expect(formatOutcome(await sandbox.run({ runId: 'r', code: 'return 1' })).text).toBe('1');
   });
 
   it.each(['javascript', 'python'] as const)(
     'ends its own job if it exceeds the bridge limit, in %s',
     async (language) => {
-      const sandbox = sandboxOf(async () => answer({ body: new Uint8Array(3_000_000) }));
+      const sandbox = sandboxOf(async () => responseOf({ body: new Uint8Array(3_000_000) }));
       const limits = { bridgeChars: 2_000_000 };
       const outcome = await sandbox.run({ runId: 'r', language, code: GET[language], limits });
-      expect(ending(outcome).exact).toBe('BRIDGE_LIMIT');
-      expect(ending(await sandbox.run({ runId: 'r', language, code: 'return 1' })).text).toBe('1');
+      expect(formatOutcome(outcome).exact).toBe('BRIDGE_LIMIT');
+      expect(formatOutcome(await sandbox.run({ runId: 'r', language, code: 'return 1' })).text).toBe('1');
     },
   );
 
   it('is ignored after its job has ended', async () => {
-    const answers: (() => void)[] = [];
+    const pending: (() => void)[] = [];
     const sandbox = sandboxOf(
-      () => new Promise((resolve) => answers.push(() => resolve(answer({ statusText: 'late' })))),
+      () => new Promise((resolve) => pending.push(() => resolve(responseOf({ statusText: 'late' })))),
     );
     const late = 'fetch("http://ok.test/").then(() => { console.log("late"); globalThis.late = 1 })';
     const first: FunctionOutcome = await sandbox.run({
@@ -92,12 +92,12 @@ describe.each(levelsAtScale())('an answer of the host to its guest, isolation $n
       code: `${late}; await new Promise((r) => setTimeout(r, 20)); return 1`,
     });
     expect(first).toMatchObject({ ok: true, json: '1', stdout: '' });
-    expect(answers).toHaveLength(1);
+    expect(pending).toHaveLength(1);
     const next = sandbox.run({
       runId: 'r',
       code: 'await new Promise((r) => setTimeout(r, 50)); return typeof late',
     });
-    for (const give of answers) give();
+    for (const respond of pending) respond();
     expect(await next).toMatchObject({ ok: true, json: '"undefined"', stdout: '' });
   });
 });

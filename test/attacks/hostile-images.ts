@@ -64,11 +64,11 @@ export async function openHostileImages(): Promise<HostileImages> {
       registries: { npm: { registry: registry.url }, python: { index: index.url } },
     });
   const images = reopen();
-  const building = new Map<string, Promise<ImageRecord>>();
+  const builds = new Map<string, Promise<ImageRecord>>();
   const buildOnce = (name: HostileImage): Promise<ImageRecord> => {
-    const known = building.get(name) ?? images.build(IMAGES[name], { name });
-    building.set(name, known);
-    return known;
+    const build = builds.get(name) ?? images.build(IMAGES[name], { name });
+    builds.set(name, build);
+    return build;
   };
   return {
     folder,

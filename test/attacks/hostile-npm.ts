@@ -18,7 +18,7 @@ const BUILT_INS = `[
   [Reflect, ['apply', 'construct', 'ownKeys', 'get']], [Date, ['now']], [Error, ['captureStackTrace']],
 ]`;
 
-/** Replaces a built-in with a function that returns garbage; used by the other packages. */
+/** Code that replaces a built-in with a function that returns garbage. */
 const BREAK = `const broken = function () { return 'forged'; };
 const put = (target, key) => { try { target[key] = broken; } catch {} };`;
 

@@ -1,4 +1,4 @@
-/** Values that would become code, or end the surrounding text, if inserted into it. */
+/** Strings that would become code, or end the surrounding string, if they were inserted into code. */
 export const HOSTILE_TEXTS: readonly string[] = [
   'it\'s "quoted"',
   '`${globalThis.pwned = 1}`',

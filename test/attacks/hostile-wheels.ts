@@ -1,6 +1,6 @@
 import type { IndexedWheel } from '../support/python/python-index.ts';
 
-/** Records in the interpreter that code of a wheel ran. */
+/** Returns code that records in the interpreter that it ran. */
 const mark = (name: string): string =>
   `import builtins\nbuiltins.marks = [*getattr(builtins, "marks", []), "${name}"]\n`;
 

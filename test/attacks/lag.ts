@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
 /** Maximum time for which an attack may block the host's event loop. */
-export const MOST_LAG_MS = 250;
+export const MAX_LAG_MS = 250;
 const TICK_MS = 20;
 
 /** Times of a thread as counted by Linux, in milliseconds. */
@@ -10,8 +10,8 @@ interface Counts {
   /** Time for which this thread ran. */
   readonly ranMs: number;
   /**
-   * Time for which this thread, or a thread that it may have waited for, was runnable but got no processor. V8 collects garbage
-   * in several threads.
+   * Time for which this thread, or a thread that it may have waited for, was runnable but got no processor. V8 collects
+   * garbage in several threads.
    */
   readonly queuedMs: number;
 }
@@ -29,29 +29,29 @@ interface Stalls {
 }
 
 /**
- * Watches how late timers of this thread fire. `count` returns a function that returns the counts since then. The
+ * Watches how late timers of this thread fire. `count` starts a count, and returns a function that reads it. The
  * source of this function also runs in another thread.
  */
-function watchStalls(tickMs: number, leastMs: number, count: () => () => Counts): Stalls {
+function watchStalls(tickMs: number, minStallMs: number, count: () => () => Counts): Stalls {
   // Both threads share this clock; `performance` starts per thread.
   const now = (): number => Number(process.hrtime.bigint()) / 1e6;
   let stalls: Stall[] = [];
   let last = now();
-  let counted = count();
-  const look = (): void => {
-    const at = now();
-    if (at - last - tickMs >= leastMs) stalls.push({ from: last + tickMs, to: at, ...counted() });
-    last = at;
-    counted = count();
+  let readCount = count();
+  const check = (): void => {
+    const nowMs = now();
+    if (nowMs - last - tickMs >= minStallMs) stalls.push({ from: last + tickMs, to: nowMs, ...readCount() });
+    last = nowMs;
+    readCount = count();
   };
-  const timer = setInterval(look, tickMs);
+  const timer = setInterval(check, tickMs);
   timer.unref();
   return {
     take() {
-      look();
-      const taken = stalls;
+      check();
+      const result = stalls;
       stalls = [];
-      return taken;
+      return result;
     },
     stop: () => clearInterval(timer),
   };
@@ -59,7 +59,7 @@ function watchStalls(tickMs: number, leastMs: number, count: () => () => Counts)
 
 const THREADS = '/proc/self/task';
 
-/** Returns for how long each thread of this process has run and has waited for a processor; empty where there is no /proc. */
+/** Returns the run time and the wait for a processor of each thread of this process. Empty if there is no /proc. */
 function threadTimes(): Map<string, { readonly ranMs: number; readonly queuedMs: number }> {
   const times = new Map<string, { ranMs: number; queuedMs: number }>();
   if (!existsSync(THREADS)) return times;
@@ -75,14 +75,14 @@ function threadTimes(): Map<string, { readonly ranMs: number; readonly queuedMs:
 }
 
 function countTimes(): () => Counts {
-  const before = threadTimes();
+  const startTimes = threadTimes();
   return () => {
-    const after = threadTimes();
+    const endTimes = threadTimes();
     const since = (id: string, what: keyof Counts): number =>
-      (after.get(id)?.[what] ?? 0) - (before.get(id)?.[what] ?? 0);
+      (endTimes.get(id)?.[what] ?? 0) - (startTimes.get(id)?.[what] ?? 0);
     // The id of the main thread is that of the process.
     const own = String(process.pid);
-    const others = [...after.keys()].filter((id) => id !== own).map((id) => since(id, 'queuedMs'));
+    const others = [...endTimes.keys()].filter((id) => id !== own).map((id) => since(id, 'queuedMs'));
     return { ranMs: since(own, 'ranMs'), queuedMs: since(own, 'queuedMs') + Math.max(0, ...others) };
   };
 }
@@ -109,7 +109,7 @@ export interface LagMonitor {
 }
 
 export function watchLag(): LagMonitor {
-  const stalls = watchStalls(TICK_MS, MOST_LAG_MS, countTimes);
+  const stalls = watchStalls(TICK_MS, MAX_LAG_MS, countTimes);
   const worker = new Worker(BASELINE, { eval: true });
   worker.unref();
 
@@ -128,8 +128,8 @@ export function watchLag(): LagMonitor {
       const own = stalls.take();
       const others = await baseline();
       const lags = own.map((stall) => {
-        const kept = others.reduce((ms, other) => ms + overlap(stall, other), 0);
-        return Math.max(stall.ranMs, stall.to - stall.from - Math.max(kept, stall.queuedMs));
+        const machineMs = others.reduce((ms, other) => ms + overlap(stall, other), 0);
+        return Math.max(stall.ranMs, stall.to - stall.from - Math.max(machineMs, stall.queuedMs));
       });
       return Math.round(Math.max(0, ...lags));
     },

@@ -18,15 +18,15 @@ describe.each(levelsAtScale())('jobs during an attack, isolation $name', ({ opti
   const run = (runId: string, code: string): Promise<FunctionOutcome> => sandbox.run({ runId, code });
 
   it('of other runs survive if an isolate runs out of memory', async () => {
-    const waiting = run('other', sleep('alive'));
+    const otherJob = run('other', sleep('alive'));
     expect(await run('memory', FILL)).toMatchObject({ ok: false, error: { code: 'OUT_OF_MEMORY' } });
-    expect(await waiting).toMatchObject({ ok: true, json: '"alive"' });
+    expect(await otherJob).toMatchObject({ ok: true, json: '"alive"' });
   });
 
-  it('of the same run are retried', async () => {
-    const waiting = run('memory', sleep('again'));
+  it('of the same run are retried if their isolate runs out of memory', async () => {
+    const otherJob = run('memory', sleep('again'));
     expect(await run('memory', FILL)).toMatchObject({ ok: false, error: { code: 'OUT_OF_MEMORY' } });
-    expect(await waiting).toMatchObject({ ok: true, json: '"again"' });
+    expect(await otherJob).toMatchObject({ ok: true, json: '"again"' });
   });
 
   it('are served while sixteen runs each use their maximum memory', async () => {

@@ -12,7 +12,7 @@ const PUBLIC: Address = { address: '93.184.216.34', family: 4 };
 export interface Network {
   readonly internalPort: number;
   readonly outerPort: number;
-  /** At the same address, a server with invalid responses. */
+  /** The port of a server with invalid responses, at the address of the server that represents the internet. */
   readonly rawPort: number;
   /** Returns the number of connections to the internal server since the last call. */
   takeIntrusions(): number;
@@ -29,7 +29,7 @@ const listen = (server: RawServer, host: string, port: number): Promise<number> 
 
 type Reply = (response: ServerResponse, request: IncomingMessage) => void;
 
-const packed = (encoding: string, body: Buffer): Reply => {
+const compressedReply = (encoding: string, body: Buffer): Reply => {
   return (response) => void response.writeHead(200, { 'content-encoding': encoding }).end(body);
 };
 
@@ -37,16 +37,16 @@ const REPLIES: Readonly<Record<string, Reply>> = {
   '/echo': (response, { headers }) => void response.end(JSON.stringify(headers)),
   '/loop': (response) => void response.writeHead(302, { location: '/loop' }).end(),
   '/big': (response) => void response.end('x'.repeat(3_000_000)),
-  '/gzip-bomb': packed('gzip', gzipSync(Buffer.alloc(50_000_000))),
-  '/brotli-bomb': packed('br', brotliCompressSync(Buffer.alloc(50_000_000))),
-  '/packed-twice': packed('gzip, gzip', gzipSync(gzipSync(Buffer.alloc(50_000_000)))),
-  '/packed-members': packed(
+  '/gzip-bomb': compressedReply('gzip', gzipSync(Buffer.alloc(50_000_000))),
+  '/brotli-bomb': compressedReply('br', brotliCompressSync(Buffer.alloc(50_000_000))),
+  '/packed-twice': compressedReply('gzip, gzip', gzipSync(gzipSync(Buffer.alloc(50_000_000)))),
+  '/packed-members': compressedReply(
     'gzip',
     Buffer.concat(Array(40).fill(gzipSync(Buffer.alloc(1_000_000))) as Buffer[]),
   ),
-  '/packed-wrongly': packed('br', gzipSync('x')),
-  '/packed-half': packed('gzip', gzipSync(Buffer.alloc(500_000, 'abc')).subarray(0, -9)),
-  '/packed-unknown': packed('zstd', Buffer.from('28b52ffd', 'hex')),
+  '/packed-wrongly': compressedReply('br', gzipSync('x')),
+  '/packed-half': compressedReply('gzip', gzipSync(Buffer.alloc(500_000, 'abc')).subarray(0, -9)),
+  '/packed-unknown': compressedReply('zstd', Buffer.from('28b52ffd', 'hex')),
   '/headers': (response) => void response.writeHead(200, { 'x-long': 'h'.repeat(60_000) }).end(),
   '/silent': () => undefined,
   '/hold': (response) => void response.write('x'.repeat(900_000)),
@@ -89,7 +89,7 @@ const openRaw = () =>
     });
   });
 
-/** Answers with REPLIES; `/to?at=URL` redirects to the URL. */
+/** Responds with REPLIES. `/to?at=URL` redirects to the URL. */
 function serve(request: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://outer.test');
   const reply = REPLIES[pathname];
@@ -104,13 +104,13 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(status, { location: searchParams.get('at') ?? '/' }).end();
 }
 
-/** Names whose addresses change: the addresses of each resolution, first to last. */
+/** Names whose addresses change, with the addresses of each resolution in order. The last ones repeat. */
 const CHANGING: Readonly<Record<string, readonly (readonly Address[])[]>> = {
   'rebind.test': [[LOOPBACK, PUBLIC], [LOOPBACK]],
   'rebind-later.test': [[OUTER], [LOOPBACK]],
 };
 
-const six = (address: string): readonly Address[] => [{ address, family: 6 }];
+const ipv6 = (address: string): readonly Address[] => [{ address, family: 6 }];
 
 /** Names that the attacker's resolver answers. */
 const NAMES: Readonly<Record<string, readonly Address[]>> = {
@@ -119,13 +119,13 @@ const NAMES: Readonly<Record<string, readonly Address[]>> = {
   notest: [OUTER],
   'deep.x.xn--l-0ga.test': [OUTER],
   'x.xn--l-0ga.test': [OUTER],
-  'mapped.test': six('::ffff:127.0.0.1'),
-  'mapped-hex.test': six('::ffff:7f00:1'),
-  'mapped-long.test': six('0:0:0:0:0:ffff:7f00:0001'),
-  'six.test': six('::1'),
-  'zone.test': six('fe80::1%lo'),
-  'translated.test': six('64:ff9b::7f00:1'),
-  'tunnel.test': six('2002:7f00:1::'),
+  'mapped.test': ipv6('::ffff:127.0.0.1'),
+  'mapped-hex.test': ipv6('::ffff:7f00:1'),
+  'mapped-long.test': ipv6('0:0:0:0:0:ffff:7f00:0001'),
+  'six.test': ipv6('::1'),
+  'zone.test': ipv6('fe80::1%lo'),
+  'translated.test': ipv6('64:ff9b::7f00:1'),
+  'tunnel.test': ipv6('2002:7f00:1::'),
   'many.test': [...Array.from({ length: 500 }, () => OUTER), LOOPBACK],
 };
 
@@ -147,23 +147,23 @@ export async function openNetwork(): Promise<Network> {
   await listen(internal6, '::1', internalPort).catch(() => undefined);
   const outerPort = await listen(outer, OUTER.address, 0);
   const rawPort = await listen(raw, OUTER.address, 0);
-  const asked = new Map<string, number>();
+  const resolutions = new Map<string, number>();
   return {
     internalPort,
     outerPort,
     rawPort,
     takeIntrusions() {
-      const taken = intrusions;
+      const total = intrusions;
       intrusions = 0;
-      return taken;
+      return total;
     },
     async resolve(host) {
       if (host === 'silent.test') return new Promise(() => undefined);
-      const turns = CHANGING[host];
-      if (turns === undefined) return NAMES[host] ?? [LOOPBACK];
-      const turn = asked.get(host) ?? 0;
-      asked.set(host, turn + 1);
-      return turns[Math.min(turn, turns.length - 1)]!;
+      const answers = CHANGING[host];
+      if (answers === undefined) return NAMES[host] ?? [LOOPBACK];
+      const index = resolutions.get(host) ?? 0;
+      resolutions.set(host, index + 1);
+      return answers[Math.min(index, answers.length - 1)]!;
     },
     close() {
       for (const server of [internal, internal6, outer]) {

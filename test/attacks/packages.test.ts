@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { ending } from './attack.ts';
+import { formatOutcome } from './attack.ts';
 import { packages } from './javascript/packages.ts';
 import { levels, type Level } from './levels.ts';
 import { testStoredFiles, testTenants, useHostileImages } from './stored-images.ts';
-import { testAttacks, useArena } from './suite.ts';
+import { testAttacks, useHarness } from './suite.ts';
 
 const stored = useHostileImages('kept', 'replaces', 'pollutes', 'freezes', 'lingers');
 
 testAttacks(packages, { share: 1 / 3, sandbox: { images: stored.images } });
 
 describe('the name of an image', () => {
-  const holder = useArena(levels.at(-1) as Level, { sandbox: { images: stored.images } });
+  const holder = useHarness(levels.at(-1) as Level, { sandbox: { images: stored.images } });
 
   it.each([
     '../../etc/passwd',
@@ -26,11 +26,11 @@ describe('the name of an image', () => {
     'a'.repeat(100_000),
     '0'.repeat(64),
   ])('that points to another file is unknown: %j', async (image) => {
-    const { arena } = holder;
-    await arena.reset();
-    const outcome = await arena.sandbox.run({ runId: 'run', code: 'return 1', image });
-    expect(ending(outcome).exact).toBe('IMAGE_NOT_FOUND');
-    expect(await arena.harm(outcome)).toEqual([]);
+    const { harness } = holder;
+    await harness.reset();
+    const outcome = await harness.sandbox.run({ runId: 'run', code: 'return 1', image });
+    expect(formatOutcome(outcome).exact).toBe('IMAGE_NOT_FOUND');
+    expect(await harness.violations(outcome)).toEqual([]);
   });
 });
 

@@ -25,17 +25,17 @@ export function processesOf(ancestor: number): number[] {
     const parent = statusOf(pid)?.parent;
     if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), pid]);
   }
-  const found: number[] = [];
-  for (const next = [ancestor]; next.length > 0;) {
-    for (const pid of children.get(next.pop() as number) ?? []) {
-      found.push(pid);
-      next.push(pid);
+  const descendants: number[] = [];
+  for (const queue = [ancestor]; queue.length > 0;) {
+    for (const pid of children.get(queue.pop() as number) ?? []) {
+      descendants.push(pid);
+      queue.push(pid);
     }
   }
-  return found;
+  return descendants;
 }
 
-/** Returns the processes that are alive, without zombies. */
+/** Returns those of the processes that are alive, without zombies. */
 export function livingOf(pids: readonly number[]): number[] {
   return pids.filter((pid) => !['Z', 'X', undefined].includes(statusOf(pid)?.state));
 }
@@ -45,6 +45,6 @@ export function livingOf(pids: readonly number[]): number[] {
  * test files of this worker may still run, because later files share them.
  */
 export function newProcesses(): () => number[] {
-  const before = new Set(processesOf(process.pid));
-  return () => livingOf(processesOf(process.pid)).filter((pid) => !before.has(pid));
+  const earlier = new Set(processesOf(process.pid));
+  return () => livingOf(processesOf(process.pid)).filter((pid) => !earlier.has(pid));
 }

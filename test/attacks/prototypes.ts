@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 
-/** Shared objects of this process; changing one of them affects the host. */
+/** Shared objects of this process. A change of one of them affects the host. */
 const HOLDERS: readonly object[] = [
   Object,
   Function,
@@ -58,7 +58,7 @@ const HOLDERS: readonly object[] = [
 
 type Snapshot = ReadonlyMap<object, ReadonlyMap<PropertyKey, PropertyDescriptor>>;
 
-function take(): Snapshot {
+function takeSnapshot(): Snapshot {
   return new Map(
     HOLDERS.map((holder) => [
       holder,
@@ -70,21 +70,21 @@ function take(): Snapshot {
 const sameProperty = (a: PropertyDescriptor | undefined, b: PropertyDescriptor): boolean =>
   a !== undefined && Object.is(a.value, b.value) && a.get === b.get && a.set === b.set;
 
-/** Records the holders' properties; `changes()` returns those added, removed or replaced since. */
+/** Records the properties of the holders. `changes` returns those that were added, removed or replaced since. */
 export function watchPrototypes(): { changes(): string[] } {
-  const before = take();
+  const baseline = takeSnapshot();
   return {
     changes: () =>
-      [...take()].flatMap(([holder, properties]) => {
-        const known = before.get(holder)!;
+      [...takeSnapshot()].flatMap(([holder, properties]) => {
+        const known = baseline.get(holder)!;
         const name = `${Object.prototype.toString.call(holder)} ${(holder as { name?: string }).name ?? ''}`;
         // The test runner adds and removes globals.
         const compared = holder === globalThis ? new Map<PropertyKey, PropertyDescriptor>() : properties;
-        const odd = [...compared].filter(([key, property]) => !sameProperty(known.get(key), property));
-        const gone = [...known.keys()].filter((key) => !properties.has(key));
+        const changed = [...compared].filter(([key, property]) => !sameProperty(known.get(key), property));
+        const removed = [...known.keys()].filter((key) => !properties.has(key));
         return [
-          ...odd.map(([key]) => `${name}: ${String(key)}`),
-          ...gone.map((key) => `${name}: no ${String(key)}`),
+          ...changed.map(([key]) => `${name}: ${String(key)}`),
+          ...removed.map((key) => `${name}: no ${String(key)}`),
         ];
       }),
   };

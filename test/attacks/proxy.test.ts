@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createEgress, type Egress } from '@heddle/sandbox/egress';
 import type { Target } from '../../packages/sandbox/src/egress/types.ts';
@@ -16,8 +16,8 @@ const connectTo = (target: string): string => `CONNECT ${target} HTTP/1.1${CRLF}
 const get = (target: string, headers = HOST): string =>
   `GET ${target} HTTP/1.1${CRLF}${headers}Connection: close${CRLF}${CRLF}`;
 
-/** Bytes that a process sends to its proxy, with the expected response. I and O are the internal and the outer port. */
-const BYTES: readonly (readonly [what: string, bytes: string, answer: RegExp])[] = [
+/** Bytes that a process sends to its proxy, with the expected response. I is the internal port, O the outer port. */
+const TUNNELS: readonly (readonly [what: string, bytes: string, answer: RegExp])[] = [
   ...['127.0.0.1:I', '2130706433:I', '0177.0.0.1:I', '0x7f.1:I', '127.1:I', '0:I', '[::1]:I', '[::]:I'],
   ...['[::ffff:127.0.0.1]:I', 'localhost:I', 'LOCALHOST.:I', 'x.nip.test:I', 'mapped.test:I', 'many.test:I'],
   ...['169.254.169.254:80', '168.63.129.16:80', '127.0.0.1', 'ok.test:O@127.0.0.1:I', 'a:b@ok.test:O'],
@@ -25,7 +25,7 @@ const BYTES: readonly (readonly [what: string, bytes: string, answer: RegExp])[]
   ...['http://127.0.0.1:I', '', ':I', 'ok.test:99999', '127.0.0.1%00.ok.test:I'],
 ].map((target) => [`a tunnel to ${target}`, connectTo(target), REFUSED] as const);
 
-const MORE: typeof BYTES = [
+const REQUESTS: typeof TUNNELS = [
   ['a request to the internal server', get('http://127.0.0.1:I/'), REFUSED],
   ['a request whose host is only in its header', get('/', `Host: 127.0.0.1:I${CRLF}`), REFUSED],
   ['a request to a file', get('file:///etc/passwd'), REFUSED],
@@ -70,12 +70,12 @@ const MORE: typeof BYTES = [
 ];
 
 /** Returns the whole response to the bytes. */
-async function answerTo(path: string, bytes: string): Promise<string> {
+async function responseTo(path: string, bytes: string): Promise<string> {
   const socket = connect(path);
   let text = '';
   socket.setEncoding('latin1').on('data', (data: string) => (text += data));
   const closed = new Promise((resolve) => socket.once('close', resolve));
-  // If a request is refused early, the rest cannot be sent.
+  // If a request is refused early, its other bytes cannot be sent.
   socket.on('error', () => undefined);
   socket.write(bytes, 'latin1');
   await closed;
@@ -105,16 +105,16 @@ describe('the proxy of a native image', () => {
     return proxy;
   };
 
-  it.each([...BYTES, ...MORE])('refuses %s', async (_what, bytes, answer) => {
+  it.each([...TUNNELS, ...REQUESTS])('forwards nothing to an internal server: %s', async (_what, bytes, answer) => {
     const proxy = await open((url) => egress.check(url));
     const ports = bytes
       .replaceAll(/(?<=:)I/g, String(network.internalPort))
       .replaceAll(/(?<=:)O/g, String(network.outerPort));
-    expect(await answerTo(proxy.path, ports)).toMatch(answer);
+    expect(await responseTo(proxy.path, ports)).toMatch(answer);
   });
 
-  /** Starts a server that counts connections. Returns it with its address. */
-  async function counting(): Promise<{ server: Server; target: Target; connections: () => number }> {
+  /** Starts a server that counts its connections. */
+  async function countingServer(): Promise<{ server: Server; target: Target; connections: () => number }> {
     let connections = 0;
     const server = createServer((socket) => {
       connections++;
@@ -129,30 +129,30 @@ describe('the proxy of a native image', () => {
   }
 
   it('connects to no server for an ended job', async () => {
-    const { server, target, connections } = await counting();
-    const asked = Promise.withResolvers<void>();
+    const { server, target, connections } = await countingServer();
+    const checkCalled = Promise.withResolvers<void>();
     const answer = Promise.withResolvers<Target>();
     const proxy = await open(() => {
-      asked.resolve();
+      checkCalled.resolve();
       return answer.promise;
     });
     const client = connect(proxy.path);
     client.on('error', () => undefined);
     client.write(connectTo('ok.test:1'));
-    await asked.promise;
+    await checkCalled.promise;
     await proxy.close();
     answer.resolve(target);
-    for (let turns = 0; turns < 50; turns++) await turn();
+    for (let turns = 0; turns < 50; turns++) await nextTurn();
     // An earlier connection would be counted first.
     const accepted = once(server, 'connection');
-    const own = connect(Number(target.url.port), OUTER.address);
+    const secondClient = connect(Number(target.url.port), OUTER.address);
     await accepted;
-    own.destroy();
+    secondClient.destroy();
     expect(connections()).toBe(1);
   });
 
-  it('leaves no connection open for a client that disconnected before it was established', async () => {
-    const { server, target } = await counting();
+  it('leaves no connection open if the client disconnects before the connection is established', async () => {
+    const { server, target } = await countingServer();
     const accepted = once(server, 'connection');
     const answer = Promise.withResolvers<Target>();
     const proxy = await open(() => answer.promise);
@@ -161,22 +161,22 @@ describe('the proxy of a native image', () => {
     client.write(connectTo('ok.test:1'), () => client.destroy());
     await once(client, 'close');
     answer.resolve(target);
-    const [outside] = (await accepted) as [Socket];
-    await new Promise((resolve) => outside.resume().once('close', resolve));
-    expect(outside.destroyed).toBe(true);
+    const [serverSocket] = (await accepted) as [Socket];
+    await new Promise((resolve) => serverSocket.resume().once('close', resolve));
+    expect(serverSocket.destroyed).toBe(true);
   });
 
   it('ends its tunnels with the job', async () => {
-    const { server, target } = await counting();
+    const { server, target } = await countingServer();
     const proxy = await open(async () => target);
     const accepted = once(server, 'connection');
     const client = connect(proxy.path);
     client.on('error', () => undefined);
     client.write(connectTo('ok.test:1'));
-    const [outside] = (await accepted) as [Socket];
-    const gone = once(outside.resume(), 'close');
+    const [serverSocket] = (await accepted) as [Socket];
+    const closed = once(serverSocket.resume(), 'close');
     await proxy.close();
-    await gone;
-    expect(outside.destroyed).toBe(true);
+    await closed;
+    expect(serverSocket.destroyed).toBe(true);
   });
 });

@@ -45,7 +45,7 @@ describe.each(levelsAtScale())('secrets with hostile values, isolation $name', (
     return output.result;
   }
 
-  it.each(HOSTILE_TEXTS)('%j is a JavaScript value, and never part of the code', async (secret) => {
+  it.each(HOSTILE_TEXTS)('are JavaScript values, and never part of the code: %j', async (secret) => {
     expect(await result(secret, 'javascript', JAVASCRIPT)).toEqual([
       secret,
       secret,

@@ -10,7 +10,7 @@ watchHost();
 const bench = await nativeBench();
 afterAll(() => bench.close());
 
-/** Texts that a shell would run, expand or treat as the end of a here-document. */
+/** Strings that a shell would run, expand or treat as the end of a here-document. */
 const HOSTILE_TO_SHELLS = [
   '$(touch /tmp/owned)',
   '`touch /tmp/owned`',
@@ -22,8 +22,8 @@ const HOSTILE_TO_SHELLS = [
   'END\ntouch /tmp/owned',
 ];
 
-/** Uses the value in every position of a script; `f` prints its arguments. */
-const EVERYWHERE = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
+/** A script that uses the value in every position. Its function `f` prints its arguments. */
+const SCRIPT = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
 x=<start.text>
 y="in <start.text> double"
 z='in <start.text> single'
@@ -34,7 +34,7 @@ END
 ls /tmp/owned 2>/dev/null
 echo "__HEDDLE_RESULT__=$(f "$x" <start.text> "<start.text>" '<start.text>' "$y" "$z" "$d" "$(printf '%s.' <start.text>)")" # <start.text>`;
 
-describe.skipIf(bench.python === undefined)('scripts through the engine', { timeout: 120_000 }, () => {
+describe.skipIf(bench.python === undefined)('shell scripts in the engine', { timeout: 120_000 }, () => {
   let engine: Engine;
   beforeAll(async () => {
     engine = await createEngine({
@@ -47,8 +47,8 @@ describe.skipIf(bench.python === undefined)('scripts through the engine', { time
   }, 120_000);
   afterAll(() => engine.close());
 
-  const sh = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
-    block(name, 'function', { code, language: 'shell', sandboxId: bench.python as string, ...more });
+  const sh = (name: string, code: string, fields: { [name: string]: Json } = {}): Drawn =>
+    block(name, 'function', { code, language: 'shell', sandboxId: bench.python as string, ...fields });
   const run = (blocks: Drawn[], edges: string[], input: Json = {}) =>
     engine.execute({ workflow: workflow(blocks, edges) }, input);
 
@@ -70,7 +70,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     });
   });
 
-  it('fail their block by an exit code, and take its error edge; their own timeout ends them', async () => {
+  it('fail their block with an exit code and take its error edge, and are ended by their timeout', async () => {
     const failed = await run(
       [sh('S', 'echo why >&2; exit 7'), fn('H', 'return <s.error>')],
       ['Start -> S', 'S:error -> H'],
@@ -96,10 +96,10 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
 
   // Variables cannot hold a null character, which is refused.
   it.each([...HOSTILE_TEXTS.filter((text) => !text.includes('\0')), ...HOSTILE_TO_SHELLS])(
-    'get %j unchanged, bare, in all quotes and in here-documents, and never as code',
+    'get the string %j unchanged, and never as code, unquoted, in all quotes and in here-documents',
     async (text) => {
       const result = await run(
-        [sh('S', EVERYWHERE), fn('Z', 'return [<s.result>, <s.stdout>]')],
+        [sh('S', SCRIPT), fn('Z', 'return [<s.result>, <s.stdout>]')],
         ['Start -> S -> Z'],
         { text },
       );
@@ -125,25 +125,25 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
       'RESULT_TOO_LARGE',
     ],
     [
-      'a result in pieces of one character',
+      'a result that is written character by character',
       'printf __HEDDLE_RESULT__=; for ((i = 0; i < 20000; i++)); do printf x; done',
       'OK',
     ],
     ['endless lines', 'yes | head -n 3000000', 'OK'],
     ['bytes that are not text', 'printf "__HEDDLE_RESULT__=\\xff\\xfe\\x00\\xed\\xa0\\x80"', 'OK'],
-  ])('do not block their host by %s', async (_what, code, ends) => {
+  ])('do not block their host with %s', async (_what, code, ends) => {
     const outcome = await bench.run({ code });
     expect(outcome.ok ? 'OK' : outcome.error.code).toBe(ends);
   });
 
   it.each([
-    ['another answer', `b'D"forged"'`, /^"forged"$/],
-    ['an answer of an unknown kind', "b'Zx'", /^SANDBOX_PROTOCOL$/],
-    ['an answer that is not JSON', "b'D{'", /^SANDBOX_PROTOCOL$/],
+    ['another result', `b'D"forged"'`, /^"forged"$/],
+    ['a message of an unknown kind', "b'Zx'", /^SANDBOX_PROTOCOL$/],
+    ['a result that is not JSON', "b'D{'", /^SANDBOX_PROTOCOL$/],
     ['a malformed error', "b'E[]'", /^SANDBOX_PROTOCOL$/],
     ['an endless error', "b'E' + b'[' * 10_000_000", /^SANDBOX_PROTOCOL$/],
-    ['an answer that has only brackets', "b'D[' + b'[],' * 1_300_000 + b'1]'", /^RESULT_TOO_LARGE$/],
-    ['an answer above its limit', "b'D[' + b'[],' * 5_000_000 + b'1]'", /^RESULT_TOO_LARGE$/],
+    ['a result that has only brackets', "b'D[' + b'[],' * 1_300_000 + b'1]'", /^RESULT_TOO_LARGE$/],
+    ['a result above its limit', "b'D[' + b'[],' * 5_000_000 + b'1]'", /^RESULT_TOO_LARGE$/],
     ['endless bytes', "b'x' * 60_000_000", /^RESULT_TOO_LARGE$/],
   ])('in Python cause no harm by writing %s to the result descriptor', async (_what, bytes, ends) => {
     const code = `import os\ndata = memoryview(${bytes})\nwhile data: data = data[os.write(3, data[:65536]):]\nos._exit(0)`;

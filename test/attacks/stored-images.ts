@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { createSandbox, type FunctionOutcome, type ImageSource } from '@heddle/sandbox';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { sample } from '../support/scale.ts';
-import { ending, type AttackGroup } from './attack.ts';
+import { formatOutcome, type AttackGroup } from './attack.ts';
 import { openHostileImages, type HostileImage, type HostileImages } from './hostile-images.ts';
 import { levels, type Level } from './levels.ts';
 import { newProcesses } from './processes.ts';
@@ -39,7 +39,7 @@ export function useHostileImages(...names: readonly HostileImage[]): {
   return Object.assign(holder, { images });
 }
 
-/** Defines the tests that code of one tenant cannot read secrets of another tenant with the same image. */
+/** Defines the test that the code of one tenant cannot read secrets of another tenant with the same image. */
 export function testTenants(
   { images }: { readonly images: ImageSource },
   language: Language,
@@ -59,15 +59,15 @@ export function testTenants(
           python: { maxProcesses: 2 },
         });
         onTestFinished(() => sandbox.close());
-        const started = newProcesses();
+        const newPids = newProcesses();
         const run = (tenant: string, code: string) =>
           sandbox.run({ runId: 'run', tenant, language, image, code });
-        expect(ending(await run('a', keep)).text).toBe('1');
-        const own = started();
-        const output = ending(await run('b', tell)).text;
+        expect(formatOutcome(await run('a', keep)).text).toBe('1');
+        const firstPids = newPids();
+        const output = formatOutcome(await run('b', tell)).text;
         expect(new Set(JSON.parse(output) as unknown[])).toEqual(new Set([null]));
-        const all = started();
-        expect(all.length).toBeGreaterThan(own.length);
+        const allPids = newPids();
+        expect(allPids.length).toBeGreaterThan(firstPids.length);
       },
       WAIT_MS,
     );
@@ -75,36 +75,36 @@ export function testTenants(
 }
 
 /** Replaces a stored file during a test. */
-function tamper(folder: string, path: string, put: Put): void {
-  const sound = join(folder, 'sound');
-  renameSync(path, sound);
+function tamper(folder: string, path: string, replace: Replace): void {
+  const original = join(folder, 'original');
+  renameSync(path, original);
   onTestFinished(() => {
     rmSync(path, { force: true });
-    renameSync(sound, path);
+    renameSync(original, path);
   });
-  put(path, sound, folder);
+  replace(path, original, folder);
 }
 
-type Put = (path: string, sound: string, folder: string) => void;
+type Replace = (path: string, original: string, folder: string) => void;
 
-const TAMPERED: readonly [what: string, put: Put][] = [
+const TAMPERED: readonly [what: string, replace: Replace][] = [
   [
     'with a flipped bit',
-    (path, sound) => {
-      const bytes = readFileSync(sound);
+    (path, original) => {
+      const bytes = readFileSync(original);
       bytes[bytes.length >> 1]! ^= 1;
       writeFileSync(path, bytes);
     },
   ],
   [
-    'that was cut short',
-    (path, sound) => {
-      copyFileSync(sound, path);
+    'that was truncated',
+    (path, original) => {
+      copyFileSync(original, path);
       truncateSync(path, 1_000);
     },
   ],
   ['that is empty', (path) => writeFileSync(path, '')],
-  ['that is a link to the valid one', (path, sound) => symlinkSync(sound, path)],
+  ['that is a link to the valid one', (path, original) => symlinkSync(original, path)],
   ['that is a link to an endless device', (path) => symlinkSync('/dev/zero', path)],
   [
     'that is a hard link to another file',
@@ -113,7 +113,7 @@ const TAMPERED: readonly [what: string, put: Put][] = [
   ['that is a pipe', (path) => void execFileSync('mkfifo', [path])],
 ];
 
-/** Expects that changed files in the store are not run, neither by a host that has verified them nor by a new host. */
+/** Defines tests that neither a host that has verified a stored file nor a new host runs the file after a change. */
 export function testStoredFiles(
   holder: { readonly hostile: HostileImages },
   language: Language,
@@ -125,30 +125,30 @@ export function testStoredFiles(
     return sandbox.run({ runId: 'run', language, code: 'return 1', image: id });
   };
 
-  describe.runIf(process.platform === 'linux')('a file in the store of images', () => {
+  describe.runIf(process.platform === 'linux')('a stored file of an image', () => {
     watchHost();
 
-    describe.each(files)('%s of the image %s', (file, image) => {
+    describe.each(files)('%s of %s', (file, image) => {
       const changes = sample(TAMPERED, 2, `changes of the stored ${file} of ${image}`);
-      it.each(changes)('%s is refused by name', async (_what, put) => {
+      it.each(changes)('%s is refused with an error that names it', async (_what, replace) => {
         const { hostile } = holder;
         const { id, blobs } = await hostile.open(image);
-        const again = hostile.reopen();
-        onTestFinished(() => again.close());
-        tamper(hostile.folder, blobs[file]!.path, put);
-        for (const source of [again, hostile.images]) {
-          const { exact, text } = ending(await use(source, id));
+        const newHost = hostile.reopen();
+        onTestFinished(() => newHost.close());
+        tamper(hostile.folder, blobs[file]!.path, replace);
+        for (const source of [newHost, hostile.images]) {
+          const { exact, text } = formatOutcome(await use(source, id));
           expect([exact, text]).toEqual(['IMAGE_FAILED', expect.stringContaining(file) as string]);
         }
       });
     });
 
     it(
-      'a restored file is used again',
+      'is used again after it is restored',
       async () => {
         for (const image of new Set(files.map(([, name]) => name))) {
           const { id } = await holder.hostile.open(image);
-          expect(ending(await use(holder.hostile.images, id)).text).toBe('1');
+          expect(formatOutcome(await use(holder.hostile.images, id)).text).toBe('1');
         }
       },
       WAIT_MS,

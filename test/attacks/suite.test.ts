@@ -3,66 +3,69 @@ import { connect } from 'node:net';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { isExpected } from './attack.ts';
-import { MOST_LAG_MS } from './lag.ts';
+import { MAX_LAG_MS } from './lag.ts';
 import { levels } from './levels.ts';
-import { useArena } from './suite.ts';
+import { useHarness } from './suite.ts';
 
 /** Keeps this thread busy for an amount of processor time. */
 function spend(ms: number): void {
-  const before = process.threadCpuUsage();
-  for (let spent = 0; spent < ms * 1e3;) {
-    const { user, system } = process.threadCpuUsage(before);
-    spent = user + system;
+  const start = process.threadCpuUsage();
+  for (let spentUs = 0; spentUs < ms * 1e3;) {
+    const { user, system } = process.threadCpuUsage(start);
+    spentUs = user + system;
   }
 }
 
 describe('the invariants of the attack suite', () => {
-  const holder = useArena(levels[0]!);
+  const holder = useHarness(levels[0]!);
 
   it('detect a connection to the internal server, even between two attacks', async () => {
-    const socket = connect(holder.arena.network.internalPort, '127.0.0.1');
+    const socket = connect(holder.harness.network.internalPort, '127.0.0.1');
     await new Promise((resolve) => socket.once('connect', resolve));
     socket.destroy();
     await new Promise((resolve) => socket.once('close', resolve));
-    await holder.arena.reset();
-    expect(await holder.arena.harm('')).toEqual(['1 connections to the internal server']);
-    expect(await holder.arena.harm('')).toEqual([]);
+    await holder.harness.reset();
+    expect(await holder.harness.violations('')).toEqual(['1 connections to the internal server']);
+    expect(await holder.harness.violations('')).toEqual([]);
   });
 
   it.each([
-    ['work', () => spend(2 * MOST_LAG_MS)],
-    ['waiting', () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * MOST_LAG_MS)],
-    ['waiting for a program', () => void execFileSync('sleep', [String((2 * MOST_LAG_MS) / 1e3)])],
-  ])('detect the event loop blocked by %s', async (_what, hold) => {
-    await holder.arena.reset();
-    hold();
-    expect((await holder.arena.harm('')).filter((harm) => harm.includes('event loop'))).toHaveLength(1);
-    expect(await holder.arena.harm('')).toEqual([]);
+    ['work', () => spend(2 * MAX_LAG_MS)],
+    ['waiting', () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * MAX_LAG_MS)],
+    ['waiting for a program', () => void execFileSync('sleep', [String((2 * MAX_LAG_MS) / 1e3)])],
+  ])('detect that the event loop is blocked by %s', async (_what, block) => {
+    await holder.harness.reset();
+    block();
+    const violations = await holder.harness.violations('');
+    expect(violations.filter((text) => text.includes('event loop'))).toHaveLength(1);
+    expect(await holder.harness.violations('')).toEqual([]);
   });
 
   it('ignore a pause of the whole process by the machine', async () => {
-    await holder.arena.reset();
-    const stop = `kill -STOP ${process.pid}; sleep ${(2 * MOST_LAG_MS) / 1e3}; kill -CONT ${process.pid}`;
+    await holder.harness.reset();
+    const stop = `kill -STOP ${process.pid}; sleep ${(2 * MAX_LAG_MS) / 1e3}; kill -CONT ${process.pid}`;
     await promisify(execFile)('sh', ['-c', stop]);
-    expect(await holder.arena.harm('')).toEqual([]);
+    expect(await holder.harness.violations('')).toEqual([]);
   });
 
-  it('detect a changed prototype, and accept it when restored', async () => {
-    await holder.arena.reset();
+  it('detect a changed prototype until it is restored', async () => {
+    await holder.harness.reset();
     (Object.prototype as { polluted?: number }).polluted = 1;
-    const harm = await holder.arena.harm('');
+    const pollution = await holder.harness.violations('');
     delete (Object.prototype as { polluted?: number }).polluted;
-    expect(harm).toEqual([expect.stringContaining('polluted')]);
+    expect(pollution).toEqual([expect.stringContaining('polluted')]);
     const { at } = Array.prototype;
     Array.prototype.at = () => undefined;
-    const replaced = await holder.arena.harm('').finally(() => (Array.prototype.at = at));
-    expect(replaced).toEqual([expect.stringContaining('at')]);
-    expect(await holder.arena.harm('')).toEqual([]);
+    const replacement = await holder.harness.violations('').finally(() => (Array.prototype.at = at));
+    expect(replacement).toEqual([expect.stringContaining('at')]);
+    expect(await holder.harness.violations('')).toEqual([]);
   });
 
   it('detect a secret of the host', async () => {
     const secret = process.env['HEDDLE_ATTACK_TARGET'];
-    expect(await holder.arena.harm({ json: `"${secret}"` })).toEqual(['a secret of the host in the outcome']);
+    expect(await holder.harness.violations({ json: `"${secret}"` })).toEqual([
+      'a secret of the host in the outcome',
+    ]);
   });
 
   it('compare outcomes exactly with the expected outcomes', () => {

@@ -7,22 +7,22 @@ import {
 } from '@heddle/sandbox';
 import { createEgress, type Egress, type EgressPolicy } from '@heddle/sandbox/egress';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ending, isExpected, type Attack, type AttackGroup } from './attack.ts';
+import { formatOutcome, isExpected, type Attack, type AttackGroup } from './attack.ts';
 import { sample } from '../support/scale.ts';
 import { levels, type Level } from './levels.ts';
 import { OUTER, type Network } from './network.ts';
 import { openWatch, type Watch } from './watch.ts';
 
 /** Enough for every attack that ends by itself, even on a busy machine. */
-const PATIENT: Partial<Limits> = { cpuMs: 20_000, wallMs: 25_000 };
+const GENEROUS_LIMITS: Partial<Limits> = { cpuMs: 20_000, wallMs: 25_000 };
 
 export interface SuiteOptions {
   /** Egress policy of the sandbox; by default only the server that represents the internet. */
   readonly policy?: EgressPolicy;
   readonly sandbox?: SandboxOptions;
   /**
-   * Share of the attacks that a quick run draws at the highest level; default 1. An eighth of it is drawn at the other
-   * levels. For slow attacks.
+   * Share of the attacks that a quick run samples at the highest level; default 1, less for slow attacks. The other
+   * levels have an eighth of it.
    */
   readonly share?: number;
   /** Suffix of the suite's name if a group runs in several variants. */
@@ -30,7 +30,7 @@ export interface SuiteOptions {
 }
 
 /** A sandbox at one level, with the checks of the invariants. */
-export class Arena {
+export class Harness {
   readonly sandbox: Sandbox;
   readonly network: Network;
   readonly #egress: Egress;
@@ -49,7 +49,7 @@ export class Arena {
       ...level.options,
       fetch: (request) => this.#egress.fetch(request),
       ...sandbox,
-      limits: { ...PATIENT, ...sandbox?.limits },
+      limits: { ...GENEROUS_LIMITS, ...sandbox?.limits },
     });
   }
 
@@ -68,7 +68,8 @@ export class Arena {
     };
     const { before } = attack;
     const first = before === undefined ? undefined : await this.sandbox.run({ ...job, code: before });
-    if (first?.ok === false) throw new Error(`The job before ${attack.id} failed: ${ending(first).text}`);
+    if (first?.ok === false)
+      throw new Error(`The job before ${attack.id} failed: ${formatOutcome(first).text}`);
     const limits = { ...attack.limits };
     const outcome = await this.sandbox.run({ ...job, code: attack.code, limits });
     this.sandbox.release(attack.id);
@@ -80,9 +81,9 @@ export class Arena {
     await this.#watch.reset();
   }
 
-  /** Returns the violations of the invariants. They do not depend on the expected outcome. */
-  async harm(outcome: unknown): Promise<string[]> {
-    return this.#watch.harm(outcome);
+  /** Returns the violations of the invariants, which do not depend on the expected outcome. */
+  async violations(outcome: unknown): Promise<string[]> {
+    return this.#watch.violations(outcome);
   }
 
   async close(): Promise<void> {
@@ -92,16 +93,16 @@ export class Arena {
   }
 }
 
-/** Opens an arena for the tests of the describe block in which this is called. */
-export function useArena(level: Level, options: SuiteOptions = {}): { readonly arena: Arena } {
-  const holder = {} as { arena: Arena };
+/** Opens a harness for the tests of the describe block in which this is called. */
+export function useHarness(level: Level, options: SuiteOptions = {}): { readonly harness: Harness } {
+  const holder = {} as { harness: Harness };
   beforeAll(async () => {
-    holder.arena = new Arena(level, await openWatch(), options);
+    holder.harness = new Harness(level, await openWatch(), options);
   });
   afterAll(async () => {
     // Late effects may occur after the last job.
-    expect(await holder.arena.harm('')).toEqual([]);
-    await holder.arena.close();
+    expect(await holder.harness.violations('')).toEqual([]);
+    await holder.harness.close();
   });
   return holder;
 }
@@ -115,25 +116,25 @@ const listOf = (outcome: FunctionOutcome | undefined): unknown[] =>
 export function testAttacks(group: AttackGroup, options: SuiteOptions = {}): void {
   const { language, attacks } = group;
   describe.each(levels)(`${group.name}${options.variant ?? ''}, isolation $name`, (level) => {
-    const holder = useArena(level, options);
+    const holder = useHarness(level, options);
     // The levels differ in confinement, not in what a guest may do.
     const share = (options.share ?? 1) * (level === highest ? 1 : 1 / 8);
-    const chosen = sample(attacks, Math.ceil(attacks.length * share), `attacks of ${group.name}`);
-    it.each(chosen.map((attack) => [attack.id, attack.title, attack] as const))(
+    const sampledAttacks = sample(attacks, Math.ceil(attacks.length * share), `attacks of ${group.name}`);
+    it.each(sampledAttacks.map((attack) => [attack.id, attack.title, attack] as const))(
       '%s: %s',
       async (_id, _title, attack) => {
-        const { arena } = holder;
-        await arena.reset();
-        const { outcome, first } = await arena.run(attack, language);
-        const { text } = ending(outcome);
+        const { harness } = holder;
+        await harness.reset();
+        const { outcome, first } = await harness.run(attack, language);
+        const { text } = formatOutcome(outcome);
         expect(isExpected(outcome, attack.expected) ? attack.expected : text).toEqual(attack.expected);
         if (attack.isFresh) expect(listOf(outcome).filter((one) => listOf(first).includes(one))).toEqual([]);
         if (attack.stdout !== undefined) expect(outcome.stdout).toMatch(attack.stdout);
-        expect(await arena.harm(outcome)).toEqual([]);
+        expect(await harness.violations(outcome)).toEqual([]);
         // Skipped for Python, whose next interpreter starts slowly; the next attack covers it.
         if (language === 'python') return;
-        const next = await arena.sandbox.run({ runId: 'next', code: 'return 1' });
-        expect(ending(next).text, 'the next job').toBe('1');
+        const next = await harness.sandbox.run({ runId: 'next', code: 'return 1' });
+        expect(formatOutcome(next).text, 'the next job').toBe('1');
       },
     );
   });

@@ -15,39 +15,40 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
       async (language) => {
         const sandbox = createSandbox({ ...options, maxProcesses: 1, python: { maxProcesses: 1 } });
         onTestFinished(() => sandbox.close());
-        const plant =
+        const plantCode =
           language === 'python'
             ? 'import builtins, js\nbuiltins.leak = 1\njs.globalThis.leak = 1\nopen("/tmp/leak", "w").write("x")\nreturn 1'
             : 'globalThis.leak = Object.prototype.leak = 1; return 1';
-        const look =
+        const readCode =
           language === 'python'
             ? 'import builtins, js, os\nreturn [hasattr(builtins, "leak"), hasattr(js, "leak"), os.path.exists("/tmp/leak")]'
             : 'return [typeof leak !== "undefined", ({}).leak !== undefined, false]';
-        const started = newProcesses();
-        const seen = new Map<number, string>();
+        const newPids = newProcesses();
+        const tenantOf = new Map<number, string>();
         for (const tenant of ['a', 'b', 'a', 'c']) {
           // The same run id, so that only the tenant separates them.
-          const planted = await sandbox.run({ runId: 'r', tenant, language, code: plant });
-          expect(planted).toMatchObject({ ok: true });
-          for (const pid of started()) {
-            expect([undefined, tenant], `process ${pid} of ${seen.get(pid)}`).toContain(seen.get(pid));
-            seen.set(pid, tenant);
+          const outcome = await sandbox.run({ runId: 'r', tenant, language, code: plantCode });
+          expect(outcome).toMatchObject({ ok: true });
+          for (const pid of newPids()) {
+            const owner = tenantOf.get(pid);
+            expect([undefined, tenant], `process ${pid} of ${owner}`).toContain(owner);
+            tenantOf.set(pid, tenant);
           }
-          const other = await sandbox.run({ runId: 'r', tenant: `${tenant}x`, language, code: look });
+          const other = await sandbox.run({ runId: 'r', tenant: `${tenant}x`, language, code: readCode });
           expect(other).toMatchObject({ ok: true, json: '[false,false,false]' });
-          for (const pid of started()) seen.set(pid, seen.get(pid) ?? `${tenant}x`);
+          for (const pid of newPids()) tenantOf.set(pid, tenantOf.get(pid) ?? `${tenant}x`);
         }
-        expect(new Set(seen.values()).size).toBe(6);
+        expect(new Set(tenantOf.values()).size).toBe(6);
       },
     );
 
     it('each have a process with the permission model and without an environment', async () => {
-      const started = newProcesses();
+      const newPids = newProcesses();
       const sandbox = createSandbox({ ...options, maxProcesses: 2 });
       onTestFinished(() => sandbox.close());
       const jobs = ['a', 'b'].map((tenant) => sandbox.run({ runId: 'r', tenant, code: 'return 1' }));
       expect(await Promise.all(jobs)).toMatchObject([{ ok: true }, { ok: true }]);
-      const programs = started().filter((pid) => wordsOf(pid, 'cmdline')[0] === process.execPath);
+      const programs = newPids().filter((pid) => wordsOf(pid, 'cmdline')[0] === process.execPath);
       expect(programs).toHaveLength(2);
       for (const pid of programs) {
         const names = wordsOf(pid, 'environ').map((entry) => entry.split('=')[0]);
@@ -56,18 +57,18 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
       }
     });
 
-    it('have new random numbers in every block and every process', async () => {
+    it('get different random numbers in every block and every process', async () => {
       const sandbox = createSandbox({ ...options, maxProcesses: 1 });
       onTestFinished(() => sandbox.close());
-      const seen = new Set<string>();
+      const numbers = new Set<string>();
       for (const tenant of ['a', 'b', 'a', 'b'])
         for (let block = 0; block < 3; block++) {
           const code = 'return [Math.random(), crypto.randomUUID()]';
           const outcome = await sandbox.run({ runId: 'r', tenant, code });
-          for (const drawn of JSON.parse(outcome.ok ? outcome.json : '[]') as unknown[])
-            seen.add(String(drawn));
+          for (const value of JSON.parse(outcome.ok ? outcome.json : '[]') as unknown[])
+            numbers.add(String(value));
         }
-      expect(seen.size).toBe(24);
+      expect(numbers.size).toBe(24);
     });
   },
 );

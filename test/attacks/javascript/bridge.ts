@@ -3,9 +3,9 @@ import type { AttackGroup } from '../attack.ts';
 /** Nested arrays that are few objects in the guest but millions after parsing their JSON. */
 const DENSE = 'const row = Array(1000).fill([]); const dense = Array(4000).fill(row);';
 
-/** Messages that have another meaning, or cost more, on the side of the host. */
+/** Messages that have another meaning, or cost more, in the host. */
 export const bridge: AttackGroup = {
-  name: 'Confusion of the bridge',
+  name: 'Forged and misleading messages',
   language: 'javascript',
   attacks: [
     {
@@ -35,7 +35,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B06',
-      title: 'its own module loader',
+      title: 'a forged module loader',
       code: 'globalThis.__deps = globalThis.__shared = new Proxy({}, { has() { return true }, get(t, k) { return { got: k } } }); return require("child_process")',
       expected: ['USER_ERROR', 'MODULE_NOT_IN_IMAGE', '{"got":"child_process"}'],
     },
@@ -97,7 +97,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B17',
-      title: 'text that only looks like messages',
+      title: 'console output that looks like messages',
       code: 'console.log("D{\\"forged\\":1}"); console.log("\\nD1\\nE{}"); console.log("C1:fetch:-2:{}"); return "D\\"x\\""',
       expected: '"D\\"x\\""',
       stdout: /^D\{"forged":1\}\n/,
@@ -182,7 +182,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B31',
-      title: 'lines in the stack of an error that do not exist',
+      title: 'an error whose stack names lines that do not exist',
       code: 'const e = new Error("x"); e.stack = "Error: x\\n    at heddle-block.js:0:0\\n    at heddle-block.js:1e9:1\\n    at heddle-block.js:-1:-1"; throw e',
       expected: 'USER_ERROR',
     },

@@ -4,7 +4,7 @@ const MEMORY = ['OUT_OF_MEMORY', /^USER_ERROR RangeError/] as const;
 /** Code that cannot be interrupted ends with its process, soon after its time limit. */
 const limits = { cpuMs: 300, wallMs: 60_000, killGraceMs: 200 };
 
-const succeeding = (id: string, title: string, code: string, ...more: readonly (string | RegExp)[]) => ({
+const builtinAttack = (id: string, title: string, code: string, ...more: readonly (string | RegExp)[]) => ({
   id,
   title,
   code,
@@ -12,9 +12,9 @@ const succeeding = (id: string, title: string, code: string, ...more: readonly (
   expected: ['TIMEOUT_CPU', ...MEMORY, ...more] as Expected,
 });
 
-/** Calls every function of the guest runtime that leaves the isolate, with minimal stack. */
-const AT_THE_END = `
-  // Created at first use, which needs stack.
+/** Calls every function of the guest runtime that leaves the isolate, with almost no stack left. */
+const AT_STACK_END = `
+  // These are created at their first use, which needs stack.
   await fetch('http://10.0.0.1/').catch(() => 0); crypto.subtle; structuredClone([1]);
   const { apply } = Reflect; let left = 300; const calls = [
     () => fetch('http://10.0.0.1/').catch(() => 0), () => setTimeout(() => 0, 1), () => console.log('deep'), () => queueMicrotask(() => 0),
@@ -26,36 +26,40 @@ export const builtins: AttackGroup = {
   name: 'Built-ins at their limits',
   language: 'javascript',
   attacks: [
-    succeeding('V01', 'the longest text, normalized', 'return "é".repeat(2 ** 28).normalize("NFKD").length'),
-    succeeding(
+    builtinAttack(
+      'V01',
+      'the longest string, normalized',
+      'return "é".repeat(2 ** 28).normalize("NFKD").length',
+    ),
+    builtinAttack(
       'V02',
-      'the longest text in capitals',
+      'the longest string in capitals',
       'return "ß".repeat(2 ** 27).toLocaleUpperCase("tr").length',
     ),
-    succeeding(
+    builtinAttack(
       'V03',
-      'a number that is parsed from many digits',
+      'a BigInt that is parsed from many digits',
       'return typeof BigInt("9".repeat(2 ** 27))',
     ),
-    succeeding(
+    builtinAttack(
       'V04',
       'an object that claims the maximum length, concatenated',
       'return [].concat({ length: 2 ** 32 - 2, [Symbol.isConcatSpreadable]: true }).length',
     ),
-    succeeding(
+    builtinAttack(
       'V05',
-      'long texts compared by the rules of a locale',
+      'long strings compared by the rules of a locale',
       'const a = "\\u0e40".repeat(2 ** 26); return new Intl.Collator("th").compare(a, a + "b")',
       '-1',
     ),
-    succeeding(
+    builtinAttack(
       'V06',
       'many digits formatted by the rules of a locale',
       'return (10n ** 9000000n).toLocaleString("de").length',
     ),
-    succeeding(
+    builtinAttack(
       'V07',
-      'a text encoded for URLs',
+      'long strings encoded for URLs',
       'const a = []; for (;;) a.push(encodeURIComponent("é".repeat(2 ** 26)).length)',
     ),
     {
@@ -65,52 +69,52 @@ export const builtins: AttackGroup = {
       limits: { cpuMs: 1_500, wallMs: 60_000, killGraceMs: 200 },
       expected: ['"held"', 'TIMEOUT_CPU', 'SANDBOX_CRASHED', ...MEMORY],
     },
-    succeeding(
+    builtinAttack(
       'V09',
       'unlimited stacks of errors that stay referenced',
       'Error.stackTraceLimit = Infinity; const k = []; const f = (n) => { k.push(new Error("x").stack); if (n > 0) f(n - 1) }; for (;;) try { f(3000) } catch (e) { k.push(e.stack) }',
     ),
-    succeeding(
+    builtinAttack(
       'V10',
-      'an error of a hundred thousand errors, each the cause of the next',
+      'an AggregateError of a hundred thousand errors with a chain of causes',
       'let cause; for (let i = 0; i < 1e5; i++) cause = new Error("x", { cause }); throw new AggregateError(Array(1e5).fill(cause), "m")',
       /^USER_ERROR AggregateError: m$/,
     ),
     {
       id: 'V11',
       title: 'host calls at the end of the stack: each is counted once or not at all',
-      code: `${AT_THE_END} descend(); await new Promise((r) => setTimeout(r, 20)); return 'done'`,
+      code: `${AT_STACK_END} descend(); await new Promise((r) => setTimeout(r, 20)); return 'done'`,
       limits: { cpuMs: 5_000, wallMs: 20_000, hostCalls: 100 },
       expected: '"done"',
     },
     {
       id: 'V11b',
       title: 'more host calls than are allowed, at the end of the stack',
-      code: `${AT_THE_END} left = 4000; for (let i = 0; i < 20; i++) descend(); await new Promise((r) => setTimeout(r, 20)); return 'done'`,
+      code: `${AT_STACK_END} left = 4000; for (let i = 0; i < 20; i++) descend(); await new Promise((r) => setTimeout(r, 20)); return 'done'`,
       limits: { cpuMs: 5_000, wallMs: 20_000, hostCalls: 10 },
       expected: 'BRIDGE_LIMIT',
     },
-    succeeding(
+    builtinAttack(
       'V12',
       'an endless iterator as headers of a request',
       'await fetch("http://ok.test/", { headers: (function* () { for (;;) yield ["a", "b"] })() })',
     ),
-    succeeding(
+    builtinAttack(
       'V13',
       'an endless iterator of endless iterators',
       'const all = (function* () { for (;;) yield 1 })().flatMap(function* () { for (;;) yield 2 }); return all.filter((n) => n > 2).toArray()',
     ),
-    succeeding(
+    builtinAttack(
       'V14',
-      'a list of an endless async generator',
+      'an array from an endless async generator',
       'return await Array.fromAsync((async function* () { for (;;) yield 1 })())',
     ),
-    succeeding(
+    builtinAttack(
       'V15',
-      'names of symbols that are the longest texts',
+      'symbols with very long names',
       'const k = []; for (let i = 0; ; i++) k.push(Symbol.for("x".repeat(2 ** 24) + i))',
     ),
-    succeeding(
+    builtinAttack(
       'V16',
       'a pattern of a million alternatives',
       'const r = new RegExp(Array.from({ length: 1e6 }, (_, i) => "a".repeat(i % 40) + i).join("|"), "iv"); return r.test("a".repeat(100))',
@@ -118,7 +122,7 @@ export const builtins: AttackGroup = {
       'true',
       /^USER_ERROR SyntaxError/,
     ),
-    succeeding(
+    builtinAttack(
       'V17',
       'groups of ten million keys',
       'return Object.keys(Object.groupBy({ *[Symbol.iterator]() { for (let i = 0; i < 1e7; i++) yield i } }, (n) => "k" + n)).length',

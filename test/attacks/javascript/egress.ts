@@ -127,7 +127,7 @@ const requests: readonly Attack[] = [
   },
   {
     id: 'N34',
-    title: 'headers of the connection, and another Host',
+    title: 'headers of the connection, and another Host header',
     code: 'const r = await fetch(`http://ok.test:${outerPort}/echo`, { headers: { Host: "internal", "Transfer-Encoding": "chunked", "Content-Length": "999", Connection: "upgrade", Upgrade: "websocket", Expect: "100-continue", "Proxy-Authorization": "x", "X-Ok": "1" } }); const h = await r.json(); return [h.host === `ok.test:${outerPort}`, h["x-ok"], h["transfer-encoding"], h.upgrade, h.expect, h["proxy-authorization"]].map(String)',
     expected: '["true","1","undefined","undefined","undefined","undefined"]',
   },
@@ -145,7 +145,7 @@ const requests: readonly Attack[] = [
   },
   {
     id: 'N36b',
-    title: 'endless response headers',
+    title: 'very long response headers',
     code: 'return await fetch(`http://ok.test:${outerPort}/headers`).then(() => "taken", (e) => e.code)',
     expected: ['"EGRESS_FAILED"', '"EGRESS_TOO_LARGE"'],
   },
@@ -182,5 +182,5 @@ export const egress: AttackGroup = {
   attacks: [...urls, ...requests],
 };
 
-/** Only the URLs, for policies without private addresses. */
+/** The attacks with URLs only, for policies that allow no private address. */
 export const urlsOnly: AttackGroup = { ...egress, attacks: urls };

@@ -3,16 +3,16 @@ import type { AttackGroup } from '../attack.ts';
 const NODE_NAMES = `['process', 'require', 'module', 'exports', '__dirname', '__filename', 'global', 'Deno', 'Bun', 'gc',
   'd8', 'print', 'read', 'load', 'quit', 'ShadowRealm', 'importScripts', 'Worker', 'WebAssembly', 'SharedArrayBuffer', 'Atomics']`;
 
-/** Returns code that lists the names of Node.js which a function made by `constructor` can access. */
+/** Returns code that lists the names of Node.js that a function created by `constructor` can access. */
 const throughConstructor = (constructor: string): string => `
   const F = ${constructor};
   if (F !== Function && F !== (async () => {}).constructor) return 'foreign';
   return await F('return typeof require + typeof process + typeof module + typeof globalThis.process')();`;
 const NOTHING = '"undefinedundefinedundefinedundefined"';
 
-const chain = (id: string, of: string, constructor: string) => ({
+const chain = (id: string, start: string, constructor: string) => ({
   id,
-  title: `the constructor chain of ${of} ends in the guest`,
+  title: `the constructor chain of ${start} ends in the guest`,
   code: throughConstructor(constructor),
   values: { given: {} },
   expected: NOTHING,
@@ -25,7 +25,7 @@ export const host: AttackGroup = {
   attacks: [
     {
       id: 'H01',
-      title: 'Node’s require',
+      title: 'require of Node.js',
       code: 'return require("fs").readFileSync("/etc/passwd", "utf8")',
       expected: /^USER_ERROR ReferenceError: require is not defined/,
     },
@@ -44,7 +44,7 @@ export const host: AttackGroup = {
     chain('H05', 'this', '(this?.constructor?.constructor ?? Function)'),
     {
       id: 'H06',
-      title: 'import() of modules of Node, data URLs, files and packages',
+      title: 'import() of Node.js modules, data URLs, files and packages',
       code: `const names = ['node:fs', 'fs', 'data:text/javascript,export default 1', 'file:///etc/passwd', './child.cjs', '/etc/hostname', 'isolated-vm', '../../package.json', 'http://127.0.0.1/'];
         return await Promise.all(names.map((name) => import(name).then(() => 'LOADED ' + name, () => 'refused'))).then((all) => [...new Set(all)])`,
       expected: '["refused"]',
@@ -60,7 +60,7 @@ export const host: AttackGroup = {
     },
     {
       id: 'H10',
-      title: 'call sites that give receivers and functions of the guest runtime',
+      title: 'call sites that expose receivers and functions of the guest runtime',
       code: `Error.prepareStackTrace = (e, sites) => sites; const seen = [];
         const look = () => { for (const site of new Error().stack) { const f = site.getFunction(); const t = site.getThis(); if (t !== undefined && t !== globalThis) seen.push('this'); if (f !== undefined && !String(f).includes('look')) seen.push(String(f).slice(0, 40)) } };
         look(); await new Promise((done) => setTimeout(() => { look(); done() }, 1)); return seen.filter((s) => !s.includes('anonymous'))`,
@@ -114,23 +114,23 @@ export const host: AttackGroup = {
     },
     {
       id: 'H18',
-      title: 'its own source name and source map with paths of files',
+      title: 'a source name and a source map that are paths of files',
       code: 'return 1 /* */ ; //# sourceURL=/etc/passwd\n//# sourceMappingURL=file:///etc/passwd\n<!-- html comment',
       expected: '1',
     },
     {
       id: 'H18b',
-      title: 'its own source name in an error, so that the host misreads the frames',
+      title: 'a source name in an error that makes the host misread the stack frames',
       code: '//# sourceURL=/etc/shadow\nthrow new Error("x")',
       expected: 'USER_ERROR',
     },
     {
       id: 'H19',
-      title: 'no name of the guest runtime on the global object',
+      title: 'names of the guest runtime on the global object',
       code: 'return Object.getOwnPropertyNames(globalThis).filter((name) => /ivm|isolate|^reference$|externalcopy|heddle|post|bridge|host/i.test(name) && globalThis[name] !== undefined)',
       expected: '[]',
     },
-    { id: 'H21', title: 'V8’s natives', code: 'return %DebugPrint(1)', expected: 'SYNTAX_ERROR' },
+    { id: 'H21', title: 'native syntax of V8', code: 'return %DebugPrint(1)', expected: 'SYNTAX_ERROR' },
     { id: 'H22', title: 'import.meta', code: 'return import.meta.url', expected: 'SYNTAX_ERROR' },
     {
       id: 'H22b',
@@ -164,7 +164,7 @@ export const host: AttackGroup = {
     },
     {
       id: 'H29',
-      title: 'prepareStackTrace as an access to objects of the compiler of user code',
+      title: 'prepareStackTrace that collects call sites of the code that compiles user code',
       code: `let sites; Error.prepareStackTrace = (e, s) => { sites ??= s; return '' };
         try { null.x } catch (e) { e.stack } try { await import('node:fs') } catch (e) { e.stack } try { (async () => {}).constructor('}') } catch (e) { e.stack }
         return (sites ?? []).map((s) => [typeof s.getEvalOrigin?.(), typeof s.getThis(), s.getFileName(), s.getScriptNameOrSourceURL()]).flat().filter((x) => /\\/(?:root|home|usr|work|dist|node_modules)/.test(String(x)))`,

@@ -45,7 +45,7 @@ export const leaks: AttackGroup = {
     },
     {
       id: 'X04',
-      title: 'host calls whose answers arrive after the job',
+      title: 'host calls whose responses arrive after the job',
       before:
         'fetch(`http://ok.test:${outerPort}/`).then(() => { globalThis.late = 1; console.log("late") }); return 1',
       code: 'await new Promise((r) => setTimeout(r, 50)); return typeof late',
@@ -54,7 +54,7 @@ export const leaks: AttackGroup = {
     },
     {
       id: 'X05',
-      title: 'the registry of symbols shares names only',
+      title: 'the symbol registry, which shares only names',
       before: 'globalThis[Symbol.for("leak")] = "secret"; return 1',
       code: 'return [Symbol.for("leak").description, String(globalThis[Symbol.for("leak")])]',
       expected: '["leak","undefined"]',

@@ -38,7 +38,7 @@ export const memory: AttackGroup = {
     },
     {
       id: 'R09b',
-      title: 'an array from a length',
+      title: 'an array from an object with a length',
       code: 'return Array.from({ length: 1e9 }).length',
       limits: { cpuMs: 800, wallMs: 4_000, killGraceMs: 200 },
       expected: ['TIMEOUT_CPU', 'TIMEOUT_WALL', ...ENDED],
@@ -49,7 +49,7 @@ export const memory: AttackGroup = {
       'const a = new Array(1e7).fill(1); const b = []; for (;;) b.push([...a])',
     ),
     memoryAttack('R11', 'typed arrays', 'const k = []; for (;;) k.push(new Uint8Array(1e6).fill(1))'),
-    memoryAttack('R11b', 'buffers of Node’s kind', 'const k = []; for (;;) k.push(Buffer.alloc(1e6, 1))'),
+    memoryAttack('R11b', 'Node.js buffers', 'const k = []; for (;;) k.push(Buffer.alloc(1e6, 1))'),
     {
       id: 'R11c',
       title: 'copies by structuredClone',
@@ -98,12 +98,12 @@ export const memory: AttackGroup = {
     ),
     memoryAttack(
       'R13d',
-      'a split',
+      'a long string split into characters',
       'const s = "a".repeat(2 ** 24); const a = []; for (;;) a.push(s.split(""))',
     ),
     memoryAttack(
       'R14c',
-      'numbers of many digits',
+      'numbers with many digits',
       'const a = []; for (let n = 1n; ; n++) a.push((n << 20000000n) + n)',
     ),
     {
@@ -150,13 +150,13 @@ export const memory: AttackGroup = {
     },
     {
       id: 'R25b',
-      title: 'deep recursion that creates functions by the constructor of the error',
+      title: 'deep recursion that creates functions with the constructor of an error',
       code: 'function f() { try { f() } catch (e) { return e.constructor.constructor("return 1")() } } return f()',
       expected: ['1', 'null', 'USER_ERROR'],
     },
     {
       id: 'R25c',
-      title: 'deep JSON',
+      title: 'deeply nested JSON',
       code: 'let t = ""; for (let i = 0; i < 1e5; i++) t += "["; try { JSON.parse(t) } catch (e) { return e.name }',
       expected: ['"SyntaxError"', '"RangeError"'],
     },
@@ -198,13 +198,13 @@ export const memory: AttackGroup = {
     },
     {
       id: 'R29e',
-      title: 'compiled code that is deeply nested',
+      title: 'deeply nested code in eval',
       code: 'try { eval("[".repeat(5e6)) } catch (e) { return e.name }',
       expected: ['"RangeError"', '"SyntaxError"', '"EvalError"'],
     },
     {
       id: 'R29f',
-      title: 'compiled code that is flat and long',
+      title: 'long flat code in eval',
       code: 'const a = []; for (;;) a.push(eval("[" + "{a:1},".repeat(3e5) + "]"))',
       expected: [...ENDED, /^USER_ERROR EvalError/],
     },

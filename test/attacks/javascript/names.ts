@@ -1,7 +1,7 @@
 import type { Attack, AttackGroup } from '../attack.ts';
 import { DENIED, to } from './egress.ts';
 
-/** URLs of hosts and ports that REFUSING does not allow, in every notation. */
+/** URLs of hosts and ports that DENY_POLICY does not allow, in every notation. */
 const URLS: Readonly<Record<string, string>> = {
   N25: 'http://ok.test:22/',
   N25b: 'http://ok.test:6379/',
@@ -24,7 +24,7 @@ const URLS: Readonly<Record<string, string>> = {
 };
 
 /** A policy that allows the server that represents the internet, except under these names. */
-export const REFUSING = { denyHosts: ['no.test', '*.öl.test'] } as const;
+export const DENY_POLICY = { denyHosts: ['no.test', '*.öl.test'] } as const;
 
 const attack = ([id, url]: [string, string]): Attack => ({
   id,

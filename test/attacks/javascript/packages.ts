@@ -8,7 +8,7 @@ const limits = { cpuMs: 300, wallMs: 8_000 };
 
 const firstUse = (id: string, title: string, module: string, expected: Attack['expected']): Attack => ({
   id,
-  title: `at its first use: ${title}`,
+  title: `at the first use of a module: ${title}`,
   image: 'kept',
   code: `const value = require('first-use/${module}.js'); return [typeof value, value.value]`,
   expected,
@@ -17,7 +17,7 @@ const firstUse = (id: string, title: string, module: string, expected: Attack['e
 
 /** Attacks of an image's packages on the guest runtime, while loading and when used. */
 export const packages: AttackGroup = {
-  name: 'Packages of an image',
+  name: 'Hostile packages of an image',
   language: 'javascript',
   attacks: [
     {
@@ -52,7 +52,7 @@ export const packages: AttackGroup = {
     },
     {
       id: 'W05',
-      title: 'setters on Object.prototype get no values of the guest runtime',
+      title: 'setters on Object.prototype that collect values of the guest runtime',
       image: 'pollutes',
       values: { index: 1, code: 2 },
       code: 'const { seen } = require("pollutes"); await null; return [seen.length, index, code, ({}).polluted, [][3]]',
@@ -74,21 +74,21 @@ export const packages: AttackGroup = {
     },
     {
       id: 'W08',
-      title: 'the entry into the realm, replaced before it is used',
+      title: 'the entry point of the realm, replaced before it is used',
       image: 'kept',
       code: 'const { state } = require("intercepts"); return [state.way, state.found, typeof __heddle, typeof __heddleImage]',
       expected: '["","","undefined","undefined"]',
     },
     {
       id: 'W09',
-      title: 'timers, promises and answers that are pending after a package has loaded',
+      title: 'timers, promises and responses that are pending after a package has loaded',
       image: 'lingers',
       code: 'const { late } = require("lingers"); await new Promise((r) => setTimeout(r, 30)); return late.filter((what) => what === "answer")',
       expected: '[]',
     },
     {
       id: 'W10',
-      title: 'timers from the loading of a package do not change a later job',
+      title: 'state of timers that a package started while it loaded',
       image: 'lingers',
       before: 'require("lingers").late.push("of the job before"); return 1',
       code: 'return require("lingers").late.includes("of the job before")',
@@ -141,14 +141,14 @@ export const packages: AttackGroup = {
     firstUse('W22', 'an endless pattern', 'regexp', 'TIMEOUT_CPU'),
     {
       id: 'W23',
-      title: 'at its first use: an error that imitates one of the guest runtime',
+      title: 'at the first use of a module: an error that imitates one of the guest runtime',
       image: 'kept',
       code: 'require("first-use/poses.js")',
       expected: 'USER_ERROR',
     },
     {
       id: 'W24',
-      title: 'at its first use: a proxy whose keys loop',
+      title: 'at the first use of a module: a proxy whose keys loop',
       image: 'kept',
       code: 'await import("first-use/proxy.js")',
       expected: 'TIMEOUT_CPU',
@@ -156,7 +156,7 @@ export const packages: AttackGroup = {
     },
     {
       id: 'W25',
-      title: 'at its first use: a module that is thenable',
+      title: 'at the first use of a module: a thenable module',
       image: 'kept',
       code: 'await import("first-use/then.js")',
       expected: 'TIMEOUT_CPU',

@@ -1,6 +1,6 @@
 import type { AttackGroup } from '../attack.ts';
 
-const replaced = (id: string, what: string, code: string) => ({
+const replacedBuiltins = (id: string, what: string, code: string) => ({
   id,
   title: `replaced built-ins do not disturb the guest runtime: ${what}`,
   code: `${code}; return { a: 1 }`,
@@ -9,7 +9,7 @@ const replaced = (id: string, what: string, code: string) => ({
 
 /** Changed prototypes and built-ins, and values that try to change the host's. */
 export const pollution: AttackGroup = {
-  name: 'Pollution across the bridge',
+  name: 'Prototype pollution across the bridge',
   language: 'javascript',
   attacks: [
     {
@@ -38,7 +38,7 @@ export const pollution: AttackGroup = {
         return { a: 1 }`,
       expected: '{"a":1}',
     },
-    replaced(
+    replacedBuiltins(
       'P06',
       'JSON, Promise and Map',
       'JSON.stringify = () => "forged"; JSON.parse = () => ({}); Promise.prototype.then = () => { throw 1 }; Map.prototype.get = () => 0; Map.prototype.set = () => 0',
@@ -50,29 +50,29 @@ export const pollution: AttackGroup = {
       values: { given: JSON.parse('{"a":1,"__proto__":{"polluted":1}}') as unknown },
       expected: '[["a","__proto__"],true,true]',
     },
-    replaced(
+    replacedBuiltins(
       'P09',
       'descriptors on Object.prototype',
       'Object.prototype.value = 9; Object.prototype.get = () => { throw 1 }; Object.prototype.writable = false; setTimeout(() => {}, 1); console.log("x")',
     ),
     {
       id: 'P10',
-      title: 'a request whose reading changes Object.prototype',
+      title: 'a request whose getter changes Object.prototype',
       code: 'try { await fetch("http://10.0.0.1/", { get headers() { Object.prototype.url = `http://127.0.0.1:${internalPort}`; return null } }) } catch (e) { return e.code }',
       expected: '"EGRESS_DENIED"',
     },
-    replaced(
+    replacedBuiltins(
       'P11',
       'String, Function and Reflect',
       'String.prototype.slice = () => ({}); Function.prototype.call = () => { throw 1 }; Function.prototype.apply = () => { throw 1 }; Reflect.apply = () => { throw 1 }; console.log("a".repeat(9))',
     ),
-    replaced(
+    replacedBuiltins(
       'P12',
       'Array',
       'Array.prototype.push = () => { throw 1 }; Array.prototype[Symbol.iterator] = () => { throw 1 }; Object.defineProperty(Array.prototype, "0", { set() { throw 1 } })',
     ),
-    replaced('P13', 'Error and Object', 'Error = null; TypeError = null; globalThis.Object = null'),
-    replaced(
+    replacedBuiltins('P13', 'Error and Object', 'Error = null; TypeError = null; globalThis.Object = null'),
+    replacedBuiltins(
       'P14',
       'everything that can be deleted',
       'const { getOwnPropertyNames } = Object; const { ownKeys } = Reflect; const g = globalThis; const names = getOwnPropertyNames(g); for (let i = 0; i < names.length; i++) try { const holder = g[names[i]]?.prototype; const parts = holder ? ownKeys(holder) : []; for (let j = 0; j < parts.length; j++) try { delete holder[parts[j]] } catch {} } catch {} for (let i = 0; i < names.length; i++) try { delete g[names[i]] } catch {}',
@@ -91,14 +91,14 @@ export const pollution: AttackGroup = {
     },
     {
       id: 'P17',
-      title: 'a setter for numbers on Array.prototype that collects what the guest runtime stores',
+      title: 'setters for indices on Array.prototype that collect what the guest runtime stores',
       code: `const seen = []; for (let i = 0; i < 9; i++) Object.defineProperty(Array.prototype, i, { configurable: true, set(v) { seen.push(typeof v) } });
         await fetch('http://10.0.0.1/', { headers: { a: 'b' } }).catch(() => 0); setTimeout(() => 0, 0, 1, 2); return seen.filter((type) => type === 'function')`,
       expected: ['[]', 'USER_ERROR'],
     },
     {
       id: 'P18',
-      title: 'the host’s answer, read through a polluted JSON.parse reviver and prototype',
+      title: 'a response of the host, read with a replaced JSON.parse and a polluted prototype',
       code: 'fetch; JSON.parse = () => ({ status: 200, headers: [], url: "forged" }); Object.prototype.status = 500; const r = await fetch(`http://ok.test:${outerPort}/`); return [r.status, r.url === `http://ok.test:${outerPort}/`]',
       expected: '[200,true]',
     },

@@ -1,8 +1,8 @@
 import type { AttackGroup } from '../attack.ts';
 import { DENIED, to } from './egress.ts';
 
-/** Returns the results of several requests. */
-const each = (list: string, url: string): string =>
+/** Returns code that sends several requests and returns their results. */
+const requestEach = (list: string, url: string): string =>
   `return await Promise.all(${list}.map((name) => fetch(\`${url}\`).then((r) => r.text(), (e) => e.code)))`;
 
 const RAW = `['garbage', 'old', 'two-lengths', 'both-lengths', 'huge-chunk', 'switch', 'informs', 'fold', 'status', 'names', 'poison', 'location']`;
@@ -21,8 +21,8 @@ export const servers: AttackGroup = {
     {
       id: 'N42',
       title:
-        'names with IPv4 addresses inside IPv6 ones, with zones, and with many addresses of which one is internal',
-      code: each(
+        'names that resolve to IPv4 addresses inside IPv6 ones, to zones, and to many addresses of which one is internal',
+      code: requestEach(
         "['mapped', 'mapped-hex', 'mapped-long', 'six', 'zone', 'translated', 'tunnel', 'many']",
         'http://${name}.test:${internalPort}/',
       ),
@@ -43,7 +43,7 @@ export const servers: AttackGroup = {
     },
     {
       id: 'N45',
-      title: 'a request inside the body of another, with lengths that end it early',
+      title: 'a request inside the body of another request, with lengths that end the body early',
       code: `const body = '0\\r\\n\\r\\nGET /smuggled HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n';
         const post = (headers) => fetch(\`http://ok.test:\${outerPort}/url/a\`, { method: 'POST', body, headers }).then((r) => r.status, (e) => e.code);
         const all = [{ 'Content-Length': '0' }, { 'Transfer-Encoding': 'chunked' }, { 'Content-Length': '5', 'Transfer-Encoding': 'identity' }, [['Content-Length', '5'], ['content-length', '50']], { Connection: 'close, content-length' }, { 'Content-Length': '+5' }, { 'Content-Length': '0x5', TE: 'trailers', Trailer: 'X' }];
@@ -67,7 +67,7 @@ export const servers: AttackGroup = {
     },
     {
       id: 'N48',
-      title: 'headers of a response with the names of prototypes',
+      title: 'response headers with the names of prototype properties',
       code: 'const r = await fetch(`http://ok.test:${rawPort}/names`); return [r.headers.get("__proto__"), r.headers.get("constructor"), ({}).polluted === undefined, String(r.headers)]',
       expected: '["polluted","x",true,"[object Object]"]',
     },
@@ -86,7 +86,7 @@ export const servers: AttackGroup = {
     },
     {
       id: 'N51',
-      title: 'bodies that are compressed twice, in many parts, incompletely, or not as declared',
+      title: 'bodies that are compressed twice, in many members, incompletely, or not as declared',
       code: `const read = (name) => fetch(\`http://ok.test:\${outerPort}/\${name}\`).then((r) => r.text()).then((t) => t.length < 100_000, (e) => e.code);
         return [await read('packed-twice'), await read('packed-members'), await read('packed-wrongly'), await read('packed-half'), await read('packed-unknown')]`,
       expected: '[true,"EGRESS_TOO_LARGE","EGRESS_FAILED","EGRESS_FAILED",true]',

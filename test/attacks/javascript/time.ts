@@ -11,7 +11,7 @@ const endlessCode = (id: string, title: string, code: string) => ({
   limits: CPU,
   expected: 'TIMEOUT_CPU',
 });
-const waits = (id: string, title: string, code: string) => ({
+const waitingCode = (id: string, title: string, code: string) => ({
   id,
   title,
   code,
@@ -41,9 +41,9 @@ export const time: AttackGroup = {
       'endless calls of queueMicrotask',
       '(function f() { queueMicrotask(f); queueMicrotask(() => 0) })(); await new Promise(() => {})',
     ),
-    waits('R05', 'a promise that never settles', 'await new Promise(() => {})'),
-    waits('R05b', 'a thenable that never settles', 'return { then() {} }'),
-    waits(
+    waitingCode('R05', 'a promise that never settles', 'await new Promise(() => {})'),
+    waitingCode('R05b', 'a thenable that never settles', 'return { then() {} }'),
+    waitingCode(
       'R05c',
       'an async generator that never ends, read slowly',
       'async function* g() { for (;;) { await new Promise((r) => setTimeout(r, 5)); yield 1 } } for await (const x of g());',
@@ -61,7 +61,7 @@ export const time: AttackGroup = {
     ),
     endlessCode(
       'R06d',
-      'a regular expression that looks behind',
+      'a regular expression with a lookbehind',
       'return /(?<=y(x+x+)+)z/.test("x".repeat(60) + "z")',
     ),
     endlessCode(
@@ -98,7 +98,7 @@ export const time: AttackGroup = {
     ),
     endlessCode(
       'R20',
-      'an argument of console whose traps never return',
+      'a console argument whose toJSON never returns',
       'console.log({ toJSON() { for (;;); } })',
     ),
     endlessCode(
@@ -123,17 +123,17 @@ export const time: AttackGroup = {
     endlessCode('R24f', 'a replace callback', '"aaa".replace(/a/g, () => { for (;;); })'),
     {
       id: 'R24g',
-      title: 'a built-in that works on a sparse array',
+      title: 'a built-in that runs over a sparse array',
       code: 'const a = []; a[4294967294] = 1; a.reverse(); a.toSorted()',
       limits: { cpuMs: 150, wallMs: 60_000, killGraceMs: 100 },
       expected: 'TIMEOUT_CPU',
     },
-    waits(
+    waitingCode(
       'R26',
       'an interval that is never cleared',
       'setInterval(() => {}, 5); await new Promise(() => {})',
     ),
-    waits(
+    waitingCode(
       'R26b',
       'timers that set each other',
       'const again = () => setTimeout(again, 5); again(); await new Promise(() => {})',
@@ -145,7 +145,7 @@ export const time: AttackGroup = {
     ),
     endlessCode(
       'R28b',
-      'many short entries',
+      'many short timer callbacks',
       'const go = () => { const end = Date.now() + 20; while (Date.now() < end); setTimeout(go, 0) }; go(); await new Promise(() => {})',
     ),
     endlessCode('R28c', 'a loop after a host call', 'await fetch(`http://ok.test:${outerPort}/`); for (;;);'),
@@ -157,7 +157,11 @@ export const time: AttackGroup = {
       limits: CPU,
       expected: ['TIMEOUT_CPU', 'BRIDGE_LIMIT'],
     },
-    waits('R28f', 'a host call that is never answered', 'await fetch(`http://ok.test:${outerPort}/silent`)'),
+    waitingCode(
+      'R28f',
+      'a host call that is never answered',
+      'await fetch(`http://ok.test:${outerPort}/silent`)',
+    ),
     {
       id: 'R14',
       title: 'arithmetic that cannot be interrupted ends with its process',
@@ -167,7 +171,7 @@ export const time: AttackGroup = {
     },
     {
       id: 'R14b',
-      title: 'a number of many digits as text',
+      title: 'a number with many digits, converted to a string',
       code: 'return String(7n ** 3000000n).length',
       limits: { cpuMs: 300, wallMs: 600, killGraceMs: 300 },
       expected: ['2535294', 'TIMEOUT_CPU', 'TIMEOUT_WALL'],
@@ -194,7 +198,7 @@ export const time: AttackGroup = {
     },
     {
       id: 'R29',
-      title: 'code that takes the compiler long',
+      title: 'code that takes the compiler a long time',
       code: `${'('.repeat(20_000)}1${')'.repeat(20_000)}`,
       expected: ['SYNTAX_ERROR', 'null', /^USER_ERROR RangeError/],
     },
@@ -207,7 +211,7 @@ export const time: AttackGroup = {
     {
       id: 'R29c',
       title:
-        'code that closes its wrapper, so that the second compilation, which finds the line, compiles other code',
+        'code that closes its wrapper, so that the second compilation, for the line of the error, gets other code',
       code: `}); ${'[[1,2,...[3]].map((x)=>x)];'.repeat(8_000)} (async () => {`,
       expected: 'SYNTAX_ERROR',
     },

@@ -1,8 +1,8 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** Values, errors and requests of Python that mean something else on the host side. */
+/** Values, errors and requests of Python that have another meaning in the host. */
 export const pythonBridge: AttackGroup = {
-  name: 'Python: confusion of the bridge',
+  name: 'Python: forged and misleading messages',
   language: 'python',
   attacks: [
     {
@@ -37,14 +37,14 @@ export const pythonBridge: AttackGroup = {
     },
     {
       id: 'B45',
-      title: 'an error whose text never ends',
+      title: 'an error whose message never returns',
       code: 'class E(Exception):\n  def __str__(self):\n    while True: pass\nraise E()',
       limits: { cpuMs: 500, wallMs: 20_000 },
       expected: 'TIMEOUT_CPU',
     },
     {
       id: 'B46',
-      title: 'an error with a very long text',
+      title: 'an error with a very long message',
       code: 'raise ValueError("x" * 10 ** 7)',
       expected: /^USER_ERROR ValueError: x{100,8000}/,
     },
@@ -56,7 +56,7 @@ export const pythonBridge: AttackGroup = {
     },
     {
       id: 'B48',
-      title: 'requests to the internal server, by every client',
+      title: 'requests to the internal server, with every HTTP client',
       code: `import urllib.request, http.client
 seen = []
 url = f"http://127.0.0.1:{internalPort}/"
@@ -123,7 +123,7 @@ raise E()`,
     },
     {
       id: 'B52',
-      title: 'a result that dumps another result of its kind endlessly',
+      title: 'a result whose model_dump returns another such object endlessly',
       code: 'class M:\n  def model_dump(self): return M()\nreturn M()',
       expected: ['RESULT_NOT_SERIALIZABLE', 'USER_ERROR'],
     },
@@ -142,7 +142,7 @@ raise E()`,
     },
     {
       id: 'B55',
-      title: 'unknown operations of the host',
+      title: 'host calls of unknown operations',
       code: `import heddle_sync
 seen = []
 for op in ("exec", "constructor", "eval", "fetch"):
@@ -156,7 +156,7 @@ return seen`,
     },
     {
       id: 'B56',
-      title: 'a request whose text is too long, and one that has only brackets',
+      title: 'a request that is too long, and one that has only brackets',
       code: `import heddle_sync
 seen = []
 for head in ({"url": "http://ok.test/" + "x" * 600_000, "method": "GET", "headers": []}, {"url": "http://ok.test/", "method": "GET", "headers": [[]] * 150_000}):

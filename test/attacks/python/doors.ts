@@ -5,8 +5,8 @@ const FAILS = ['USER_ERROR', 'OUT_OF_MEMORY', 'SANDBOX_CRASHED'] as const;
 const PROBE = 'return typeof require + typeof process + typeof globalThis.process';
 const NOTHING = 'undefinedundefinedundefined';
 
-/** Calls several functions; returns the results of those that did not fail. */
-const each = (setup: string, ways: readonly string[]): string => `${setup}
+/** Returns code that calls several functions, and returns the results of those that did not fail. */
+const callEach = (setup: string, ways: readonly string[]): string => `${setup}
 ways = [${ways.map((way) => `lambda: ${way}`).join(', ')}]
 came = []
 for way in ways:
@@ -18,7 +18,7 @@ return came`;
 
 /** Escapes through the interpreter's own file system, modules and tools. */
 export const pythonDoors: AttackGroup = {
-  name: 'Python: doors of the interpreter',
+  name: 'Python: escapes through the interpreter',
   language: 'python',
   attacks: [
     {
@@ -38,8 +38,8 @@ return came`,
     },
     {
       id: 'D02',
-      title: 'devices, and descriptors that the process was started with',
-      code: each('import os', [
+      title: 'devices, and file descriptors that the process inherited',
+      code: callEach('import os', [
         ...['/dev/stdin', '/dev/tty', '/dev/mem', '/dev/fd/5', '/proc/self/fd/3', '/proc/self/maps'].map(
           (path) => `open("${path}").read(9) or 1 / 0`,
         ),
@@ -108,7 +108,7 @@ return sorted(set(came))`,
     {
       id: 'D07',
       title: 'servers, processes and browsers of the standard library',
-      code: each('import asyncio, os, socket\nloop = asyncio.get_event_loop()', [
+      code: callEach('import asyncio, os, socket\nloop = asyncio.get_event_loop()', [
         'socket.create_server(("127.0.0.1", 0))',
         '__import__("socketserver").TCPServer(("127.0.0.1", 0), None)',
         '__import__("multiprocessing").Process(target=print).start()',
@@ -143,7 +143,7 @@ return came`,
     ...[
       ['D09', 'a segmentation fault', 'import faulthandler\nfaulthandler._sigsegv()'],
       ['D10', 'a fatal error that the code causes', 'import ctypes\nctypes.pythonapi.Py_FatalError(b"x")'],
-      ['D11', 'its own finalization', 'import ctypes\nctypes.pythonapi.Py_Finalize()\nreturn [1]'],
+      ['D11', 'finalization', 'import ctypes\nctypes.pythonapi.Py_Finalize()\nreturn [1]'],
       ['D12', 'an abort', 'import os\nos.abort()'],
       [
         'D13',
@@ -152,14 +152,14 @@ return came`,
       ],
     ].map(([id = '', title = '', code = '']) => ({
       id,
-      title: `the end of the interpreter by ${title}`,
+      title: `ending the interpreter by ${title}`,
       code,
       limits: { cpuMs: 2_000, wallMs: 20_000 },
       expected: [...FAILS, 'TIMEOUT_CPU', 'TIMEOUT_WALL', 'RESULT_NOT_SERIALIZABLE'],
     })),
     {
       id: 'D14',
-      title: 'alarms and watchers that continue after the job',
+      title: 'alarms and timers that continue after the job',
       before:
         'import faulthandler, signal, threading\nfor way in (lambda: signal.setitimer(signal.ITIMER_REAL, 0.01), lambda: signal.alarm(1), lambda: faulthandler.dump_traceback_later(0.01, repeat=True), lambda: threading.Timer(0.01, print).start()):\n  try: way()\n  except BaseException: pass\nreturn 1',
       code: 'import time\ntime.sleep(0.1)\nreturn 1',
@@ -168,8 +168,8 @@ return came`,
     },
     {
       id: 'D15',
-      title: 'files that are longer than the memory',
-      code: each('import os\nopen("/tmp/a", "w").close()', [
+      title: 'files that are larger than the memory',
+      code: callEach('import os\nopen("/tmp/a", "w").close()', [
         'os.truncate("/tmp/a", 2 ** 40)',
         'os.truncate("/tmp/a", 2 ** 31)',
         'os.pwrite(os.open("/tmp/a", os.O_RDWR), b"x", 2 ** 40)',

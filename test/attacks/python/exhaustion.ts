@@ -32,7 +32,7 @@ export const pythonExhaustion: AttackGroup = {
     },
     {
       id: 'R44',
-      title: 'a loop in the interpreter',
+      title: 'a loop in a C function of the interpreter',
       code: 'import itertools\nsum(itertools.repeat(1))',
       limits: CPU,
       expected: 'TIMEOUT_CPU',
@@ -46,18 +46,23 @@ export const pythonExhaustion: AttackGroup = {
     },
     {
       id: 'R46',
-      title: 'a number of many digits',
+      title: 'a number with many digits',
       code: 'return 9 ** 9 ** 9',
       limits: CPU,
       expected: 'TIMEOUT_CPU',
     },
     {
       id: 'R47',
-      title: 'byte arrays',
+      title: 'endless byte arrays',
       code: 'a = []\nwhile True: a.append(bytearray(10 ** 7))',
       expected: 'OUT_OF_MEMORY',
     },
-    { id: 'R48', title: 'one byte array', code: 'return len(bytearray(10 ** 9))', expected: 'OUT_OF_MEMORY' },
+    {
+      id: 'R48',
+      title: 'one huge byte array',
+      code: 'return len(bytearray(10 ** 9))',
+      expected: 'OUT_OF_MEMORY',
+    },
     {
       id: 'R49',
       title: 'files in memory',
@@ -72,35 +77,35 @@ export const pythonExhaustion: AttackGroup = {
     },
     {
       id: 'R51',
-      title: 'deeper recursion than the interpreter’s stack',
+      title: 'recursion deeper than the interpreter’s stack',
       code: 'import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(): return f()\nf()',
       expected: FAILS,
     },
     {
       id: 'R52',
-      title: 'a deep list as text',
+      title: 'the repr of a deeply nested list',
       code: 'a = []\nfor i in range(200000): a = [a]\nreturn len(repr(a))',
       expected: FAILS,
     },
     {
       id: 'R53',
-      title: 'a deep list as result',
+      title: 'a deeply nested list as result',
       code: 'a = []\nfor i in range(200000): a = [a]\nreturn a',
       expected: [...FAILS, 'RESULT_NOT_SERIALIZABLE'],
     },
     {
       id: 'R54',
-      title: 'the memory of JavaScript',
+      title: 'memory of JavaScript',
       code: "from pyodide.code import run_js\nrun_js('const a = []; for (;;) a.push(new Array(1000).fill(Math.random()))')",
       expected: 'OUT_OF_MEMORY',
     },
     {
       id: 'R55',
-      title: 'the memory of WebAssembly',
+      title: 'memory of WebAssembly',
       code: "from pyodide.code import run_js\nrun_js('const k = []; for (;;) { const m = new WebAssembly.Memory({ initial: 1000, maximum: 4096 }); new Uint8Array(m.buffer).fill(1); k.push(m) }')",
       expected: FAILS,
     },
-    { id: 'R56', title: 'processes', code: 'import os\nos.fork()', expected: 'USER_ERROR' },
+    { id: 'R56', title: 'a second process', code: 'import os\nos.fork()', expected: 'USER_ERROR' },
     {
       id: 'R57',
       title: 'threads',
@@ -115,21 +120,21 @@ export const pythonExhaustion: AttackGroup = {
     },
     {
       id: 'R59',
-      title: 'a number as text',
+      title: 'a number with many digits, converted to a string',
       code: 'import sys\nsys.set_int_max_str_digits(0)\nreturn len(str(10 ** 3000000))',
       limits: CPU,
       expected: ['TIMEOUT_CPU', '3000001'],
     },
     {
       id: 'R60',
-      title: 'console output',
+      title: 'endless console output',
       code: 'while True: print("x" * 1000)',
       limits: { ...CPU, stdoutChars: 5_000 },
       expected: 'TIMEOUT_CPU',
     },
     {
       id: 'R61',
-      title: 'messages of JavaScript that Python calls',
+      title: 'bridge messages from JavaScript that Python calls',
       code: "from pyodide.code import run_js\nrun_js('for (;;) clearTimeout(setTimeout(() => {}, 1))')",
       limits: CPU,
       expected: ['BRIDGE_LIMIT', 'TIMEOUT_CPU'],
@@ -144,7 +149,7 @@ run_js('const k = []; for (;;) k.push(new WebAssembly.Table({ initial: 1e7, elem
     },
     {
       id: 'R63',
-      title: 'a loop in its own WebAssembly',
+      title: 'a loop in a WebAssembly module of the code',
       code: `import js
 code = js.Uint8Array.new(list(bytes.fromhex("0061736d01000000010401600000030201000705010166" + "00000a0901070003400c000b0b")))
 js.WebAssembly.Instance.new(js.WebAssembly.Module.new(code)).exports.f()`,

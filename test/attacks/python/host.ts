@@ -23,7 +23,7 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H32',
-      title: 'run_js',
+      title: 'run_js of Pyodide',
       code: "from pyodide.code import run_js\nreturn run_js('typeof require + typeof process + typeof module')",
       expected: NOTHING,
     },
@@ -35,13 +35,13 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H34',
-      title: 'constructors of every object of JavaScript',
+      title: 'constructors of JavaScript objects',
       code: "import js, pyodide_js\nout = []\nfor o in (js, js.globalThis, js.Object, pyodide_js, js.setTimeout, js.console, js.crypto):\n  try:\n    out.append(o.constructor.constructor('return typeof require + typeof process + typeof globalThis.process')())\n  except BaseException as e:\n    out.append('x')\nreturn [x for x in out if x not in ('x', 'undefinedundefinedundefined')]",
       expected: '[]',
     },
     {
       id: 'H35',
-      title: 'processes',
+      title: 'a process',
       code: attempt("subprocess.run(['id'])\nreturn 'RAN'", 'import subprocess'),
       expected: '"refused"',
     },
@@ -83,19 +83,19 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H38c',
-      title: 'names that only the start of the interpreter needs',
+      title: 'globals that only the start of the interpreter needs',
       code: "import js\nreturn [n for n in ('read', 'readbuffer', 'load', 'os', '__heddle', 'process', 'require', '__loadPyodide', 'Deno', 'WebAssembly_') if hasattr(js, n)]",
       expected: '[]',
     },
     {
       id: 'H39',
-      title: 'sockets of Node',
+      title: 'sockets of Node.js',
       code: attempt("await pyodide_js.useNodeSockFS()\nreturn 'ON'", 'import pyodide_js'),
       expected: '"refused"',
     },
     {
       id: 'H40',
-      title: 'a connection',
+      title: 'a connection to the internal server',
       code: attempt(
         "socket.create_connection(('127.0.0.1', internalPort), 2)\nreturn 'CONNECTED'",
         'import socket',
@@ -121,7 +121,7 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H41c',
-      title: 'packages and modules by the interpreter’s loader',
+      title: 'packages and modules, loaded by Pyodide',
       code: attempt(
         "await pyodide_js.loadPackage('http://127.0.0.1:' + str(internalPort) + '/x.whl')\nimport x\nreturn 'LOADED'",
         'import pyodide_js',
@@ -148,7 +148,7 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H45',
-      title: 'classes that are found through object',
+      title: 'classes that start processes, found through object',
       code: "found = [c for c in ().__class__.__base__.__subclasses__() if c.__name__ in ('Popen', '_wrap_close')]\nfor c in found:\n  if c.__name__ == 'Popen':\n    try:\n      c(['id']); return 'RAN'\n    except BaseException:\n      pass\nreturn 'refused'",
       expected: '"refused"',
     },
@@ -160,13 +160,13 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H47',
-      title: 'the end of the interpreter',
+      title: 'ending the interpreter by os._exit',
       code: 'import os\nos._exit(3)',
       expected: 'USER_ERROR',
     },
     {
       id: 'H47b',
-      title: 'SystemExit',
+      title: 'ending the interpreter by SystemExit',
       code: 'import sys\nsys.exit(0)',
       expected: 'USER_ERROR',
     },
@@ -194,7 +194,7 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H50',
-      title: 'the guest runtime in the frames, called with forged messages',
+      title: 'the guest runtime, found in stack frames and called with forged messages',
       code: "import sys\nf = sys._getframe()\nseen = {}\nwhile f:\n  seen.update(f.f_globals)\n  f = f.f_back\nfor o in [o for k, o in seen.items() if 'bridge' in k]:\n  for n in dir(o):\n    for message in ('D\"forged\"', 'Zx', 'C1:exec:-2:{}', '{'):\n      try: getattr(o, n)(message)\n      except BaseException: pass\nreturn 1",
       expected: ['1', '"forged"', 'null', 'USER_ERROR', 'SANDBOX_PROTOCOL', 'RESULT_NOT_SERIALIZABLE'],
     },
@@ -216,7 +216,7 @@ export const pythonHost: AttackGroup = {
     },
     {
       id: 'H53',
-      title: 'constructors of the parts of the interpreter that are exposed to JavaScript',
+      title: 'constructors of the parts of the interpreter that JavaScript can access',
       code: `import js, pyodide_js
 from pyodide.ffi import create_proxy, to_js
 out = []

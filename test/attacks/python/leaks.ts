@@ -30,7 +30,7 @@ export const pythonLeaks: AttackGroup = {
     },
     {
       id: 'X13',
-      title: 'chance',
+      title: 'the seed of random numbers',
       before: 'import random\nrandom.seed(1)',
       code: 'import random\na = random.random()\nrandom.seed(1)\nreturn a != random.random()',
       expected: 'true',
@@ -46,7 +46,7 @@ export const pythonLeaks: AttackGroup = {
     },
     {
       id: 'X14',
-      title: 'functions of modules that were replaced',
+      title: 'replaced functions of modules',
       before:
         "import json, os, time\njson.loads = lambda s: 'evil'\nos.getcwd = lambda: 'evil'\ntime.time = lambda: 0",
       code: "import json, os, time\nreturn [json.loads('{\"a\":1}'), os.getcwd() != 'evil', time.time() > 1e9]",
@@ -62,7 +62,7 @@ export const pythonLeaks: AttackGroup = {
     },
     {
       id: 'X21',
-      title: 'hooks of imports, of exits, of tracing and of garbage',
+      title: 'hooks of imports, exits, tracing and garbage collection',
       before:
         "import sys, gc, atexit\nsys.meta_path.insert(0, type('L', (), {'find_spec': staticmethod(lambda *a: print('import hook'))}))\nsys.settrace(lambda *a: print('trace'))\nsys.setprofile(lambda *a: print('profile'))\ngc.callbacks.append(lambda *a: print('gc'))\natexit.register(lambda: print('exit'))\nsys.excepthook = lambda *a: print('hook')\nsys.displayhook = lambda *a: print('hook')",
       code: 'import gc, colorsys\ngc.collect()\nreturn 1',
@@ -80,7 +80,7 @@ export const pythonLeaks: AttackGroup = {
     },
     {
       id: 'X23',
-      title: 'tasks',
+      title: 'asyncio tasks',
       before:
         "import asyncio\nasync def late():\n  await asyncio.sleep(0.01)\n  print('late')\nasyncio.ensure_future(late())",
       code: 'import asyncio\nawait asyncio.sleep(0.05)\nreturn 1',
@@ -89,7 +89,7 @@ export const pythonLeaks: AttackGroup = {
     },
     {
       id: 'X24',
-      title: 'objects that the garbage collector knows',
+      title: 'objects that the garbage collector lists',
       before:
         "class Secret:\n  pass\ns = Secret()\ns.value = 'heirloom' + str(7)\nimport sys\nsys.modules['json'].kept = s",
       code: "import gc\nreturn [type(o).__name__ for o in gc.get_objects() if type(o).__name__ == 'Secret' or (isinstance(o, dict) and o.get('value') == 'heirloom' + str(7))]",

@@ -4,7 +4,7 @@ const image = 'wheels';
 
 /** Attacks of an image's wheels on the interpreter, and on later jobs. */
 export const pythonPackages: AttackGroup = {
-  name: 'Python: packages of an image',
+  name: 'Python: hostile packages of an image',
   language: 'python',
   attacks: [
     {
@@ -23,7 +23,7 @@ export const pythonPackages: AttackGroup = {
     },
     {
       id: 'Y03',
-      title: 'compiled parts that are not WebAssembly',
+      title: 'extension modules that are not WebAssembly',
       image,
       code: 'import importlib, sys, broken_part\ntry:\n    importlib.import_module("broken_part._fast")\nexcept ImportError as error:\n    return [broken_part.FAST != "loaded", type(error).__name__]',
       expected: '[true,"ImportError"]',
@@ -37,14 +37,14 @@ export const pythonPackages: AttackGroup = {
     },
     {
       id: 'Y05',
-      title: 'hooks of imports',
+      title: 'import hooks',
       image,
       code: 'import colorsys, patches\nreturn "import colorsys" in patches.SEEN or "colorsys" in patches.SEEN',
       expected: ['true', 'false'],
     },
     {
       id: 'Y06',
-      title: 'functions of the runtime that get the inputs of jobs',
+      title: 'replaced functions of the runtime that collect the inputs of jobs',
       image,
       before: 'planted = "of the job before"\nreturn planted',
       code: 'import overtakes\nreturn [len(overtakes.SEEN) > 0, sum("plan" + "ted" in text for text in overtakes.SEEN)]',
