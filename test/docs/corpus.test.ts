@@ -14,7 +14,7 @@ describe('the corpus of attacks', () => {
 
   it('reports a case without a test, and a missing test', () => {
     const file = 'test/attacks/proxy.test.ts';
-    const title = 'refuses %s';
+    const title = 'forwards nothing to an internal server: %s';
     const faults = (...by: (typeof CORPUS)[number]['by']): string[] =>
       faultsOf({ id: 'Z', tries: 'all', by });
     expect(faults()).toEqual(['Z (all) has no test']);
