@@ -100,11 +100,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'process.stderr.write("FATAL ERROR: JavaScript heap out of memory", () => process.exit(1))',
     'OUT_OF_MEMORY',
   ],
-  [
-    'half a message and an exit',
-    'framed(Buffer.from([0xff, 0x0f]), 99); process.exit()',
-    'SANDBOX_CRASHED',
-  ],
+  ['half a message and an exit', 'framed(Buffer.from([0xff, 0x0f]), 99); process.exit()', 'SANDBOX_CRASHED'],
   [
     'internal messages of Node.js',
     'send({ cmd: "NODE_HANDLE_ACK" }); send({ cmd: "NODE_HANDLE", type: "constructor", msg: 1 }); send({ cmd: "NODE_HANDLE_NACK" }); send(done(job))',

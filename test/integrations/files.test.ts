@@ -61,9 +61,9 @@ function fileIn({ output }: RunResource) {
 }
 
 describe('a large response to a tool', () => {
-  const sampledTest = drawnTests(1 / 4, 'files of 64 MB');
+  const drawn = drawnTests(1 / 4, 'files of 64 MB');
 
-  sampledTest('becomes a file of 64 MB while less than 40 MB are in memory', async () => {
+  drawn('becomes a file of 64 MB while less than 40 MB are in memory', async () => {
     const usedSamples: number[] = [];
     const tool = await oneTool(
       TO_FILE,
