@@ -24,16 +24,17 @@ interface Environment {
 
 /** Defines the tests of attacks by one workspace, or by an anonymous caller, on another workspace. */
 export function describeAbuse(environment: () => Environment): void {
-  const call: Service['call'] = (...sent) => environment().service.call(...sent);
-  const deployed: Service['deployed'] = (...sent) => environment().service.deployed(...sent);
+  const call: Service['call'] = (...args) => environment().service.call(...args);
+  const deployed: Service['deployed'] = (...args) => environment().service.deployed(...args);
   const execute = async (
     caller: Parameters<typeof call>[0],
     path: string,
     input: object = {},
-    more: object = {},
-  ): Promise<Run> => dataOf(await call(caller, 'POST', `${path}/execute`, { body: { input, ...more } }), 200);
+    fields: object = {},
+  ): Promise<Run> =>
+    dataOf(await call(caller, 'POST', `${path}/execute`, { body: { input, ...fields } }), 200);
 
-  describe('between workspaces', () => {
+  describe('isolation of workspaces', () => {
     it('each workspace has its own run ids, and cannot read runs of other workspaces', async () => {
       const mine = await deployed(GREETING);
       const theirs = await deployed(GREETING, 'stranger');
@@ -57,7 +58,7 @@ export function describeAbuse(environment: () => Environment): void {
       expect(await call('stranger', 'GET', `${mine}/runs/order-1`)).toMatchObject({ status: 404 });
     });
 
-    it('run ids that do not fit into a URL, and ids of child runs, are refused', async () => {
+    it('the run ids "." and "..", and ids with the format of child run ids, are refused', async () => {
       const path = await deployed(GREETING);
       for (const id of ['.', '..', childId('any-run', 'Call')]) {
         const reply = await call('admin', 'POST', `${path}/execute`, {
@@ -86,20 +87,20 @@ export function describeAbuse(environment: () => Environment): void {
         expect(JSON.stringify(stolen)).not.toContain(CONTENT_FILE);
       }
       const forged = await execute('stranger', theirs, { any: { copies: [record] } });
-      const shown = await call(
+      const reply = await call(
         'stranger',
         'GET',
         `${theirs}/runs/${forged.runId}?includeOutput=true&includeFileBase64=true`,
       );
-      expect(shown.text).not.toContain(CONTENT_FILE);
+      expect(reply.text).not.toContain(CONTENT_FILE);
       const { id = '' } = record as { id?: string };
       const download = `${theirs}/runs/${forged.runId}/files/${encodeURIComponent(id)}`;
       expect(await call('stranger', 'GET', download)).toMatchObject({ status: 404 });
     });
 
-    it('only the oldest workspace has the environment of the command line', async () => {
+    it('only the oldest workspace can use the environment variables of the command line', async () => {
       const { echo } = environment();
-      const request_ = workflow(
+      const tokenWorkflow = workflow(
         [
           block('Fetch', 'api', {
             url: `${echo.url}/env`,
@@ -109,12 +110,12 @@ export function describeAbuse(environment: () => Environment): void {
         ],
         ['Start -> Fetch'],
       );
-      const mine = await execute('admin', await deployed(request_));
+      const mine = await execute('admin', await deployed(tokenWorkflow));
       expect(mine.status).toBe('completed');
       const sent = () => echo.requests().filter(({ own }) => own === TOKEN);
       expect(sent()).toHaveLength(1);
       expect(JSON.stringify(mine)).not.toContain(TOKEN);
-      const theirs = await call('stranger', 'POST', `${await deployed(request_, 'stranger')}/execute`, {
+      const theirs = await call('stranger', 'POST', `${await deployed(tokenWorkflow, 'stranger')}/execute`, {
         body: { async: true },
       });
       expect(theirs.text).not.toContain(TOKEN);
@@ -147,11 +148,11 @@ export function describeAbuse(environment: () => Environment): void {
 
   describe('anonymous callers', () => {
     it('get the output of a public workflow, and nothing about its blocks', async () => {
-      const drawn = workflow(
+      const exported = workflow(
         [fn('Secretary', 'console.log("private note"); return {told: "yes"}')],
         ['Start -> Secretary'],
       );
-      const path = await deployed(drawn, 'admin', { isPublic: true });
+      const path = await deployed(exported, 'admin', { isPublic: true });
       const plain = await call('nobody', 'POST', `${path}/execute`, { body: {} });
       expect(plain.status).toBe(200);
       expect(plain.text).toContain('"told":"yes"');
@@ -166,27 +167,27 @@ export function describeAbuse(environment: () => Environment): void {
         expect(refused.status).toBe(400);
         expect(refused.text).not.toMatch(/Secretary|Start|private note/);
       }
-      const older = await call('nobody', 'POST', path.replace('/v2', '') + '/execute', {
+      const legacyReply = await call('nobody', 'POST', path.replace('/v2', '') + '/execute', {
         body: { selectedOutputs: ['Secretary'], stream: true },
       });
-      expect(older.text).not.toContain('private note');
+      expect(legacyReply.text).not.toContain('private note');
     });
 
-    it('get no internals of a failure', async () => {
-      const drawn = workflow(
+    it('get no internal details of a failure', async () => {
+      const exported = workflow(
         [block('Vault', 'api', { url: 'http://10.1.2.3:8200/v1', method: 'GET' })],
         ['Start -> Vault'],
       );
-      const path = await deployed(drawn, 'admin', { isPublic: true });
+      const path = await deployed(exported, 'admin', { isPublic: true });
       for (const more of [{}, { stream: true }]) {
         const failed = await call('nobody', 'POST', `${path}/execute`, { body: more });
         expect(failed.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
       }
-      const older = await call('nobody', 'POST', `${path.replace('/v2', '')}/execute`, { body: {} });
-      expect(older.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
+      const legacyReply = await call('nobody', 'POST', `${path.replace('/v2', '')}/execute`, { body: {} });
+      expect(legacyReply.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
     });
 
-    it('have a limit on inputs', async () => {
+    it('cannot send an input that exceeds their limits', async () => {
       const path = await deployed(GREETING, 'admin', { isPublic: true });
       const raw = `{"input":{"name":[${'0,'.repeat(4_000_000)}0]}}`;
       const refused = await call('nobody', 'POST', `${path}/execute`, { raw });
@@ -199,7 +200,7 @@ export function describeAbuse(environment: () => Environment): void {
       const { service } = environment();
       const open = await deployed(GREETING, 'stranger', { isPublic: true });
       const sockets = await Promise.all(
-        Array.from({ length: 500 }, () => idle(service.url, `${open}/execute`)),
+        Array.from({ length: 500 }, () => openIdleConnection(service.url, `${open}/execute`)),
       );
       try {
         const mine = await deployed(GREETING);
@@ -215,7 +216,7 @@ export function describeAbuse(environment: () => Environment): void {
       const path = await deployed(GREETING);
       const workspaceId = workspaces.first;
       const forged = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-      const tries: readonly (readonly [method: string, path: string, body?: unknown])[] = [
+      const requests: readonly (readonly [method: string, path: string, body?: unknown])[] = [
         ['POST', '/api/v2/workflows', { workspaceId, name: 'a\0b' }],
         ['POST', '/api/v2/workflows', { workspaceId, name: 'a\ud800b' }],
         ['POST', `${path}/deploy`, { name: 'x\0' }],
@@ -247,7 +248,7 @@ export function describeAbuse(environment: () => Environment): void {
             ] as const,
         ),
       ];
-      for (const [method, at, body] of tries) {
+      for (const [method, at, body] of requests) {
         const reply = await call('admin', method, at, body === undefined ? {} : { body });
         expect([at, [400, 404].includes(reply.status) ? 'refused' : reply]).toEqual([at, 'refused']);
         expectNoInternals(reply);
@@ -260,7 +261,7 @@ export function describeAbuse(environment: () => Environment): void {
 
     it('a draft with thousands of unknown names does not block other requests', async () => {
       const names = Array.from({ length: 30_000 }, (_, n) => `<Ghost${n}abcdefgh.x>`).join(' ');
-      const drawn = workflow(
+      const exported = workflow(
         [
           ...Array.from({ length: 300 }, (_, n) => fn(`Ghast${n}abcdefgh`, 'return 1')),
           block('Words', 'variables', { variables: [{ id: '1', variableName: 'v', value: names }] }),
@@ -268,7 +269,7 @@ export function describeAbuse(environment: () => Environment): void {
         ['Start -> Words'],
       );
       const path = await deployed(GREETING);
-      const { blocks, edges } = (drawn as { state: { blocks: object; edges: object[] } }).state;
+      const { blocks, edges } = (exported as { state: { blocks: object; edges: object[] } }).state;
       const write = call('admin', 'PUT', `${path}/state?dryRun=true`, { body: { blocks, edges } });
       expect(await call('stranger', 'GET', '/api/v2/meta')).toMatchObject({ status: 200 });
       expect((await write).status).toBeLessThan(500);
@@ -277,11 +278,11 @@ export function describeAbuse(environment: () => Environment): void {
     it('URLs in responses have the origin of the server, regardless of the Host header', async () => {
       const { service } = environment();
       const path = await deployed(GREETING);
-      const statusUrl = await forgedHost(service, `${path}/execute`);
+      const statusUrl = await statusUrlForForgedHost(service, `${path}/execute`);
       expect(statusUrl.startsWith(`${service.url}/`)).toBe(true);
     });
 
-    it('Response blocks cannot set headers of the server', async () => {
+    it('Response blocks cannot set headers that the server controls', async () => {
       const names = [
         ...['Content-Length', 'Transfer-Encoding', 'Trailer', 'Set-Cookie', 'Connection'],
         ...['Access-Control-Allow-Origin', 'Strict-Transport-Security', 'Content-Security-Policy'],
@@ -300,8 +301,8 @@ export function describeAbuse(environment: () => Environment): void {
     });
   });
 
-  describe('values', () => {
-    it('never change the path, the fields or the headers of an authored request', async () => {
+  describe('inputs and runs', () => {
+    it('input values cannot change the path, the query parameters or the body fields of a request', async () => {
       const { echo } = environment();
       const path = await deployed(
         workflow(
@@ -323,9 +324,9 @@ export function describeAbuse(environment: () => Environment): void {
       );
       const name = 'x","role":"admin';
       await execute('admin', path, { id: '../admin/delete?all=1#', name });
-      const asked = echo.requests().filter(({ method }) => method === 'POST');
-      expect(asked).toHaveLength(1);
-      const sent = asked[0] ?? { path: '', body: '' };
+      const posts = echo.requests().filter(({ method }) => method === 'POST');
+      expect(posts).toHaveLength(1);
+      const sent = posts[0] ?? { path: '', body: '' };
       const url = new URL(sent.path, echo.url);
       expect(url.pathname).toBe('/v1/items/..%2Fadmin%2Fdelete%3Fall%3D1%23');
       expect([...url.searchParams]).toEqual([['q', '../admin/delete?all=1#']]);
@@ -335,7 +336,7 @@ export function describeAbuse(environment: () => Environment): void {
       expect(echo.requests().filter(({ method }) => method === 'POST')).toHaveLength(1);
     });
 
-    it('a run cannot be cancelled, read or answered by another workspace', async () => {
+    it('another workspace cannot read or cancel a run', async () => {
       const path = await deployed(LONG);
       const accepted = await call('admin', 'POST', `${path}/execute`, { body: { async: true } });
       const { runId } = dataOf<{ runId: string }>(accepted, 202);
@@ -369,7 +370,7 @@ function expectNoInternals({ text }: Reply): void {
 }
 
 /** Opens a connection that sends headers and no body. Resolves when the server has read the headers. */
-function idle(origin: string, path: string): Promise<Socket> {
+function openIdleConnection(origin: string, path: string): Promise<Socket> {
   const { hostname, port } = new URL(origin);
   const head = [
     ...[`POST ${path} HTTP/1.1`, `Host: ${hostname}`, 'Content-Type: application/json'],
@@ -384,7 +385,7 @@ function idle(origin: string, path: string): Promise<Socket> {
 }
 
 /** Starts a run with a forged Host header. Returns its `statusUrl`. */
-function forgedHost(service: Service, path: string): Promise<string> {
+function statusUrlForForgedHost(service: Service, path: string): Promise<string> {
   const { hostname, port } = new URL(service.url);
   return new Promise((resolve, reject) => {
     const sent = request(

@@ -152,7 +152,7 @@ function refusalOf({ status, text }: Reply): 401 | 403 | 404 | undefined {
   return isConcealed ? 404 : undefined;
 }
 
-function expectedOf(caller: Caller, [minimum, key]: readonly [keyof typeof RANK, boolean]) {
+function expectedRefusal(caller: Caller, [minimum, key]: readonly [keyof typeof RANK, boolean]) {
   if (caller === 'nobody') return 401;
   if (minimum === 'any') return undefined;
   if (caller === 'stranger' || caller === 'foreign') return 404;
@@ -161,10 +161,10 @@ function expectedOf(caller: Caller, [minimum, key]: readonly [keyof typeof RANK,
 }
 
 const CALLERS = ['nobody', 'stranger', 'foreign', 'read', 'write', 'shared', 'admin'] as const;
-/** Called last, because they delete what the other operations need. */
-const ENDS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
+/** Called last, because they end or delete what other operations need. */
+const DESTRUCTIVE = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
 
-/** Calls every operation as every caller. */
+/** Defines the tests of which callers each operation allows. */
 export function describeAuthorization(service: () => Service): void {
   it('every operation allows exactly the declared callers', async () => {
     const { call, deployed, workspaces } = service();
@@ -180,20 +180,21 @@ export function describeAuthorization(service: () => Service): void {
     const newWorkflowId = async (): Promise<string> => (await deployed(GREETING)).split('/').at(-1) ?? '';
     const ids = Object.keys(ALLOWED);
     expect(ids.toSorted()).toEqual(SERVED.map(({ id }) => id).toSorted());
-    const ordered = [...ids.filter((id) => !ENDS.includes(id)), ...ENDS];
-    const found: object[] = [];
+    const ordered = [...ids.filter((id) => !DESTRUCTIVE.includes(id)), ...DESTRUCTIVE];
+    const refusals: object[] = [];
     const expected: object[] = [];
     for (const id of ordered) {
       for (const caller of CALLERS) {
-        // The first caller with access archives it.
-        const acted = id === 'deleteWorkflowV2' ? { ...subject, workflowId: await newWorkflowId() } : subject;
-        const reply = await callAs(call, caller, id, acted);
+        // A caller with access archives the workflow: each caller gets a new one.
+        const target =
+          id === 'deleteWorkflowV2' ? { ...subject, workflowId: await newWorkflowId() } : subject;
+        const reply = await callAs(call, caller, id, target);
         expect(reply.status, `${id} as ${caller}: ${reply.text}`).toBeLessThan(500);
-        found.push({ id, caller, refusal: refusalOf(reply) });
-        expected.push({ id, caller, refusal: expectedOf(caller, ALLOWED[id] ?? ['admin', false]) });
+        refusals.push({ id, caller, refusal: refusalOf(reply) });
+        expected.push({ id, caller, refusal: expectedRefusal(caller, ALLOWED[id] ?? ['admin', false]) });
       }
     }
-    expect(found).toEqual(expected);
+    expect(refusals).toEqual(expected);
   });
 
   it('an anonymous caller can execute a public workflow and nothing else', async () => {

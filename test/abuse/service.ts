@@ -22,13 +22,13 @@ export interface Reply {
   status: number;
   headers: Headers;
   text: string;
-  /** The body as JSON; undefined when it is not JSON. */
+  /** The body as JSON; {} if it is not JSON. */
   body: { data?: never; error?: never } & { [key: string]: never };
 }
 
-export interface Sent {
+export interface RequestOptions {
   body?: unknown;
-  /** The body as text, instead of `body`. */
+  /** The body as a string, instead of `body`. */
   raw?: string;
   headers?: { [name: string]: string };
 }
@@ -42,7 +42,7 @@ export interface Service {
   /** Returns the key of a caller that has one. */
   keyOf(caller: Exclude<Caller, 'nobody'>): string;
   /** Sends a request as `caller`. `path` has no origin. */
-  call(caller: Caller, method: string, path: string, sent?: Sent): Promise<Reply>;
+  call(caller: Caller, method: string, path: string, options?: RequestOptions): Promise<Reply>;
   /** Deploys the workflow in the caller's workspace; returns its path, `/api/v2/workflows/{id}`. */
   deployed(exported: Json, by?: 'admin' | 'stranger', options?: { isPublic?: boolean }): Promise<string>;
 }
@@ -53,17 +53,17 @@ export interface Records {
   store: ServiceStoreOptions;
 }
 
-/** Starts `heddle serve` with this store and creates the callers. The caller ends the process. */
-export async function serve({ args, store }: Records, more: readonly string[]): Promise<Service> {
+/** Starts `heddle serve` with this store and creates users and API keys. The test must end the process. */
+export async function serve({ args, store }: Records, options: readonly string[]): Promise<Service> {
   const started = startHeddle(
-    ['serve', '--port', '0', '--json', '--grace', '1', '--env', `TOKEN=${TOKEN}`, ...args, ...more],
+    ['serve', '--port', '0', '--json', '--grace', '1', '--env', `TOKEN=${TOKEN}`, ...args, ...options],
     { env: { HEDDLE_API_SECRET: SECRET, HEDDLE_SECRET_KEYS: SEALING_KEY }, whenDone: () => undefined },
   );
   try {
     const ready = JSON.parse(await started.line()) as { url: string; workspaceId: string; key: string };
     const records = await openServiceStore(store);
     try {
-      return serviceOf(started, ready, await callers(records, ready));
+      return serviceOf(started, ready, await createCallers(records, ready));
     } finally {
       await records.close();
     }
@@ -75,16 +75,16 @@ export async function serve({ args, store }: Records, more: readonly string[]): 
 
 type Keys = { readonly [caller in Caller]: string | undefined };
 
-async function callers(
+async function createCallers(
   { workspaces, keys }: ServiceStore,
   { workspaceId, key }: { workspaceId: string; key: string },
 ): Promise<{ keys: Keys; other: string }> {
-  const person = (name: string): Promise<string> =>
+  const createUser = (name: string): Promise<string> =>
     workspaces.createUser({ email: `${name}@heddle.test`, name });
-  const stranger = await person('stranger');
+  const stranger = await createUser('stranger');
   const other = await workspaces.createWorkspace('Other', stranger);
-  const member = async (role: 'read' | 'write'): Promise<string> => {
-    const userId = await person(role);
+  const createMember = async (role: 'read' | 'write'): Promise<string> => {
+    const userId = await createUser(role);
     await workspaces.setMember(workspaceId, userId, role);
     return (await keys.create({ userId }, role)).key;
   };
@@ -93,8 +93,8 @@ async function callers(
     keys: {
       nobody: undefined,
       admin: key,
-      read: await member('read'),
-      write: await member('write'),
+      read: await createMember('read'),
+      write: await createMember('write'),
       shared: (await keys.create({ workspaceId }, 'shared')).key,
       stranger: (await keys.create({ userId: stranger }, 'stranger')).key,
       foreign: (await keys.create({ workspaceId: other }, 'foreign')).key,
@@ -119,8 +119,8 @@ function serviceOf(
       },
       ...(text !== undefined && { body: text }),
     });
-    const answered = await response.text();
-    return { status: response.status, headers: response.headers, text: answered, body: jsonOf(answered) };
+    const answer = await response.text();
+    return { status: response.status, headers: response.headers, text: answer, body: jsonOf(answer) };
   };
   return {
     url,
@@ -131,8 +131,8 @@ function serviceOf(
     async deployed(exported, by = 'admin', { isPublic = false } = {}) {
       const workspace = by === 'admin' ? workspaceId : other;
       const name = `Workflow ${crypto.randomUUID()}`;
-      const made = await call(by, 'POST', '/api/v2/workflows', { body: { workspaceId: workspace, name } });
-      const path = `/api/v2/workflows/${dataOf<{ id: string }>(made, 201).id}`;
+      const created = await call(by, 'POST', '/api/v2/workflows', { body: { workspaceId: workspace, name } });
+      const path = `/api/v2/workflows/${dataOf<{ id: string }>(created, 201).id}`;
       dataOf(await call(by, 'PUT', `${path}/state`, { body: draftOf(exported) }), 200);
       dataOf(await call(by, 'POST', `${path}/deploy`), 200);
       if (isPublic)
@@ -142,7 +142,7 @@ function serviceOf(
   };
 }
 
-/** Returns `data` of a response with this status. Throws an error with the response for any other. */
+/** Returns `data` of a response with this status. For another status, throws an error with the response. */
 export function dataOf<Data>({ status, text, body }: Reply, expected: number): Data {
   if (status !== expected) throw new Error(`Expected status ${expected}, got ${status}: ${text}`);
   return body.data as Data;

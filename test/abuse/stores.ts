@@ -7,34 +7,34 @@ import { postgresDatabase } from '../support/postgres.ts';
 import { SECRET } from './service.ts';
 import type { StoreSetup } from './suite.ts';
 
-/** Returns a new data folder as the store of a service. `more` has further options of `heddle serve`. */
-export function folderStore(more: readonly string[] = []): StoreSetup {
+/** Returns a new data folder as the store of a service. `options` are added to those of `heddle serve`. */
+export function folderStore(options: readonly string[] = []): StoreSetup {
   const data = dataFolder(afterAll);
   return {
-    open: () => Promise.resolve({ args: ['--data', data, ...more], store: { data } }),
+    open: () => Promise.resolve({ args: ['--data', data, ...options], store: { data } }),
     dump: () => {
       const entries = readdirSync(data, { recursive: true, withFileTypes: true });
       const files = entries.filter((entry) => entry.isFile());
-      const texts = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'));
-      return Promise.resolve(texts.join('\n'));
+      const contents = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'));
+      return Promise.resolve(contents.join('\n'));
     },
   };
 }
 
-/** Returns a new PostgreSQL database as the store of a service. `more` has further options of `heddle serve`. */
-export function postgresStore(more: readonly string[] = []): StoreSetup {
+/** Returns a new PostgreSQL database as the store of a service. `options` are added to those of `heddle serve`. */
+export function postgresStore(options: readonly string[] = []): StoreSetup {
   let url = '';
   return {
     open: async () => {
       url = await postgresDatabase();
-      return { args: ['--postgres', url, ...more], store: { postgres: { url }, secret: SECRET } };
+      return { args: ['--postgres', url, ...options], store: { postgres: { url }, secret: SECRET } };
     },
-    dump: () => dumped(url),
+    dump: () => dumpTables(url),
   };
 }
 
-/** Returns every row of every table as text. */
-async function dumped(connectionString: string): Promise<string> {
+/** Returns every row of every table as one string. */
+async function dumpTables(connectionString: string): Promise<string> {
   const client = new Client({ connectionString });
   await client.connect();
   try {

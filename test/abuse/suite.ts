@@ -10,7 +10,7 @@ import type { Records, Service } from './service.ts';
 export interface StoreSetup {
   /** Returns the store and the options of `heddle serve`; called once. */
   open(): Promise<Records>;
-  /** Returns all stored data as one text. It must not contain a secret. */
+  /** Returns all stored data as one string, which must not contain a secret. */
   dump(): Promise<string>;
 }
 
@@ -35,7 +35,7 @@ export function describeService(name: string, { open, dump }: StoreSetup): void 
     describeAbuse(() => ({ service, echo }));
 
     // Last, so that all runs above are recorded.
-    it('stores no value of the environment', async () => {
+    it('stores no value of an environment variable', async () => {
       expect(await dump()).not.toContain(TOKEN);
     });
   });

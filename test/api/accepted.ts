@@ -13,7 +13,7 @@ export interface AcceptedCall {
   body?: object;
 }
 
-/** A workflow that ends at once and sets no status in the older interface. */
+/** A workflow that ends immediately. Without a Response block it sets no HTTP status in the older interface. */
 const PLAIN = workflow([block('Words', 'variables', {})], ['Start -> Words']);
 
 /** A file that can be imported. */
@@ -21,7 +21,8 @@ const IMPORTED = { version: '1.0', workflow: { name: 'Imported' }, state: { bloc
 
 type Run = ShownRun & { files: { id: string }[] | null };
 
-async function ran(api: TestApi, workflowId: string, input: object = {}): Promise<Run> {
+/** Executes the workflow. Returns its run. */
+async function runOf(api: TestApi, workflowId: string, input: object = {}): Promise<Run> {
   const at = `/api/v2/workflows/${workflowId}`;
   const { data } = await api.call<Run>('POST', `${at}/execute`, { body: { input } });
   const shown = await api.call<Run>('GET', `${at}/runs/${data.runId}?includeOutput=true`);
@@ -29,7 +30,7 @@ async function ran(api: TestApi, workflowId: string, input: object = {}): Promis
 }
 
 /** Creates folders, a secret, credentials, skills and a sandbox, and archives the workflow. Returns the ids that requests need. */
-async function prepared(api: TestApi, archived: string) {
+async function createResources(api: TestApi, archived: string) {
   const { workspaceId } = api;
   for (const path of ['/old', '/unwanted'])
     await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path } });
@@ -41,14 +42,14 @@ async function prepared(api: TestApi, archived: string) {
     await api.call('POST', '/api/v2/credentials', { body });
   }
   await api.call('DELETE', `/api/v2/workflows/${archived}`);
-  // Without packages it needs no image.
+  // A sandbox without packages needs no image.
   const body = { workspaceId, name: 'Tools', language: 'javascript' };
   const sandbox = await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body });
-  return { sandboxId: sandbox.data.id, ...(await withSkills(api)) };
+  return { sandboxId: sandbox.data.id, ...(await createSkills(api)) };
 }
 
 /** Creates skills, with an editor to revoke and a member to grant. */
-async function withSkills(api: TestApi) {
+async function createSkills(api: TestApi) {
   const { workspaceId, store } = api;
   const ids: string[] = [];
   for (const name of ['kept', 'unwanted']) {
@@ -66,55 +67,56 @@ async function withSkills(api: TestApi) {
 }
 
 /** Imports a workflow with a receipt. Returns the id of the operation. */
-async function imported(api: TestApi): Promise<string> {
+async function importWithReceipt(api: TestApi): Promise<string> {
   const body = { workspaceId: api.workspaceId, workflow: IMPORTED };
   const at = '/api/v2/workflows/import';
   const preview = await api.call<{ previewFingerprint: string }>('POST', `${at}/preview`, { body });
   const { previewFingerprint } = preview.data;
-  const given = { ...body, requestId: crypto.randomUUID(), previewFingerprint };
-  return (await api.call<{ operationId: string }>('POST', at, { body: given })).data.operationId;
+  const request = { ...body, requestId: crypto.randomUUID(), previewFingerprint };
+  return (await api.call<{ operationId: string }>('POST', at, { body: request })).data.operationId;
 }
 
 /** Creates the resources that operations need. Returns an accepted request for each operation, by method and path. */
 export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: AcceptedCall }> {
-  const [plain, victim, asks, files, archived, unwanted] = await Promise.all(
+  const [plain, target, approval, files, archived, unwanted] = await Promise.all(
     [PLAIN, PLAIN, APPROVAL, ECHO, PLAIN, PLAIN].map((each) => api.deployed(each)),
   );
-  if (!plain || !victim || !asks || !files || !archived || !unwanted)
+  if (!plain || !target || !approval || !files || !archived || !unwanted)
     throw new Error('A workflow is missing.');
-  const { sandboxId, skillId, unwantedSkillId } = await prepared(api, archived);
-  const operationId = await imported(api);
-  const { runId } = await ran(api, plain);
+  const { sandboxId, skillId, unwantedSkillId } = await createResources(api, archived);
+  const operationId = await importWithReceipt(api);
+  const { runId } = await runOf(api, plain);
   const { data: draft } = await api.call<{ blocks: { [id: string]: { name: string } } }>(
     'GET',
     `/api/v2/workflows/${plain}/state`,
   );
   const [words = ''] = Object.keys(draft.blocks).filter((id) => draft.blocks[id]?.name === 'Words');
-  const [first, second, third] = [await ran(api, asks), await ran(api, asks), await ran(api, asks)];
-  const [fourth, fifth] = [await ran(api, asks), await ran(api, asks)];
+  const [first, second] = [await runOf(api, approval), await runOf(api, approval)];
+  const [third, fourth] = [await runOf(api, approval), await runOf(api, approval)];
+  const fifth = await runOf(api, approval);
   const triggers = await triggered({
     ...api,
     request: async (method, path, body) => (await api.call(method, path, { body })).data,
   });
   const { triggerId, deliveryId } = triggers;
-  for (const [identifier, id] of Object.entries({ 'chat-asks': asks, 'chat-files': files }))
+  for (const [identifier, id] of Object.entries({ 'chat-asks': approval, 'chat-files': files }))
     await api.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, {
       body: { identifier, title: 'Ask' },
     });
   const { id: keyId } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'unwanted');
   const hook = { path: { triggerId: triggers.webhookId } };
-  const download = await ran(api, files, { doc: FILE });
+  const download = await runOf(api, files, { doc: FILE });
   const contextOf = (run: Run): string => run.paused?.contextId ?? '';
-  const waits = { workflowId: asks, executionId: third.runId };
-  const victims = { path: { workflowId: victim } };
+  const pausedRun = { workflowId: approval, executionId: third.runId };
+  const onTarget = { path: { workflowId: target } };
   const { workspaceId } = api;
   const inWorkspace = { query: { workspaceId } };
-  const own: { [id: string]: Partial<AcceptedCall> } = {
+  const overrides: { [id: string]: Partial<AcceptedCall> } = {
     listWorkflows: inWorkspace,
     createWorkflowV2: { body: { workspaceId, name: 'Made {n}' } },
-    replaceWorkflowState: { ...victims, body: { blocks: {}, edges: [] } },
-    updateWorkflowPublicApi: { ...victims, body: { isPublicApi: true } },
-    undeployWorkflow: victims,
+    replaceWorkflowState: { ...onTarget, body: { blocks: {}, edges: [] } },
+    updateWorkflowPublicApi: { ...onTarget, body: { isPublicApi: true } },
+    undeployWorkflow: onTarget,
     deployWorkflow: { body: {} },
     activateWorkflowVersion: { body: {} },
     rollbackWorkflow: { body: { version: 1 } },
@@ -132,14 +134,14 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     },
     // Answering twice with the same text is accepted.
     resumeWorkflowRunV2: {
-      path: { workflowId: asks, runId: first.runId },
+      path: { workflowId: approval, runId: first.runId },
       body: { contextId: contextOf(first), input: { ok: true } },
     },
-    cancelRunV2: { path: { workflowId: asks, runId: fourth.runId } },
-    cancelExecution: { path: { workflowId: asks, executionId: fifth.runId } },
+    cancelRunV2: { path: { workflowId: approval, runId: fourth.runId } },
+    cancelExecution: { path: { workflowId: approval, executionId: fifth.runId } },
     previewWorkflowRunFromBlock: { query: { blockId: words, sourceRunId: runId } },
     executeWorkflow: { body: {} },
-    updateWorkflowV2: { ...victims, body: { description: 'New' } },
+    updateWorkflowV2: { ...onTarget, body: { description: 'New' } },
     deleteWorkflowV2: { path: { workflowId: unwanted } },
     restoreWorkflow: { path: { workflowId: archived } },
     duplicateWorkflow: { body: { name: 'Copy {n}' } },
@@ -149,13 +151,13 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     relocateWorkflowsFolder: { body: { workspaceId, path: '/old', destinationPath: '/new' } },
     deleteWorkflowsFolder: { query: { workspaceId, path: '/unwanted' } },
     applyWorkflowOperations: {
-      ...victims,
+      ...onTarget,
       body: {
         operations: [{ operation_type: 'add', block_id: 'b-{n}', params: { type: 'wait', name: 'W{n}' } }],
       },
     },
     applyWorkflowVariables: {
-      ...victims,
+      ...onTarget,
       body: { operations: [{ operation: 'add', name: 'v{n}', type: 'string', value: 'x' }] },
     },
     previewWorkflowImport: { body: { workspaceId, workflow: IMPORTED } },
@@ -208,25 +210,25 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     runTrigger: { body: {} },
     backfillTrigger: { body: { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' } },
     listWebhooks: inWorkspace,
-    getWorkflowChatDeployment: { path: { workflowId: asks } },
+    getWorkflowChatDeployment: { path: { workflowId: approval } },
     replaceWorkflowChatDeployment: {
-      path: { workflowId: asks },
+      path: { workflowId: approval },
       body: { identifier: 'chat-asks', title: 'Kept' },
     },
     deleteWorkflowChatDeployment: { path: { workflowId: files } },
     listChatDeployments: inWorkspace,
     listWebhookDeliveries: hook,
     replayWebhookDelivery: { path: { ...hook.path, deliveryId }, body: {} },
-    listPausedExecutions: { path: { workflowId: asks } },
-    getPausedExecution: { path: waits },
-    getPausedExecutionByResumePath: { path: waits },
-    getPauseContext: { path: { ...waits, contextId: contextOf(third) } },
+    listPausedExecutions: { path: { workflowId: approval } },
+    getPausedExecution: { path: pausedRun },
+    getPausedExecutionByResumePath: { path: pausedRun },
+    getPauseContext: { path: { ...pausedRun, contextId: contextOf(third) } },
     resumeExecution: {
-      path: { workflowId: asks, executionId: second.runId, contextId: contextOf(second) },
+      path: { workflowId: approval, executionId: second.runId, contextId: contextOf(second) },
       body: { ok: true },
     },
   };
-  const usual: { [name: string]: string } = {
+  const ids: { [name: string]: string } = {
     ...{
       workflowId: plain,
       runId,
@@ -243,8 +245,8 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
   };
   return Object.fromEntries(
     SERVED.map(({ id, method, path, params }): [string, AcceptedCall] => {
-      const named = Object.keys(params.shape).map((name): [string, string] => [name, usual[name] ?? '']);
-      return [`${method} ${path}`, { path: Object.fromEntries(named), ...own[id] }];
+      const values = Object.keys(params.shape).map((name): [string, string] => [name, ids[name] ?? '']);
+      return [`${method} ${path}`, { path: Object.fromEntries(values), ...overrides[id] }];
     }),
   );
 }

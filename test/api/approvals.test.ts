@@ -9,7 +9,7 @@ interface Waiting {
   paused: { contextId: string | null; calls: { id: string }[] | null };
 }
 
-it('a paused run shows the calls of its agent to those who may resume it, and takes their decisions', async () => {
+it('a paused run shows the tool calls of its agent only to callers who may resume it, and accepts their decisions', async () => {
   const { options, done } = await paying([{ tools: [pay('ada', 1), pay('bob', 2)] }]);
   const api = await testApi({ engineOptions: options });
   const id = await api.deployed(workflow([agent('A')], ['Start -> A']));

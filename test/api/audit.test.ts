@@ -7,7 +7,7 @@ import { acceptedCalls } from './accepted.ts';
 const api = await recordingApi();
 const calls = await acceptedCalls(api);
 const { database } = api.store;
-// Updates the log of runs first: it would otherwise change rows while a request is refused.
+// Updates the log of runs now. Otherwise a refused request would update it, and its rows would change.
 await api.call('GET', `/api/v2/logs?workspaceId=${api.workspaceId}`);
 await sql`create trigger no_audit before insert on audit begin select raise(abort, 'The audit is full.'); end`.execute(
   database,
@@ -28,8 +28,8 @@ async function contents(): Promise<object[]> {
   );
 }
 
-describe('an event that cannot be recorded', () => {
-  it.each(RECORDED)('undoes or prevents %s', async (title, operation) => {
+describe('an audit event that cannot be recorded', () => {
+  it.each(RECORDED)('prevents or rolls back %s', async (title, operation) => {
     const accepted = calls[title];
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
     const query = new URLSearchParams(accepted?.query).toString();

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
 
 const MAX_BYTES = 1000;
-/** The time in which bytes of a body must arrive. */
+/** The time limit for the next bytes of a body. */
 const BODY_MS = 30_000;
 const define = operationsOf<object>();
 
@@ -22,7 +22,7 @@ const common = {
 } as const;
 const success = (schema: z.ZodType) => [{ status: 200, schema, description: 'What was received' }];
 
-let read = 0;
+let bytesRead = 0;
 
 const sendBytes = define({
   ...common,
@@ -34,7 +34,7 @@ const sendBytes = define({
   async handle(_services, { body }) {
     let bytes = 0;
     for await (const chunk of body) bytes += chunk.byteLength;
-    read += bytes;
+    bytesRead += bytes;
     return { data: { bytes } };
   },
 });
@@ -65,20 +65,20 @@ const operations = { sendBytes, sendForm, sendJson };
 const area: Area<object, typeof operations> = { name: 'bodies', operations, services: () => ({}) };
 const beats: (() => void)[] = [];
 const every = (ms: number, beat: () => void) => {
-  // The other operations are those of the service.
+  // Timers with other intervals belong to the service.
   if (ms !== BODY_MS) return () => undefined;
   beats.push(beat);
   return () => void beats.splice(beats.indexOf(beat), 1);
 };
 const { api, key, workspaceId, call } = await testApi({ areas: [area], every });
 
-interface Sent {
+interface SendOptions {
   type?: string;
   body: NonNullable<RequestInit['body']>;
   key?: string;
 }
 
-async function send(name: 'bytes' | 'form' | 'json', { type, body, key: own = key }: Sent) {
+async function send(name: 'bytes' | 'form' | 'json', { type, body, key: own = key }: SendOptions) {
   const headers = { 'X-API-Key': own, ...(type !== undefined && { 'Content-Type': type }) };
   const url = `http://heddle.test/api/v2/bodies/${name}?workspaceId=${workspaceId}`;
   const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
@@ -118,28 +118,28 @@ describe('a body of raw bytes', () => {
     const body = chunks(1000, 100, sent);
     expect(await send('bytes', { type: 'text/csv', body })).toMatchObject(tooLarge);
     expect(sent.chunks).toBeLessThan(15);
-    const said = await send('bytes', { type: 'text/csv', body: 'x'.repeat(MAX_BYTES + 1) });
-    expect(said).toMatchObject(tooLarge);
+    const large = await send('bytes', { type: 'text/csv', body: 'x'.repeat(MAX_BYTES + 1) });
+    expect(large).toMatchObject(tooLarge);
   });
 
-  it('is refused in another media type, and before it is read for callers without access', async () => {
+  it('is refused in another media type, and for callers without access before it is read', async () => {
     expect(await send('bytes', { type: 'application/json', body: '{}' })).toMatchObject({
       status: 415,
       message: 'Request body must be sent as text/csv or application/zip',
     });
-    read = 0;
+    bytesRead = 0;
     expect(await send('bytes', { type: 'text/csv', body: 'a,b', key: 'sk-heddle-wrong' })).toMatchObject({
       status: 401,
     });
-    expect(read).toBe(0);
+    expect(bytesRead).toBe(0);
   });
 
   it('is refused if no bytes arrive within the time limit', async () => {
     const never = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
-    const answered = send('bytes', { type: 'text/csv', body: never });
+    const answer = send('bytes', { type: 'text/csv', body: never });
     await expect.poll(() => beats.length).toBeGreaterThan(0);
     for (const beat of [...beats]) beat();
-    expect(await answered).toMatchObject({ status: 408 });
+    expect(await answer).toMatchObject({ status: 408 });
   });
 });
 
@@ -165,7 +165,7 @@ describe('a form', () => {
   it.each<[what: string, parts: [string, string | Blob][], message: string]>([
     ['without a part', [['title', 'Loom']], 'file is required'],
     [
-      'with a text for a file',
+      'with a string in place of a file',
       [
         ['title', 'Loom'],
         ['file', 'x'],
@@ -226,7 +226,7 @@ describe('a JSON body with its own size limit', () => {
   });
 });
 
-it('the OpenAPI document has their media types', async () => {
+it('the OpenAPI document declares the media types of request bodies', async () => {
   const { body } = await call('GET', '/openapi.json', { key: null });
   const { paths } = body as { paths: { [path: string]: { post: { requestBody: { content: object } } } } };
   const contentOf = (name: string) => paths[`/api/v2/bodies/${name}`]?.post.requestBody.content;

@@ -15,8 +15,8 @@ describe('the call chain', () => {
   });
 
   it('stops a workflow that calls itself over HTTP', async () => {
-    const { promise: opened, resolve } = Promise.withResolvers<TestApi>();
-    const handle = async (request: Request): Promise<Response> => (await opened).api.fetch(request);
+    const { promise: apiPromise, resolve } = Promise.withResolvers<TestApi>();
+    const handle = async (request: Request): Promise<Response> => (await apiPromise).api.fetch(request);
     const answer = getRequestListener(handle, { overrideGlobalObjects: false });
     const server = createServer((request, response) => void answer(request, response));
     afterAll(() => server.close().closeAllConnections());

@@ -36,11 +36,11 @@ const WITHHELD: { readonly [id: string]: string } = {
   deleteSecret: 'secrets.manage',
 };
 
-const asked: (string | undefined)[] = [];
+const capabilities: (string | undefined)[] = [];
 const api = await testApi({
   access: (stored) => ({
     async check(principal, workspaceId, role, capability) {
-      asked.push(capability);
+      capabilities.push(capability);
       const answer = await stored.check(principal, workspaceId, role, capability);
       if (answer !== 'granted' || capability === undefined) return answer;
       return 'PERMISSION_GROUP_CAPABILITY_BLOCKED';
@@ -52,13 +52,13 @@ const workflowId = await api.drafted(GREETING);
 const stranger = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
 const { key: foreign } = await store.keys.create({ userId: stranger }, 'foreign');
 
-function ask(operation: AnyOperation, key = api.key) {
+function send(operation: AnyOperation, key = api.key) {
   const { method, path, body } = requestOf(operation, { workflowId, runId: 'none', workspaceId });
   return call(method, path, { key, ...(body !== undefined && { body }) });
 }
 
 describe('a host that withholds capabilities', () => {
-  it('knows the operations that need one', () => {
+  it('can withhold exactly the listed operations', () => {
     const declared = SERVED.flatMap(({ id, capability }) => (capability ? [[id, capability]] : []));
     expect(Object.fromEntries(declared)).toEqual(WITHHELD);
   });
@@ -66,7 +66,7 @@ describe('a host that withholds capabilities', () => {
   it.each(SERVED.filter(({ id }) => id in WITHHELD).map((operation) => [operation.id, operation] as const))(
     'refuses %s to members with the role, and conceals it from others',
     async (id, operation) => {
-      const refused = await ask(operation);
+      const refused = await send(operation);
       // A record is looked up before its workspace is known.
       if (refused.status === 404) expect(operation.resource.kind).toBe('record');
       else {
@@ -76,13 +76,13 @@ describe('a host that withholds capabilities', () => {
           details: { code: 'PERMISSION_GROUP_CAPABILITY_BLOCKED' },
         });
       }
-      expect(await ask(operation, foreign)).toMatchObject({ status: 404 });
+      expect(await send(operation, foreign)).toMatchObject({ status: 404 });
     },
   );
 
   it('checks no capability for other operations', async () => {
-    asked.length = 0;
+    capabilities.length = 0;
     expect(await call('GET', `/api/v2/workflows?workspaceId=${workspaceId}`)).toMatchObject({ status: 200 });
-    expect(asked).toEqual([undefined]);
+    expect(capabilities).toEqual([undefined]);
   });
 });

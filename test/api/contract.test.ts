@@ -8,7 +8,7 @@ import { SERVED } from '../support/served.ts';
  */
 const CONTRACT = new URL('contract.tsv', import.meta.url);
 
-it('every operation has a row of the contract, and declares what the row says', () => {
+it('every operation has a row in the contract, and declares what the row says', () => {
   const [, ...rows] = readFileSync(CONTRACT, 'utf8').trimEnd().split('\n');
   const declared = SERVED.map(({ id, method, path, scope, role, principals, success, audit }) => {
     const keys = principals.includes('workspace') ? 'yes' : 'no';

@@ -35,9 +35,9 @@ describe('a host with its own workflows, sessions and roles', () => {
   beforeAll(async () => {
     host = await hostApi(workflows, { ada: 'owner', eve: 'guest' });
     const calling = workflow([block('Call', 'workflow', { workflowId: 'theirs' })], ['Start -> Call']);
-    const drawn = { greeting: GREETING, long: LONG, calling, theirs: GREETING };
-    for (const [id, drawing] of Object.entries(drawn)) {
-      const exported = { ...(drawing as object), workflow: { id, name: id } };
+    const workflowExports = { greeting: GREETING, long: LONG, calling, theirs: GREETING };
+    for (const [id, each] of Object.entries(workflowExports)) {
+      const exported = { ...(each as object), workflow: { id, name: id } };
       const { version } = await host.engine.deploy(exported);
       workflows.set(id, { id, workspaceId: id === 'theirs' ? 'dyers' : 'looms', live: version });
     }
@@ -77,19 +77,19 @@ describe('a host with its own workflows, sessions and roles', () => {
     expect(await ask('POST', '/api/v2/workflows/greeting/execute', null, {})).toMatchObject({ status: 401 });
   });
 
-  it('keeps child workflows in their team', async () => {
+  it('cannot call a child workflow of another workspace', async () => {
     expect(await ask('POST', '/api/v2/workflows/calling/execute', 'ada', {})).toMatchObject({
       body: { data: { status: 'failed', error: { details: { reason: 'CHILD_NOT_FOUND' } } } },
     });
   });
 
-  it('refuses drafts and queues, which its ports do not support', async () => {
+  it('refuses drafts and queued runs, which its ports do not support', async () => {
     const path = '/api/v2/workflows/greeting/execute';
     expect(await ask('POST', path, 'ada', { run: { source: 'manual' } })).toMatchObject({ status: 404 });
     expect(await ask('POST', path, 'ada', { async: true })).toMatchObject({ status: 400 });
   });
 
-  it('has only the operations that it selected', async () => {
+  it('has only its selected operations', async () => {
     const document = (await (await host.api.fetch(new Request(`${BASE}/openapi.json`))).json()) as {
       paths: { [path: string]: { [method: string]: { operationId: string } } };
       servers: object[];
@@ -153,7 +153,7 @@ it('the most specific route answers, regardless of the order of the areas', asyn
 });
 
 it('a resource of several workspaces needs access to all of them, and is concealed otherwise', async () => {
-  const both: Area = {
+  const linkArea: Area = {
     name: 'links',
     operations: {
       readLink: operationsOf<object>()({
@@ -177,7 +177,7 @@ it('a resource of several workspaces needs access to all of them, and is conceal
     },
     services: () => ({}),
   };
-  const { call, store, workspaceId, userId } = await testApi({ areas: [both] });
+  const { call, store, workspaceId, userId } = await testApi({ areas: [linkArea] });
   const mine = await store.workspaces.createWorkspace('Mine', userId);
   const eve = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
   const foreign = await store.workspaces.createWorkspace('Foreign', eve);
@@ -192,7 +192,7 @@ it('a resource of several workspaces needs access to all of them, and is conceal
 });
 
 describe('a resource of an organization', () => {
-  const reading = (more: object = {}): Area => ({
+  const organizationArea = (more: object = {}): Area => ({
     name: 'organizations',
     operations: {
       readOrganization: operationsOf<object>()({
@@ -209,21 +209,21 @@ describe('a resource of an organization', () => {
     },
     services: () => ({}),
   });
-  /** People see `guild`, and are admins of `mine`. */
+  /** People can see `guild`, and are admins of `mine`. */
   const checkOrganization: Access['checkOrganization'] = (_principal, id, role) => {
     if (id === 'mine') return Promise.resolve('granted');
     return Promise.resolve(id === 'guild' && role === 'admin' ? 'ORGANIZATION_ADMIN_REQUIRED' : 'concealed');
   };
   const access = (stored: Access): Access => ({
-    check: (...asked) => stored.check(...asked),
+    check: (...args) => stored.check(...args),
     checkOrganization,
   });
 
   it('needs the role that the host sets, conceals other organizations, and refuses all workspace keys', async () => {
-    const { call, store, workspaceId } = await testApi({ areas: [reading()], access });
+    const { call, store, workspaceId } = await testApi({ areas: [organizationArea()], access });
     const { key } = await store.keys.create({ workspaceId }, 'of a workspace');
-    const getOrganization = (id: string, of?: string) =>
-      call('GET', `/api/v2/organizations/${id}`, of === undefined ? {} : { key: of });
+    const getOrganization = (id: string, apiKey?: string) =>
+      call('GET', `/api/v2/organizations/${id}`, apiKey === undefined ? {} : { key: apiKey });
     expect(await getOrganization('mine')).toMatchObject({ status: 200, data: 'mine' });
     expect(await getOrganization('guild')).toMatchObject({
       status: 403,
@@ -238,26 +238,26 @@ describe('a resource of an organization', () => {
       expect(await getOrganization(id, key)).toMatchObject({ status: 403, body: refusal });
   });
 
-  it('may also belong to workspaces: the caller needs access to all of them', async () => {
+  it('may also belong to workspaces, and then needs access to all of them', async () => {
     const linked = record('Link', ({ path }) => {
       const { organizationId: id } = path as { organizationId: string };
-      return Promise.resolve({ value: id, workspaceIds: [seen.workspaceId], organizationIds: [id] });
+      return Promise.resolve({ value: id, workspaceIds: [orgApi.workspaceId], organizationIds: [id] });
     });
-    const seen = await testApi({
-      areas: [reading({ resource: linked, role: 'read' })],
+    const orgApi = await testApi({
+      areas: [organizationArea({ resource: linked, role: 'read' })],
       access,
     });
-    expect((await seen.call('GET', '/api/v2/organizations/mine')).status).toBe(200);
-    expect((await seen.call('GET', '/api/v2/organizations/guild')).status).toBe(404);
-    const { key } = await seen.store.keys.create({ workspaceId: seen.workspaceId }, 'of the workspace');
-    expect((await seen.call('GET', '/api/v2/organizations/mine', { key })).status).toBe(403);
+    expect((await orgApi.call('GET', '/api/v2/organizations/mine')).status).toBe(200);
+    expect((await orgApi.call('GET', '/api/v2/organizations/guild')).status).toBe(404);
+    const { key } = await orgApi.store.keys.create({ workspaceId: orgApi.workspaceId }, 'of the workspace');
+    expect((await orgApi.call('GET', '/api/v2/organizations/mine', { key })).status).toBe(403);
   });
 
   it('needs an access port with checkOrganization, and accepts no workspace keys', async () => {
-    await expect(testApi({ areas: [reading()] })).rejects.toThrow(
+    await expect(testApi({ areas: [organizationArea()] })).rejects.toThrow(
       'The operation readOrganization acts on an organization: the port `access` needs `checkOrganization`.',
     );
-    const open = testApi({ areas: [reading({ principals: EVERYONE, role: 'read' })], access });
+    const open = testApi({ areas: [organizationArea({ principals: EVERYONE, role: 'read' })], access });
     await expect(open).rejects.toThrow(/the key of a workspace has access to no organization/);
   });
 });
@@ -273,7 +273,7 @@ describe('createApi refuses', () => {
   };
   const authenticator = { authenticate: () => Promise.resolve(undefined) };
 
-  async function creating(areas: readonly Area[], separates = true, basePath = ''): Promise<string> {
+  async function tryCreate(areas: readonly Area[], separates = true, basePath = ''): Promise<string> {
     const { resolveChild, tenant } = ports.definitions;
     const engine = await createEngine(separates ? { resolveChild, tenant } : {});
     try {
@@ -287,18 +287,18 @@ describe('createApi refuses', () => {
   }
 
   it('an engine that lets workflows call workflows of other workspaces', async () => {
-    expect(await creating([execute()], false)).toMatch(/^The engine lets workflows call/);
-    expect(await creating([execute()])).toBe('created');
+    expect(await tryCreate([execute()], false)).toMatch(/^The engine lets workflows call/);
+    expect(await tryCreate([execute()])).toBe('created');
   });
 
   it('areas with the same name, function, operation or route', async () => {
-    expect(await creating([execute(), execute()])).toBe('Two areas have the area "execute".');
+    expect(await tryCreate([execute(), execute()])).toBe('Two areas have the area "execute".');
     const other = { ...runs(), name: 'other' };
-    expect(await creating([runs(), other])).toBe('Two areas have the function "listWorkflowRuns".');
+    expect(await tryCreate([runs(), other])).toBe('Two areas have the function "listWorkflowRuns".');
   });
 
   it('an area with tables on a host without a database', async () => {
-    expect(await creating([ratings()])).toBe('The area "ratings" has tables: createApi needs a database.');
+    expect(await tryCreate([ratings()])).toBe('The area "ratings" has tables: createApi needs a database.');
   });
 
   it('an area that cannot be opened, and closes the areas opened before it', async () => {
@@ -309,7 +309,7 @@ describe('createApi refuses', () => {
       operations: {},
       services: () => Promise.reject(new Error('no disk')),
     };
-    expect(await creating([first, second])).toBe('no disk');
+    expect(await tryCreate([first, second])).toBe('no disk');
     expect(closed).toEqual(['execute']);
   });
 
@@ -319,14 +319,14 @@ describe('createApi refuses', () => {
       ...execute(),
       operations: { executeWorkflow: { ...executeWorkflow, ...row } },
     });
-    expect(await creating([withRow({ role: 'admin' })])).toMatch(/can never have the role admin/);
-    expect(await creating([withRow({ principals: [] })])).toMatch(/no principal may call it/);
-    expect(await creating([withRow({ audit: { resourceType: 'run', actions: [] } })])).toMatch(
+    expect(await tryCreate([withRow({ role: 'admin' })])).toMatch(/can never have the role admin/);
+    expect(await tryCreate([withRow({ principals: [] })])).toMatch(/no principal may call it/);
+    expect(await tryCreate([withRow({ audit: { resourceType: 'run', actions: [] } })])).toMatch(
       /without an action/,
     );
   });
 
   it('a base path that ends with a slash', async () => {
-    expect(await creating([execute()], true, '/heddle/')).toMatch(/^The base path "\/heddle\/"/);
+    expect(await tryCreate([execute()], true, '/heddle/')).toMatch(/^The base path "\/heddle\/"/);
   });
 });

@@ -11,10 +11,10 @@ import { block, workflow } from '../support/workflow.ts';
 import { acceptedCalls } from './accepted.ts';
 import type { AcceptedCall } from './accepted.ts';
 
-/** NUL, and half of a surrogate pair as JSON writes it. */
-const TEXTS = ['a\0b', 'a\uD800b', '\uDC00'];
-/** Words that only a driver or a database uses. */
-const DRIVERS = /postgres|sqlite|sqlstate|invalid byte|out of range for|constraint|127\.0\.0\.1|utf8/i;
+/** Strings with NUL or with half of a surrogate pair, which databases cannot store. */
+const HOSTILE = ['a\0b', 'a\uD800b', '\uDC00'];
+/** Words that appear only in messages of a driver or a database. */
+const INTERNALS = /postgres|sqlite|sqlstate|invalid byte|out of range for|constraint|127\.0\.0\.1|utf8/i;
 
 /** A workflow that responds with its input and with a value of its draft. */
 const ECHO = workflow(
@@ -34,7 +34,7 @@ async function onPostgres(): Promise<TestApi> {
   return testApi({ engine, store });
 }
 
-describe.each(drawnStores('hostile texts'))('on %s', (store) => {
+describe.each(drawnStores('hostile strings'))('hostile strings on %s', (store) => {
   testsOn(store === 'sqlite' ? onMemory : onPostgres);
 });
 
@@ -49,7 +49,7 @@ function testsOn(open: () => Promise<TestApi>): void {
 
   function expectRefused({ status, body }: Answer<unknown>): void {
     expect([status, body]).toEqual([expect.toSatisfy((each: number) => each === 400 || each === 404), body]);
-    expect(JSON.stringify(body)).not.toMatch(DRIVERS);
+    expect(JSON.stringify(body)).not.toMatch(INTERNALS);
     expect(api.faults).toEqual([]);
   }
 
@@ -60,7 +60,7 @@ function testsOn(open: () => Promise<TestApi>): void {
   }
 
   it.each(SERVED.map((operation) => [operation.id, operation] as const))(
-    'path and query of %s take no text that cannot be stored',
+    'are refused in the path and the query of %s',
     async (_id, operation) => {
       const { body, ...accepted } = acceptedCallOf(operation);
       const send = (
@@ -126,11 +126,11 @@ function testsOn(open: () => Promise<TestApi>): void {
         variables: { v: { name: text, type: 'string', value: 1 } },
       }),
     ],
-  ])('a hostile name or id in the body of %s is refused by its field', async (at, bodyOf) => {
+  ])('are refused as a name or id in the body of %s', async (at, bodyOf) => {
     const [method = '', path = ''] = at.split(' ');
     const accepted = calls[at];
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
-    for (const text of TEXTS) {
+    for (const text of HOSTILE) {
       const answer = await api.call(method, filled, { body: bodyOf(text) });
       expectRefused(answer);
       expect(answer.status).toBe(400);
@@ -173,10 +173,10 @@ function testsOn(open: () => Promise<TestApi>): void {
     }
   });
 
-  it('values of drafts and inputs pass unchanged', async () => {
+  it('are accepted as values of drafts and inputs, and do not change', async () => {
     const id = await api.deployed(ECHO);
     const path = `/api/v2/workflows/${id}`;
-    for (const text of TEXTS) {
+    for (const text of HOSTILE) {
       const { data } = await api.call<{ blocks: { [id: string]: { subBlocks: object } } }>(
         'GET',
         `${path}/state`,
@@ -218,7 +218,7 @@ function testsOn(open: () => Promise<TestApi>): void {
     expect(await api.call('POST', `/api/v2/workflows/${id}/execute`, { raw })).toMatchObject({ status: 200 });
   });
 
-  it('deep nesting is not an internal error', async () => {
+  it('deep nesting is refused without an internal error', async () => {
     const id = calls['PUT /api/v2/workflows/{workflowId}/state']?.path['workflowId'] ?? '';
     const deep = '['.repeat(200_000) + ']'.repeat(200_000);
     const drafts = [

@@ -9,7 +9,7 @@ import { block, workflow } from '../support/workflow.ts';
 
 const REPLIES = workflow([block('Reply', 'response', { dataMode: 'json', data: '{}' })], ['Start -> Reply']);
 
-/** An action of the engine, which no transaction of the service's database covers. */
+/** An action of the engine, which is outside the transactions of the service's database. */
 interface Action {
   event: string;
   path: string;
@@ -18,7 +18,7 @@ interface Action {
   isDone(): Promise<boolean>;
 }
 
-describe('the event of an action of the engine', () => {
+describe('the audit event of an engine action', () => {
   let api: TestApi;
   let workflowId: string;
   let run: ShownRun;
@@ -40,7 +40,7 @@ describe('the event of an action of the engine', () => {
     return rows.map(({ action, outcome }) => ({ action, outcome }));
   }
 
-  /** Returns the action, on the run that waits or on another run. */
+  /** Returns the action of this event: on the paused run, or on a new completed run. */
   async function actionOf(event: string): Promise<Action> {
     if (event === 'RUN_CANCELLED') {
       const isDone = async () => (await status()) === 'cancelled';
@@ -62,13 +62,13 @@ describe('the event of an action of the engine', () => {
   const EVENTS = ['RUN_CANCELLED', 'RUN_RESUMED', 'RUN_RERUN'];
   const send = ({ path, body }: Action) => api.call('POST', path, body ? { body } : {});
 
-  it.each(EVENTS)('%s is recorded when the engine has executed it', async (event) => {
+  it.each(EVENTS)('%s is recorded after the engine has executed the action', async (event) => {
     const action = await actionOf(event);
     expect((await send(action)).status).toBeLessThan(300);
     expect(await events()).toEqual([{ action: event, outcome: null }]);
   });
 
-  it.each(EVENTS)('%s is stored before the engine acts: nothing happens without it', async (event) => {
+  it.each(EVENTS)('%s is stored before the engine acts: if this fails, the engine does not act', async (event) => {
     const action = await actionOf(event);
     await sql`create trigger full before insert on audit begin select raise(abort, 'The disk is full.'); end`.execute(
       database(),

@@ -11,7 +11,7 @@ const calls = await acceptedCalls(api);
 const { workspaceId } = api;
 const LOCKED = '/Locked';
 
-// A host locks folders: no operation does.
+// Only a host can lock a folder: no operation does.
 await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path: LOCKED } });
 await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path: `${LOCKED}/In` } });
 const inside = `${LOCKED}/In`;
@@ -19,7 +19,7 @@ await sql`update workflows set folder_path = ${inside} where workspace_id = ${wo
   api.store.database,
 );
 
-/** Replacements in the accepted requests of these operations, which name a folder. */
+/** Changes to the accepted requests of operations that name a folder. */
 const IN_FOLDER: { [id: string]: { body?: object; query?: { [name: string]: string } } } = {
   createWorkflowV2: { body: { folderPath: inside } },
   moveWorkflows: { body: { folderPath: inside } },
@@ -59,9 +59,9 @@ async function expectLocked([title, operation]: (typeof CHANGES)[number]): Promi
   const accepted = calls[title];
   const { body, query } = IN_FOLDER[operation.id] ?? {};
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
-  const text = new URLSearchParams({ ...accepted?.query, ...query }).toString();
+  const search = new URLSearchParams({ ...accepted?.query, ...query }).toString();
   const before = await api.settledRows();
-  const answer = await api.call(operation.method, `${path}?${text}`.replace(/\?$/, ''), {
+  const answer = await api.call(operation.method, `${path}?${search}`.replace(/\?$/, ''), {
     ...((accepted?.body || body) && { body: { ...accepted?.body, ...body } }),
   });
   expect([answer.status, errorIn(answer.body)]).toEqual([

@@ -23,7 +23,7 @@ afterAll(() => {
   delete (globalThis as { heddleApi?: unknown }).heddleApi;
 });
 
-async function listening(server: Server): Promise<string> {
+async function listen(server: Server): Promise<string> {
   servers.push(server);
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -66,7 +66,7 @@ describe.each(HOSTS)('the API mounted in %s', (_, server) => {
   const started = start();
 
   async function start(): Promise<string> {
-    return listening(await server(api.api));
+    return listen(await server(api.api));
   }
 
   async function execute(id: string, body: object, more: RequestInit = {}): Promise<Response> {

@@ -17,38 +17,38 @@ afterAll(() => server.close().closeAllConnections());
 const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 /** Returns `get /path` for each operation. */
-async function described(): Promise<string[]> {
+async function documentedOperations(): Promise<string[]> {
   const document = (await (await fetch(`${origin}/openapi.json`)).json()) as { paths: object };
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods as object).map((method) => `${method} ${path}`),
   );
 }
 
-/** Opens the page in a window of this size. Returns it with its errors. */
-async function opened(started: Browser, viewport: { width: number; height: number }) {
-  const page = await started.newPage({ viewport });
-  const asked: string[] = [];
-  const faults: string[] = [];
-  page.on('request', (request) => asked.push(request.url()));
-  page.on('pageerror', (error) => faults.push(error.message));
-  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+/** Opens the page in a window of this size. Returns the page, the URLs that it requests, and its errors. */
+async function openPage(browser: Browser, viewport: { width: number; height: number }) {
+  const page = await browser.newPage({ viewport });
+  const urls: string[] = [];
+  const errors: string[] = [];
+  page.on('request', (request) => urls.push(request.url()));
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
   await page.goto(`${origin}/docs`);
   await page.waitForSelector('.opblock');
-  return { page, asked, faults };
+  return { page, urls, errors };
 }
 
 describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => {
   const drawn = drawnTests(1 / 2, 'tests of the page at /docs');
-  let started: Browser;
+  let browser: Browser;
 
   beforeAll(async () => {
-    started = await startBrowser();
+    browser = await startBrowser();
   }, 120_000);
 
-  afterAll(() => started.close());
+  afterAll(() => browser.close());
 
   drawn('lists every operation, and loads nothing from other servers', async () => {
-    const { page, asked, faults } = await opened(started, { width: 1280, height: 900 });
+    const { page, urls, errors } = await openPage(browser, { width: 1280, height: 900 });
     const shown = await page.locator('.opblock-summary').evaluateAll((all) =>
       all.map((one) => {
         const text = (selector: string): string => one.querySelector(selector)?.textContent ?? '';
@@ -57,16 +57,16 @@ describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => 
       }),
     );
     expect(shown.length).toBeGreaterThan(16);
-    expect(shown.toSorted()).toEqual((await described()).toSorted());
+    expect(shown.toSorted()).toEqual((await documentedOperations()).toSorted());
     await page.locator('.opblock-summary').first().click();
     await page.waitForSelector('.opblock-body');
-    expect(asked.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([]);
-    expect(asked).toContain(`${origin}/openapi.json`);
-    expect(faults).toEqual([]);
+    expect(urls.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([]);
+    expect(urls).toContain(`${origin}/openapi.json`);
+    expect(errors).toEqual([]);
   });
 
-  drawn('fits a phone, even with operations of every kind opened', async () => {
-    const { page, faults } = await opened(started, { width: 390, height: 844 });
+  drawn('fits the width of a phone, even with expanded operations', async () => {
+    const { page, errors } = await openPage(browser, { width: 390, height: 844 });
     const width = (): Promise<number> => page.locator('html').evaluate(({ scrollWidth }) => scrollWidth);
     expect(await width()).toBe(390);
     for (const path of ['/api/v2/workflows/{workflowId}/execute', '/api/v2/workflows/{workflowId}/state']) {
@@ -79,6 +79,6 @@ describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => 
       .locator('.opblock-body .response-col_description')
       .evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().width));
     expect(Math.min(...texts)).toBeGreaterThan(200);
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
   });
 });

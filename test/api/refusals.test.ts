@@ -16,8 +16,8 @@ import { sample } from '../support/scale.ts';
 
 const api = await recordingApi();
 const calls = await acceptedCalls(api);
-const elsewhere = await recordingApi({ engine: api.engine, store: api.store });
-const stranger = elsewhere.key;
+const otherApi = await recordingApi({ engine: api.engine, store: api.store });
+const foreignKey = otherApi.key;
 
 function acceptedCallOf({ method, path }: AnyOperation): AcceptedCall {
   const call = calls[`${method} ${path}`];
@@ -39,20 +39,20 @@ interface Change {
 /** Sends the accepted request of the operation with these changes. */
 function send(operation: AnyOperation, change: Change = {}): Promise<Answer<unknown>> {
   const accepted = acceptedCallOf(operation);
-  const usual = new URLSearchParams(accepted.query).toString();
-  const query = change.query ?? (usual === '' ? '' : `?${usual}`);
+  const search = new URLSearchParams(accepted.query).toString();
+  const query = change.query ?? (search === '' ? '' : `?${search}`);
   const path = pathOf(operation, { ...accepted.path, ...change.path }, query);
   return api.call(operation.method, path, { body: accepted.body, ...change.options });
 }
 
-/** Expects the error envelope with the code of the status, and no new records. */
+/** Expects an error envelope with the code of the status, and no new database rows. */
 async function expectRefused(
   operation: Pick<AnyOperation, 'legacy'>,
   status: ErrorStatus,
-  answering: () => Promise<Answer<unknown>>,
+  request: () => Promise<Answer<unknown>>,
 ): Promise<ReturnType<typeof errorIn>> {
   const before = await api.settledRows();
-  const answer = await answering();
+  const answer = await request();
   expect(api.rows()).toEqual(before);
   const error = errorIn(answer.body);
   const code = operation.legacy ? undefined : STATUS_CODES[status];
@@ -100,7 +100,7 @@ describe.each(DRAWN)('%s records nothing when it refuses', (_title, operation) =
 
   if (resource.kind !== 'none')
     it('callers of other workspaces', async () => {
-      expect((await refused(404, { options: { key: stranger } })).message).toMatch(/not found/);
+      expect((await refused(404, { options: { key: foreignKey } })).message).toMatch(/not found/);
     });
 
   it('callers without a credential or with an invalid one', async () => {
@@ -139,7 +139,7 @@ describe.each(DRAWN)('%s records nothing when it refuses', (_title, operation) =
 });
 
 describe('a refused answer to a pause records nothing', () => {
-  async function paused() {
+  async function startPausedRun() {
     const id = await api.deployed(APPROVAL);
     const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const at = `/api/v2/workflows/${id}/runs/${data.runId}`;
@@ -149,7 +149,7 @@ describe('a refused answer to a pause records nothing', () => {
   }
 
   it('with an unknown token, with an invalid answer, and for a run that has ended', async () => {
-    const { at, answer, contextId } = await paused();
+    const { at, answer, contextId } = await startPausedRun();
     const wrong = await expectRefused({}, 404, answer({ contextId: 'wrong', input: { ok: true } }));
     expect(wrong.message).toBe('Pause point not found');
     await expectRefused({}, 400, answer({ contextId, input: { ok: 'perhaps' } }));
@@ -167,7 +167,7 @@ describe('a refused answer to a pause records nothing', () => {
 function expectDeclared({ success, legacy }: AnyOperation, { status, body }: Answer<unknown>): void {
   if (success.length === 0) return;
   const declared = success.find((each) => each.status === status);
-  if (!declared) throw new Error(`It does not declare the status ${status}.`);
+  if (!declared) throw new Error(`The operation does not declare the status ${status}.`);
   const { schema, page } = declared;
   const items = z.array(schema);
   const shape = page

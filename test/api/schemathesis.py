@@ -11,14 +11,14 @@ WORKSPACE = os.environ["HEDDLE_TEST_WORKSPACE"]
 # Accepted requests, by method and path.
 CALLS = json.loads(os.environ["HEDDLE_TEST_CALLS"])
 numbers = itertools.count()
-called = collections.Counter()
+call_counts = collections.Counter()
 
 
 @schemathesis.hook
 def map_body(context, body):
-    """In bodies that name a workspace, replaces its id by that of an existing one; invalid bodies stay invalid."""
-    named = body.get("workspaceId") if isinstance(body, dict) else None
-    if isinstance(named, str) and 0 < len(named) <= 128:
+    """Replaces the id of the workspace in a body with an existing one. Invalid bodies stay invalid."""
+    workspace_id = body.get("workspaceId") if isinstance(body, dict) else None
+    if isinstance(workspace_id, str) and 0 < len(workspace_id) <= 128:
         return {**body, "workspaceId": WORKSPACE}
     return body
 
@@ -36,21 +36,21 @@ def before_load_schema(context, raw_schema):
 @schemathesis.hook
 def before_call(context, case, kwargs):
     method = case.operation.method.upper()
-    right = CALLS.get(f"{method} {case.operation.path}")
+    accepted = CALLS.get(f"{method} {case.operation.path}")
     is_wrong = case.meta is None or case.meta.generation.mode.is_negative or case.method.upper() != method
-    if right is None or is_wrong:
+    if accepted is None or is_wrong:
         return
     number = next(numbers)
-    # Counted for each operation: its first call is always replaced.
-    called[case.operation.label] += 1
-    if called[case.operation.label] % 2 == 0:
+    # Calls are counted per operation, so that its first call is always replaced.
+    call_counts[case.operation.label] += 1
+    if call_counts[case.operation.label] % 2 == 0:
         # Schemathesis reuses ids of earlier responses: resources that other operations need must not be deleted.
         if method == "DELETE":
-            case.path_parameters = dict(right.get("path", {}))
+            case.path_parameters = dict(accepted.get("path", {}))
         return
-    case.path_parameters = dict(right.get("path", {}))
-    case.query = dict(right.get("query", {}))
-    if "body" in right:
-        # A name can be taken only once.
-        case.body = json.loads(json.dumps(right["body"]).replace("{n}", str(number)))
+    case.path_parameters = dict(accepted.get("path", {}))
+    case.query = dict(accepted.get("query", {}))
+    if "body" in accepted:
+        # A name can be used only once.
+        case.body = json.loads(json.dumps(accepted["body"]).replace("{n}", str(number)))
         case.media_type = "application/json"

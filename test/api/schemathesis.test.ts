@@ -15,7 +15,7 @@ import { requireTool } from '../tools/fetch.ts';
 import { acceptedCalls } from './accepted.ts';
 
 const tool = requireTool('schemathesis');
-/** Cache for tables of characters and constants. Without it each process builds them in three seconds. */
+/** Cache for the character tables and constants of Hypothesis. Without it each process builds them in three seconds. */
 const TABLES = fileURLToPath(new URL('../../node_modules/.cache/heddle-test/hypothesis', import.meta.url));
 const HOOKS = fileURLToPath(new URL('schemathesis.py', import.meta.url));
 
@@ -36,7 +36,7 @@ const CHECKS = [
 ];
 
 /** The statuses of each operation's responses. */
-type Answered = Map<string, Set<number>>;
+type Statuses = Map<string, Set<number>>;
 
 /** Paths without parameters come first: `runs/preview` is not the run `preview`. */
 const PATHS = SERVED.toSorted((a, b) => parametersOf(a) - parametersOf(b)).map(({ id, method, path }) => ({
@@ -61,15 +61,15 @@ const DRAWN = sample(
   'operations that schemathesis calls',
 );
 
-/** Starts the API. Returns its URL and its responses. */
-async function listening({ api }: TestApi): Promise<{ url: string; answered: Answered }> {
-  const answered: Answered = new Map(DRAWN.map((id) => [id, new Set()]));
-  const counted = async (request: Request): Promise<Response> => {
+/** Starts the API. Returns its URL and the statuses of its responses. */
+async function startServer({ api }: TestApi): Promise<{ url: string; statusesById: Statuses }> {
+  const statusesById: Statuses = new Map(DRAWN.map((id) => [id, new Set()]));
+  const handle = async (request: Request): Promise<Response> => {
     const response = await api.fetch(request);
-    answered.get(operationOf(request) ?? '')?.add(response.status);
+    statusesById.get(operationOf(request) ?? '')?.add(response.status);
     return response;
   };
-  const listener = getRequestListener(counted, { overrideGlobalObjects: false });
+  const listener = getRequestListener(handle, { overrideGlobalObjects: false });
   // Generated URLs are longer than Node.js accepts by default: it would answer 431 itself.
   const maxHeaderSize = 1024 * 1024;
   const server = createServer({ maxHeaderSize }, (request, response) => void listener(request, response));
@@ -77,15 +77,15 @@ async function listening({ api }: TestApi): Promise<{ url: string; answered: Ans
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, answered };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, statusesById };
 }
 
-/** Returns its output and its exit code, which is 1 when a check fails. */
-function schemathesis(args: string[], cwd: string, env: object): Promise<{ code: number; said: string }> {
-  const { promise, resolve } = Promise.withResolvers<{ code: number; said: string }>();
+/** Runs schemathesis. Returns its output and its exit code, which is 1 when a check fails. */
+function schemathesis(args: string[], cwd: string, env: object): Promise<{ code: number; output: string }> {
+  const { promise, resolve } = Promise.withResolvers<{ code: number; output: string }>();
   const options = { cwd, env: { ...tool?.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
   execFile(tool?.path ?? '', args, options, (error, stdout, stderr) => {
-    resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, said: stdout + stderr });
+    resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, output: stdout + stderr });
   });
   return promise;
 }
@@ -104,7 +104,7 @@ async function run(operations: readonly string[]) {
   const images = openImages({ javascript: fakeBuilder(), python: fakeBuilder() });
   const sandboxes = openSandboxes({ store, images: async () => images, onError: () => undefined });
   const api = await testApi({ store, sandboxes });
-  const { url, answered } = await listening(api);
+  const { url, statusesById } = await startServer(api);
   const calls = await acceptedCalls(api);
   const args = ['run', `${url}/openapi.json`, '-H', `X-API-Key: ${api.key}`, '--no-color'];
   const only = operations.flatMap((id) => ['--include-operation-id', id]);
@@ -120,12 +120,12 @@ async function run(operations: readonly string[]) {
     HEDDLE_TEST_WORKSPACE: api.workspaceId,
     HEDDLE_TEST_CALLS: JSON.stringify(calls),
   };
-  const { code, said } = await schemathesis(
+  const { code, output } = await schemathesis(
     [...args, ...only, ...scale, ...repeatable, ...health, ...checks],
     dataFolder(),
     env,
   );
-  return { code, said, answered, faults: api.faults };
+  return { code, output, statusesById, faults: api.faults };
 }
 
 describe.skipIf(!tool)('calls that are generated from /openapi.json', () => {
@@ -133,21 +133,21 @@ describe.skipIf(!tool)('calls that are generated from /openapi.json', () => {
     '%s get responses that match the document, and no internal errors',
     { timeout: isFull ? 1_800_000 : 300_000 },
     async (_name, operations) => {
-      const { code, said, answered, faults } = await run(operations);
-      expect(Number(/ {2}Tested: (\d+)/.exec(said)?.[1])).toBe(operations.length);
+      const { code, output, statusesById, faults } = await run(operations);
+      expect(Number(/ {2}Tested: (\d+)/.exec(output)?.[1])).toBe(operations.length);
       expect({
         code,
-        said: code === 0 ? '' : said.slice(said.search(/== (FAILURES|ERRORS|WARNINGS)/)),
+        output: code === 0 ? '' : output.slice(output.search(/== (FAILURES|ERRORS|WARNINGS)/)),
       }).toEqual({
         code: 0,
-        said: '',
+        output: '',
       });
       expect(faults).toEqual([]);
       // Each operation got valid and invalid requests.
-      const tried = operations.map((id) => [id, [...(answered.get(id) ?? [])]] as const);
-      const shut = tried.filter(([, found]) => !found.some((status) => status < 300));
-      const open = tried.filter(([, found]) => !found.some((status) => status >= 400));
-      expect({ shut, open }).toEqual({ shut: [], open: [] });
+      const statuses = operations.map((id) => [id, [...(statusesById.get(id) ?? [])]] as const);
+      const neverAccepted = statuses.filter(([, codes]) => !codes.some((status) => status < 300));
+      const neverRefused = statuses.filter(([, codes]) => !codes.some((status) => status >= 400));
+      expect({ neverAccepted, neverRefused }).toEqual({ neverAccepted: [], neverRefused: [] });
     },
   );
 });

@@ -15,7 +15,7 @@ interface Item {
   blocks: { id: string; type: string }[];
 }
 
-interface World extends TestApi {
+interface WorkflowsApi extends TestApi {
   database: Kysely<unknown>;
   workspace(): Promise<string>;
   make(workspaceId: string, name: string, folderPath?: string): Promise<Item>;
@@ -28,7 +28,7 @@ interface World extends TestApi {
 const W = '/api/v2/workflows';
 const F = `${W}/folders`;
 
-async function setUp(postgres: string | undefined): Promise<World> {
+async function setUp(postgres: string | undefined): Promise<WorkflowsApi> {
   const store = await openServiceStore(
     postgres === undefined ? {} : { postgres: { url: postgres }, secret: 'x'.repeat(32) },
   );
@@ -59,7 +59,7 @@ async function setUp(postgres: string | undefined): Promise<World> {
 const NAMES = drawnStores('workflows');
 
 describe.each(NAMES)('the API of workflows on %s', (name) => {
-  let w: World;
+  let w: WorkflowsApi;
   let workspaceId: string;
   beforeAll(async () => {
     w = await setUp(name === 'postgres' ? await postgresDatabase() : undefined);
@@ -192,7 +192,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_UPDATED', 'WORKFLOW_UPDATED']);
   });
 
-  it('archives and restores; a restored name gets a number if it is in use', async () => {
+  it('archives and restores workflows; a restored name that is in use gets a number', async () => {
     const { id } = await w.make(workspaceId, 'Phoenix');
     expect((await w.call('DELETE', `${W}/${id}`)).data).toEqual({ id, deleted: true, archived: true });
     expect((await w.call('DELETE', `${W}/${id}`)).status).toBe(404);
@@ -306,7 +306,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     expect((await w.call('POST', `${W}/${b.id}/operations?dryRun=true`, { body: add })).status).toBe(409);
   });
 
-  it('hides workflows and folders from other people, and refuses readers and workspace keys', async () => {
+  it('hides workflows and folders from other people, and refuses draft edits by workspace keys', async () => {
     const { id } = await w.make(workspaceId, 'private');
     const email = (who: string) => `${who}-${crypto.randomUUID()}@heddle.test`;
     const stranger = await w.store.workspaces.createUser({ email: email('s'), name: 'S' });
@@ -323,7 +323,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     expect(await status(shared, 'DELETE', `${W}/${id}`)).toBe(200);
   });
 
-  it('has at most 10,000 folders in a workspace', async () => {
+  it('allows at most 10,000 folders in a workspace', async () => {
     const own = await w.workspace();
     const now = new Date().toISOString();
     const insert = async (from: number, to: number) => {
@@ -345,7 +345,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     expect((await w.call('GET', `${F}?workspaceId=${own}`)).status).toBe(413);
   });
 
-  it('lists workflows by an index for each order', async () => {
+  it('lists workflows with an index for each sort order', async () => {
     if (name === 'postgres') return;
     for (const column of ['position', 'name', 'created_at', 'updated_at']) {
       const plan = await sql<{ detail: string }>`explain query plan select * from workflows

@@ -24,7 +24,7 @@ const ECHO = workflow(
   ['Start -> F'],
 );
 
-const ASKS = workflow(
+const APPROVAL = workflow(
   [
     block('Start', 'start_trigger', {}),
     block('Approve the order', 'human_in_the_loop', {
@@ -47,8 +47,8 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
   const stops: (() => unknown)[] = [];
   let url = '';
   let browser: Browser;
-  /** Returns the address of the page of a run that waits for a person. */
-  let ask: () => Promise<{ page: string; status: () => Promise<string> }>;
+  /** Starts a run that waits for a person. Returns the URL of its page and a function that reads its status. */
+  let startPausedRun: () => Promise<{ page: string; status: () => Promise<string> }>;
 
   beforeAll(async () => {
     const whenDone = (stop: () => void): void => void stops.push(stop);
@@ -69,18 +69,18 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
       ...{ identifier: 'support', title: 'Support', pages: ['chat', 'form'] },
       ...{ outputs: ['F.result.content'], authType: 'password', password: 'open sesame' },
     });
-    const asking = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Orders' });
-    await call('PUT', `/api/v2/workflows/${asking.id}/state`, draftOf(ASKS));
-    await call('POST', `/api/v2/workflows/${asking.id}/deploy`, {});
-    ask = async () => {
-      const execute = `${url}/api/v2/workflows/${asking.id}/execute`;
+    const approval = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Orders' });
+    await call('PUT', `/api/v2/workflows/${approval.id}/state`, draftOf(APPROVAL));
+    await call('POST', `/api/v2/workflows/${approval.id}/deploy`, {});
+    startPausedRun = async () => {
+      const execute = `${url}/api/v2/workflows/${approval.id}/execute`;
       const body = JSON.stringify({ input: { text: HOSTILE } });
       const started = await fetch(execute, { method: 'POST', headers, body });
       const answer = (await started.json()) as { data: { runId: string; output: { url: string } } };
       if (!started.ok) throw new Error(JSON.stringify(answer));
       const { data } = answer;
       const status = async (): Promise<string> => {
-        const run = await fetch(`${url}/api/v2/workflows/${asking.id}/runs/${data.runId}`, { headers });
+        const run = await fetch(`${url}/api/v2/workflows/${approval.id}/runs/${data.runId}`, { headers });
         return ((await run.json()) as { data: { status: string } }).data.status;
       };
       return { page: data.output.url, status };
@@ -126,10 +126,10 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
   });
 
   it('the page of a pause shows hostile context as text, and accepts one answer', async () => {
-    const { page: address, status } = await ask();
+    const { page: pageUrl, status } = await startPausedRun();
     const page = await (await browser.newContext()).newPage();
     page.on('pageerror', (error) => faults.push(error.message));
-    await page.goto(address);
+    await page.goto(pageUrl);
     await page.getByRole('heading', { name: 'Approve the order' }).waitFor();
     await page.getByText(HOSTILE).waitFor();
     expect(await page.locator('img, b').count()).toBe(0);
@@ -141,7 +141,7 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
     await page.getByText('Thank you. The answer was accepted.').waitFor();
     expect(await page.getByRole('button', { name: 'Answer' }).isVisible()).toBe(false);
     await expect.poll(status).toBe('completed');
-    const again = await page.goto(address);
+    const again = await page.goto(pageUrl);
     expect(again?.status()).toBe(404);
     await page.getByText('was answered').waitFor();
   });
@@ -157,16 +157,16 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
       });
       await context.addInitScript({ content: axe.source });
       const page = await context.newPage();
-      const found: string[] = [];
+      const problems: string[] = [];
       const check = async (name: string): Promise<void> => {
         const { violations } = await page.evaluate(() =>
           (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
         );
-        found.push(
+        problems.push(
           ...violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${name}: ${id}: ${html}`)),
         );
         const width = await page.evaluate('document.documentElement.scrollWidth');
-        if (Number(width) > 320) found.push(`${name} is ${String(width)} pixels wide`);
+        if (Number(width) > 320) problems.push(`${name} is ${String(width)} pixels wide`);
         const folder = process.env['HEDDLE_SCREENSHOTS'];
         if (folder !== undefined)
           await page.screenshot({ path: `${folder}/${name}-${colorScheme}.png`, fullPage: true });
@@ -196,7 +196,7 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
           await check('answered form');
         }
       }
-      await page.goto((await ask()).page);
+      await page.goto((await startPausedRun()).page);
       await check('resume');
       await page.getByLabel('Amount in euros').fill('1');
       await page.getByRole('button', { name: 'Answer' }).click();
@@ -204,7 +204,7 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
       await check('answered');
       await page.goto(`${url}/resume/a/b/c`);
       await check('nothing to answer');
-      expect(found).toEqual([]);
+      expect(problems).toEqual([]);
       await context.close();
     },
   );

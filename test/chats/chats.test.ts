@@ -4,8 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { draftOf, errorIn, testApi } from '../support/api.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
-/** Emits its answer in two texts, after the test has received the response. */
+/** Resolved when the test has received the response. */
 const gate = Promise.withResolvers<undefined>();
+/** Emits its answer in two chunks, after `gate` has resolved. */
 const talker: BlockExecutor = {
   types: ['talker'],
   class: 'effect',
@@ -29,8 +30,8 @@ const echo = (code = 'return {input: <start.input>, conversation: <start.convers
   workflow([start() as never, fn('F', code)], ['Start -> F']);
 
 let count = 0;
-/** Deploys the workflow with pages, and returns their identifier. */
-async function pages(
+/** Deploys the workflow with pages. Returns its id and their identifier. */
+async function deployPages(
   exported: Json,
   options: { [name: string]: unknown } = {},
 ): Promise<{ id: string; name: string }> {
@@ -42,12 +43,12 @@ async function pages(
   return { id, name };
 }
 
-interface Sent {
+interface VisitOptions {
   body?: unknown;
   headers?: { [name: string]: string };
 }
 
-const visit = (path: string, { body, headers }: Sent = {}): Promise<Response> =>
+const visit = (path: string, { body, headers }: VisitOptions = {}): Promise<Response> =>
   fetch(body === undefined ? 'GET' : 'POST', path, {
     key: null,
     ...(body !== undefined && { body }),
@@ -55,7 +56,7 @@ const visit = (path: string, { body, headers }: Sent = {}): Promise<Response> =>
   });
 
 /** Returns the events of a stream. */
-async function frames(response: Response): Promise<unknown[]> {
+async function eventsOf(response: Response): Promise<unknown[]> {
   const text = await response.text();
   expect(response.status, text).toBe(200);
   return text
@@ -65,8 +66,8 @@ async function frames(response: Response): Promise<unknown[]> {
 }
 
 describe('a chat', () => {
-  it('is a page with the escaped texts of its deployment, and loads nothing from other servers', async () => {
-    const { name } = await pages(echo(), { welcomeMessage: 'Hi & welcome' });
+  it('is a page with the escaped title and welcome message, and loads nothing from other servers', async () => {
+    const { name } = await deployPages(echo(), { welcomeMessage: 'Hi & welcome' });
     const response = await visit(`/chat/${name}`);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-security-policy')).toMatch(
@@ -80,11 +81,11 @@ describe('a chat', () => {
     expect((await visit('/chat/assets/..%2Fpackage.json')).status).toBe(404);
   });
 
-  it('runs the workflow with the message, and keeps the conversation', async () => {
-    const { id, name } = await pages(echo());
+  it('runs the workflow with the message, and continues the conversation', async () => {
+    const { id, name } = await deployPages(echo());
     const first = await visit(`/chat/${name}`, { body: { message: 'Hello' } });
     const conversationId = first.headers.get('x-conversation-id') ?? '';
-    const [final, done] = await frames(first);
+    const [final, done] = await eventsOf(first);
     const chat = await call<{ id: string }>('GET', `/api/v2/workflows/${id}/deployments/chat`);
     const conversation = `${chat.data.id}:${conversationId}`;
     expect(final).toEqual({
@@ -93,7 +94,7 @@ describe('a chat', () => {
     });
     expect(done).toBe('[DONE]');
     const second = await visit(`/chat/${name}`, { body: { message: 'Again', conversationId } });
-    expect(JSON.stringify(await frames(second))).toContain(conversation);
+    expect(JSON.stringify(await eventsOf(second))).toContain(conversation);
     const { data: listed } = await call<{ trigger: string }[]>(
       'GET',
       `/api/v2/logs?workspaceId=${api.workspaceId}&workflowIds=${id}`,
@@ -103,19 +104,19 @@ describe('a chat', () => {
 
   it('streams the text of selected blocks while they run', async () => {
     const exported = workflow([start() as never, block('Talker', 'talker')], ['Start -> Talker']);
-    const { name } = await pages(exported, { outputs: ['talker.content'] });
+    const { name } = await deployPages(exported, { outputs: ['talker.content'] });
     const response = await visit(`/chat/${name}`, { body: { message: 'Hello' } });
     gate.resolve(undefined);
-    const sent = await frames(response);
-    const text = sent.flatMap((frame) => (frame as { chunk?: string }).chunk ?? []);
+    const events = await eventsOf(response);
+    const text = events.flatMap((event) => (event as { chunk?: string }).chunk ?? []);
     expect(text.join('')).toBe('Hello Ada.');
   });
 
   it('stores files of a message, and refuses links to files', async () => {
-    const { name } = await pages(echo('return {files: <start.files>}'));
+    const { name } = await deployPages(echo('return {files: <start.files>}'));
     const file = { name: 'note.txt', data: 'data:text/plain;base64,SGVsbG8=' };
-    const sent = await frames(await visit(`/chat/${name}`, { body: { message: 'Read', files: [file] } }));
-    expect(sent[0]).toMatchObject({
+    const events = await eventsOf(await visit(`/chat/${name}`, { body: { message: 'Read', files: [file] } }));
+    expect(events[0]).toMatchObject({
       data: { output: { result: { files: [{ name: 'note.txt', size: 5 }] } } },
     });
     const linked = { name: 'note.txt', data: 'http://127.0.0.1/secret' };
@@ -123,7 +124,7 @@ describe('a chat', () => {
   });
 
   it('does not show the reason of a failure to visitors', async () => {
-    const { name } = await pages(echo('throw new Error("secret of the block")'));
+    const { name } = await deployPages(echo('throw new Error("secret of the block")'));
     const text = await (await visit(`/chat/${name}`, { body: { message: 'Hello' } })).text();
     expect(text).toContain('A block of the workflow failed.');
     expect(text).not.toContain('secret');
@@ -135,12 +136,12 @@ describe('a chat', () => {
     ['the conversation of another caller', { message: 'x', conversationId: 'customer:42' }],
     ['unknown fields', { message: 'x', selectedOutputs: ['F.stdout'] }],
   ])('refuses %s', async (_what, body) => {
-    const { name } = await pages(echo());
+    const { name } = await deployPages(echo());
     expect((await visit(`/chat/${name}`, { body })).status).toBe(400);
   });
 
   it('refuses requests from pages of other sites', async () => {
-    const { name } = await pages(echo());
+    const { name } = await deployPages(echo());
     const headers = { 'Sec-Fetch-Site': 'cross-site' };
     expect((await visit(`/chat/${name}`, { body: { message: 'x' }, headers })).status).toBe(403);
     const text = { 'Content-Type': 'text/plain' };
@@ -148,7 +149,7 @@ describe('a chat', () => {
   });
 
   it('accepts 60 messages per minute', async () => {
-    const { name } = await pages(echo());
+    const { name } = await deployPages(echo());
     const statuses: number[] = [];
     for (let sent = 0; sent < 61; sent++)
       statuses.push((await visit(`/chat/${name}`, { body: { message: '' } })).status);
@@ -163,8 +164,9 @@ describe('a chat', () => {
 describe('a chat with a password', () => {
   const password = 'open sesame';
 
-  it('shows its page and runs only to visitors who have entered the password', async () => {
-    const { name } = await pages(echo(), { authType: 'password', password, welcomeMessage: 'For members' });
+  it('shows its page and starts runs only for visitors who have entered the password', async () => {
+    const options = { authType: 'password', password, welcomeMessage: 'For members' };
+    const { name } = await deployPages(echo(), options);
     const page = await (await visit(`/chat/${name}`)).text();
     expect(page).toContain('type="password"');
     expect(page).not.toContain('For members');
@@ -181,11 +183,11 @@ describe('a chat with a password', () => {
   });
 
   it('ends sessions when its password changes, and after a day', async () => {
-    const { id, name } = await pages(echo(), { authType: 'password', password });
-    const enter = async (given: string) =>
-      (
-        (await visit(`/chat/${name}/password`, { body: { password: given } })).headers.get('set-cookie') ?? ''
-      ).split(';')[0] ?? '';
+    const { id, name } = await deployPages(echo(), { authType: 'password', password });
+    const enter = async (attempt: string) => {
+      const response = await visit(`/chat/${name}/password`, { body: { password: attempt } });
+      return (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+    };
     const cookie = await enter(password);
     const status = async (headers: { cookie: string }) =>
       (await visit(`/chat/${name}`, { body: { message: 'x' }, headers })).status;
@@ -203,7 +205,7 @@ describe('a chat with a password', () => {
   });
 
   it('keeps its password if an update has none, and never returns it', async () => {
-    const { id, name } = await pages(echo(), { authType: 'password', password });
+    const { id, name } = await deployPages(echo(), { authType: 'password', password });
     const body = { identifier: name, title: 'New title', authType: 'password' };
     const answer = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
     expect(answer.data).toMatchObject({ title: 'New title', authType: 'password' });
@@ -211,17 +213,17 @@ describe('a chat with a password', () => {
     expect((await visit(`/chat/${name}/password`, { body: { password } })).status).toBe(200);
   });
 
-  it('limits the password attempts of each address separately', async () => {
+  it('limits the password attempts of each IP address separately', async () => {
     const caller = { address: '192.0.2.1' };
-    const counted = await testApi({ now: () => now.ms, clientAddress: () => caller.address });
-    const id = await counted.deployed(echo());
+    const limited = await testApi({ now: () => now.ms, clientAddress: () => caller.address });
+    const id = await limited.deployed(echo());
     const body = { identifier: 'guessed', title: 'T', authType: 'password', password };
-    await counted.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
-    const enter = async (given: string) =>
-      (await counted.fetch('POST', '/chat/guessed/password', { key: null, body: { password: given } }))
+    await limited.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
+    const enter = async (attempt: string) =>
+      (await limited.fetch('POST', '/chat/guessed/password', { key: null, body: { password: attempt } }))
         .status;
     const statuses: number[] = [];
-    for (let tried = 0; tried < 11; tried++) statuses.push(await enter('no'));
+    for (let attempt = 0; attempt < 11; attempt++) statuses.push(await enter('no'));
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429]);
     expect(await enter(password)).toBe(429);
     caller.address = '192.0.2.2';
@@ -244,7 +246,7 @@ describe('a form', () => {
   );
 
   it('has a control for each field of the input format', async () => {
-    const { name } = await pages(exported, { pages: ['form'] });
+    const { name } = await deployPages(exported, { pages: ['form'] });
     const html = await (await visit(`/form/${name}`)).text();
     expect(html).toContain('<label for="field-0">Your city (required)</label>');
     expect(html).toContain('Where you &quot;live&quot;');
@@ -256,9 +258,9 @@ describe('a form', () => {
   });
 
   it('runs the workflow with the fields', async () => {
-    const { id, name } = await pages(exported, { pages: ['chat', 'form'] });
+    const { id, name } = await deployPages(exported, { pages: ['chat', 'form'] });
     const body = { input: { city: 'Oslo', many: 3, sure: true } };
-    const [final] = await frames(await visit(`/form/${name}`, { body }));
+    const [final] = await eventsOf(await visit(`/form/${name}`, { body }));
     expect(final).toMatchObject({ data: { output: { result: { city: 'Oslo', many: 3, sure: true } } } });
     const { data: listed } = await call<{ trigger: string }[]>(
       'GET',
@@ -276,7 +278,7 @@ describe('a form', () => {
       'Unknown field of the form: papers',
     ],
   ])('refuses %s', async (_what, body, message) => {
-    const { name } = await pages(exported, { pages: ['form'] });
+    const { name } = await deployPages(exported, { pages: ['form'] });
     const response = await visit(`/form/${name}`, { body });
     expect(response.status).toBe(400);
     expect(errorIn(await response.json()).message).toBe(message);
@@ -284,8 +286,8 @@ describe('a form', () => {
 });
 
 describe('a chat deployment', () => {
-  it('is read, listed, replaced and removed', async () => {
-    const { id, name } = await pages(echo(), { pages: ['chat', 'form'], outputs: ['F.result'] });
+  it('can be read, listed, replaced and removed', async () => {
+    const { id, name } = await deployPages(echo(), { pages: ['chat', 'form'], outputs: ['F.result'] });
     const at = `/api/v2/workflows/${id}/deployments/chat`;
     const { data } = await call<{ id: string }>('GET', at);
     expect(data).toMatchObject({
@@ -308,7 +310,7 @@ describe('a chat deployment', () => {
   });
 
   it('is not served while its workflow is undeployed or archived', async () => {
-    const { id, name } = await pages(echo());
+    const { id, name } = await deployPages(echo());
     const status = async () => (await visit(`/chat/${name}`)).status;
     await call('DELETE', `/api/v2/workflows/${id}/deploy`);
     expect(await status()).toBe(404);
@@ -325,7 +327,7 @@ describe('a chat deployment', () => {
   });
 
   it('gives the same answer for unknown pages and for pages that are not live', async () => {
-    const { id, name } = await pages(echo());
+    const { id, name } = await deployPages(echo());
     await call('DELETE', `/api/v2/workflows/${id}/deploy`);
     const [unknown, known] = [await visit('/chat/no-such-page'), await visit(`/chat/${name}`)];
     expect(await known.text()).toBe(await unknown.text());
@@ -336,14 +338,14 @@ describe('a chat deployment', () => {
     expect(await post(name)).toEqual(await post('no-such-page'));
   });
 
-  it('cannot take an identifier of another workflow, or a removed one of another workspace', async () => {
-    const { name } = await pages(echo());
+  it('cannot have the identifier of another workflow, or a removed identifier of another workspace', async () => {
+    const { name } = await deployPages(echo());
     const other = await deployed(echo());
     const at = `/api/v2/workflows/${other}/deployments/chat`;
     expect((await call('PUT', at, { body: { identifier: name, title: 'T' } })).status).toBe(409);
     const stranger = await testApi({ store: api.store, engine });
     const theirs = await stranger.deployed(echo());
-    const { id, name: removed } = await pages(echo());
+    const { id, name: removed } = await deployPages(echo());
     await call('DELETE', `/api/v2/workflows/${id}/deployments/chat`);
     const taken = await stranger.call('PUT', `/api/v2/workflows/${theirs}/deployments/chat`, {
       body: { identifier: removed, title: 'T' },
@@ -375,15 +377,15 @@ describe('a chat deployment', () => {
   });
 
   it('serves the outputs that still exist in a newer version', async () => {
-    const { id, name } = await pages(echo(), { outputs: ['F.result'] });
+    const { id, name } = await deployPages(echo(), { outputs: ['F.result'] });
     const renamed = workflow([start() as never, fn('G', 'return "new"')], ['Start -> G']);
     await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(renamed) });
     await call('POST', `/api/v2/workflows/${id}/deploy`);
-    const [final] = await frames(await visit(`/chat/${name}`, { body: { message: 'x' } }));
+    const [final] = await eventsOf(await visit(`/chat/${name}`, { body: { message: 'x' } }));
     expect(final).toMatchObject({ data: { success: true, output: { result: 'new' } } });
   });
 });
 
-it('the tests above cause no faults', () => {
+it('the tests above cause no internal errors', () => {
   expect(api.faults).toEqual([]);
 });

@@ -5,7 +5,7 @@ import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
 const HOSTILE = '</dd><script>alert(1)</script><img src=x onerror=alert(1)>';
-const asksWith = (more: JsonObject) =>
+const approvalWith = (fields: JsonObject) =>
   workflow(
     [
       block('Start', 'start_trigger', {}),
@@ -18,20 +18,20 @@ const asksWith = (more: JsonObject) =>
           { id: 'c', name: 'approved', type: 'boolean', required: true },
           { id: 'd', name: 'amount', type: 'number' },
         ],
-        ...more,
+        ...fields,
       }),
       fn('Done', 'return <approve.submission>'),
     ],
     ['Start -> Approve', 'Approve -> Done'],
   );
-const ASKS = asksWith({});
+const APPROVAL = approvalWith({});
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
-interface Paused {
+interface PausedRun {
   api: TestApi;
   workflowId: string;
   runId: string;
-  /** Path of the page. */
+  /** The path of the page. */
   path: string;
   token: string;
 }
@@ -42,10 +42,10 @@ const pauseLinks: NonNullable<NonNullable<TestApiOptions['engineOptions']>['paus
   token,
 }) => ({ url: `${ORIGIN}/resume/${workflowId}/${runId}/${token}`, resumeEndpoint: `${ORIGIN}/api/resume/x` });
 
-/** Starts a run that waits for an answer, and reads the address of its page as an admin. */
-async function paused(options: TestApiOptions = {}, asks = ASKS): Promise<Paused> {
+/** Starts a run that waits for an answer, and reads the URL of its page as an admin. */
+async function startPausedRun(options: TestApiOptions = {}, exported = APPROVAL): Promise<PausedRun> {
   const api = await testApi({ ...options, engineOptions: { ...options.engineOptions, pauseLinks } });
-  const workflowId = await api.deployed(asks);
+  const workflowId = await api.deployed(exported);
   const started = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
     body: { input: { text: HOSTILE }, async: true },
   });
@@ -53,8 +53,8 @@ async function paused(options: TestApiOptions = {}, asks = ASKS): Promise<Paused
   await expect
     .poll(async () => (await api.engine.getRun(runId).catch(() => undefined))?.status)
     .toBe('paused');
-  const found = await api.call('GET', `/api/workflows/${workflowId}/paused/${runId}`);
-  const { pausePoints } = found.body as {
+  const response = await api.call('GET', `/api/workflows/${workflowId}/paused/${runId}`);
+  const { pausePoints } = response.body as {
     pausePoints: { contextId: string; resumeLinks: { uiUrl: string } }[];
   };
   const [point] = pausePoints;
@@ -62,7 +62,7 @@ async function paused(options: TestApiOptions = {}, asks = ASKS): Promise<Paused
   return { api, workflowId, runId, path, token: point?.contextId ?? '' };
 }
 
-function send({ api, path }: Pick<Paused, 'api' | 'path'>, input: JsonObject, headers = {}) {
+function send({ api, path }: Pick<PausedRun, 'api' | 'path'>, input: JsonObject, headers = {}) {
   return api.fetch('POST', path, {
     key: null,
     body: { input },
@@ -71,9 +71,9 @@ function send({ api, path }: Pick<Paused, 'api' | 'path'>, input: JsonObject, he
 }
 
 describe('the page of a pause', () => {
-  it('shows the context as text and a form of the input format, and answers once', async () => {
-    const asked = await paused();
-    const { api, path, runId } = asked;
+  it('shows the context as text and a form for the input format, and accepts one answer', async () => {
+    const run = await startPausedRun();
+    const { api, path, runId } = run;
     const page = await api.fetch('GET', path, { key: null });
     expect(page.status).toBe(200);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -84,29 +84,29 @@ describe('the page of a pause', () => {
     expect(
       (await api.fetch('GET', `${path.split('/').slice(0, -1).join('/')}/assets/resume.js`)).status,
     ).toBe(200);
-    const wrong = await send(asked, { approved: true, amount: 'many' });
+    const wrong = await send(run, { approved: true, amount: 'many' });
     expect(wrong.status).toBe(400);
     expect(JSON.stringify(await wrong.json())).toContain('amount');
-    expect((await send(asked, { approved: true, amount: 3 })).status).toBe(200);
+    expect((await send(run, { approved: true, amount: 3 })).status).toBe(200);
     await expect.poll(async () => (await api.engine.getRun(runId)).status).toBe('completed');
     expect((await api.engine.getRun(runId)).output).toMatchObject({ result: { approved: true, amount: 3 } });
-    const again = await send(asked, { approved: false });
+    const again = await send(run, { approved: false });
     expect(again.status).toBe(404);
     expect((await api.fetch('GET', path, { key: null })).status).toBe(404);
   });
 
   it('shows which notifications were sent, without the reasons', async () => {
     const row = { type: 'pigeon', title: HOSTILE, params: { text: '<approve.url>' } };
-    const { api, path } = await paused({}, asksWith({ notification: [row] }));
+    const { api, path } = await startPausedRun({}, approvalWith({ notification: [row] }));
     const html = await (await api.fetch('GET', path, { key: null })).text();
     expect(html).toContain('Notifications: &lt;/dd&gt;&lt;script&gt;');
     expect(html).toContain(': not sent.');
     expect(html).not.toContain('engine');
   });
 
-  it('has an address that fields of its block can use and that readers do not see', async () => {
-    const asked = await paused();
-    const { api, runId, token, path } = asked;
+  it('has a URL that fields of its block can use and that readers cannot see', async () => {
+    const run = await startPausedRun();
+    const { api, runId, token, path } = run;
     const [pause] = (await api.engine.getRun(runId)).pauses;
     const output = pause?.output as {
       url: string;
@@ -117,17 +117,17 @@ describe('the page of a pause', () => {
     const userId = await api.store.workspaces.createUser({ email: 'reader@heddle.test', name: 'Reader' });
     await api.store.workspaces.setMember(api.workspaceId, userId, 'read');
     const { key } = await api.store.keys.create({ userId }, 'reader');
-    for (const at of [`/api/v2/workflows/${asked.workflowId}/runs/${runId}`, `/api/v2/logs/${runId}`]) {
+    for (const at of [`/api/v2/workflows/${run.workflowId}/runs/${runId}`, `/api/v2/logs/${runId}`]) {
       const read = await api.fetch('GET', at, { key });
       const text = await read.text();
       expect([read.status, text.includes(token)]).toEqual([200, false]);
     }
   });
 
-  it('gives the same answer for a wrong token, run or workflow', async () => {
-    const { api, workflowId, runId, token } = await paused();
-    const other = await api.deployed(ASKS);
-    const texts = new Set<string>();
+  it('gives the same response for a wrong token, run or workflow', async () => {
+    const { api, workflowId, runId, token } = await startPausedRun();
+    const other = await api.deployed(APPROVAL);
+    const responses = new Set<string>();
     const paths = [
       `${workflowId}/${runId}/${'x'.repeat(32)}`,
       `${workflowId}/${crypto.randomUUID()}/${token}`,
@@ -137,32 +137,32 @@ describe('the page of a pause', () => {
     ];
     for (const path of paths) {
       const answer = await api.fetch('GET', `/resume/${path}`, { key: null });
-      texts.add(`${answer.status} ${await answer.text()}`);
+      responses.add(`${answer.status} ${await answer.text()}`);
       expect((await send({ api, path: `/resume/${path}` }, {})).status).toBe(404);
     }
-    expect(texts.size).toBe(1);
+    expect(responses.size).toBe(1);
     expect((await api.engine.getRun(runId)).status).toBe('paused');
   });
 
   it('refuses answers from pages of other sites', async () => {
-    const asked = await paused();
-    expect((await send(asked, { approved: true }, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403);
-    const form = await asked.api.fetch('POST', asked.path, {
+    const run = await startPausedRun();
+    expect((await send(run, { approved: true }, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403);
+    const form = await run.api.fetch('POST', run.path, {
       key: null,
       raw: 'approved=true',
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     });
     expect(form.status).toBe(415);
-    expect((await asked.api.engine.getRun(asked.runId)).status).toBe('paused');
+    expect((await run.api.engine.getRun(run.runId)).status).toBe('paused');
   });
 
-  it('ends after 30 days, and with the run', async () => {
+  it('is not available after 30 days or after the end of the run', async () => {
     let nowMs = Date.now();
-    const asked = await paused({ now: () => nowMs });
-    const { api, path, runId } = asked;
+    const run = await startPausedRun({ now: () => nowMs });
+    const { api, path, runId } = run;
     nowMs += 31 * 86_400_000;
     expect((await api.fetch('GET', path, { key: null })).status).toBe(404);
-    expect((await send(asked, { approved: true })).status).toBe(404);
+    expect((await send(run, { approved: true })).status).toBe(404);
     nowMs -= 31 * 86_400_000;
     expect((await api.fetch('GET', path, { key: null })).status).toBe(200);
     await api.engine.cancel(runId);
@@ -170,9 +170,9 @@ describe('the page of a pause', () => {
   });
 
   it('records the answer in the audit log', async () => {
-    const asked = await paused();
-    await send(asked, { approved: true });
-    const events = await asked.api.store.audit.ofResource(asked.runId);
+    const run = await startPausedRun();
+    await send(run, { approved: true });
+    const events = await run.api.store.audit.ofResource(run.runId);
     expect(events.map(({ action }) => action)).toContain('RUN_RESUMED');
   });
 });

@@ -15,12 +15,12 @@ const SECRETS = {
   HEDDLE_API_SECRET: 'a secret of at least thirty-two characters',
   HEDDLE_SECRET_KEYS: Buffer.alloc(32, 1).toString('base64'),
 };
-const STARTED = { timeout: 60_000 };
+const POLL = { timeout: 60_000 };
 
 let ready: Served;
 let client: ReturnType<typeof createClient<paths>>;
 
-/** Opens an empty store. Returns its options of the command line. */
+/** Opens an empty store. Returns its command-line options. */
 type Store = (whenDone: (stop: () => void) => void) => Promise<readonly string[]>;
 
 /** Starts `heddle serve` for the tests of this suite. */
@@ -34,7 +34,7 @@ function serveBeforeAll(store: Store): void {
   afterAll(() => stops.forEach((stop) => stop()));
 }
 
-/** Returns a response that is not a stream. */
+/** Returns the data of a response that is not a stream. */
 function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
   if (typeof data !== 'object') throw new Error(`Expected an object as the answer, got ${typeof data}.`);
   return data as Exclude<T, string>;
@@ -43,14 +43,14 @@ function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
 /** Deploys a workflow. Returns its id. */
 async function deployed(exported: Json, name: string): Promise<string> {
   const { workspaceId } = ready;
-  const made = await client.POST('/api/v2/workflows', { body: { workspaceId, name } });
-  const workflowId = made.data!.data.id;
+  const created = await client.POST('/api/v2/workflows', { body: { workspaceId, name } });
+  const workflowId = created.data!.data.id;
   const params = { path: { workflowId } };
   const body = draftOf(exported) as never;
   const put = await client.PUT('/api/v2/workflows/{workflowId}/state', { params, body });
   expect(put.data?.data).toMatchObject({ id: workflowId, dryRun: false });
-  const live = await client.POST('/api/v2/workflows/{workflowId}/deploy', { params, body: {} });
-  expect(live.data?.data).toMatchObject({ isDeployed: true, version: 1 });
+  const deployment = await client.POST('/api/v2/workflows/{workflowId}/deploy', { params, body: {} });
+  expect(deployment.data?.data).toMatchObject({ isDeployed: true, version: 1 });
   return workflowId;
 }
 
@@ -78,7 +78,7 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
       await expect(types).toMatchFileSnapshot('fixtures/api.d.ts');
     });
 
-    it('defines, deploys, runs and reads', async () => {
+    it('creates, deploys and runs a workflow, and reads its runs and versions', async () => {
       const workflowId = await deployed(GREETING, 'Greeting');
       const path = { workflowId };
       const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
@@ -116,10 +116,10 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
       const [file] = run.data?.data.files ?? [];
       expect(file).toMatchObject({ name: 'abc.txt', base64: CONTENT_FILE });
       const path = { workflowId, runId, fileId: file?.id ?? '' };
-      const place = '/api/v2/workflows/{workflowId}/runs/{runId}/files/{fileId}';
-      const bytes = await client.GET(place, { params: { path }, parseAs: 'text' });
+      const fileRoute = '/api/v2/workflows/{workflowId}/runs/{runId}/files/{fileId}';
+      const bytes = await client.GET(fileRoute, { params: { path }, parseAs: 'text' });
       expect(bytes.data).toBe('abc');
-      const none = await client.GET(place, { params: { path: { ...path, fileId: 'none' } } });
+      const none = await client.GET(fileRoute, { params: { path: { ...path, fileId: 'none' } } });
       expect(none.error).toEqual({ error: { code: 'NOT_FOUND', message: 'File not found' } });
     });
 
@@ -132,15 +132,15 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
       expect(accepted.response.status).toBe(202);
       const { runId } = objectOf(accepted.data).data;
       const params = { path: { workflowId, runId } };
-      const shown = () => client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', { params });
-      await expect.poll(async () => (await shown()).data?.data.status, STARTED).toBe('paused');
-      const contextId = (await shown()).data?.data.paused?.contextId ?? '';
+      const readRun = () => client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', { params });
+      await expect.poll(async () => (await readRun()).data?.data.status, POLL).toBe('paused');
+      const contextId = (await readRun()).data?.data.paused?.contextId ?? '';
       const resumed = await client.POST('/api/v2/workflows/{workflowId}/runs/{runId}/resume', {
         params,
         body: { contextId, input: { ok: true } },
       });
       expect([200, 202]).toContain(resumed.response.status);
-      await expect.poll(async () => (await shown()).data?.data.status, STARTED).toBe('completed');
+      await expect.poll(async () => (await readRun()).data?.data.status, POLL).toBe('completed');
     });
 
     it('reads logs, and moves a workflow by export and import', async () => {
@@ -152,10 +152,10 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
         body: { input: { name: 'Ada' } },
       });
       const { runId } = objectOf(ran.data).data;
-      const listed = () =>
+      const listLogs = () =>
         client.GET('/api/v2/logs', { params: { query: { workspaceId, workflowIds: workflowId } } });
       await expect
-        .poll(async () => (await listed()).data?.data.map((log) => log.runId), STARTED)
+        .poll(async () => (await listLogs()).data?.data.map((log) => log.runId), POLL)
         .toEqual([runId]);
       const exported = await client.GET('/api/v2/workflows/{workflowId}/export', { params });
       const imported = await client.POST('/api/v2/workflows/import', {
@@ -182,10 +182,10 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
       expect(JSON.stringify(listed.data)).not.toContain('warp-and-weft');
       const workspaces = await client.GET('/api/v2/workspaces', {});
       expect(workspaces.data?.data.map(({ id }) => id)).toEqual([workspaceId]);
-      const found = await client.GET('/api/v2/blocks', {
+      const blocks = await client.GET('/api/v2/blocks', {
         params: { query: { workspaceId, search: 'agent' } },
       });
-      expect(found.data?.data).not.toEqual([]);
+      expect(blocks.data?.data).not.toEqual([]);
       const tools = await client.GET('/api/v2/tools', {
         params: { query: { ...query, search: 'slack_message_reader' } },
       });

@@ -7,9 +7,9 @@ import { errorIn, ownership, testApi } from '../support/api.ts';
 import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 
 const KEY = 'sk-the-key-of-the-shop';
-const AS_KEY = JSON.stringify({ apiToken: KEY });
+const KEY_JSON = JSON.stringify({ apiToken: KEY });
 
-interface Shown {
+interface Credential {
   id: string;
   type: string;
   displayName: string;
@@ -49,13 +49,13 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
       },
       add: (body: object = {}, key = api.key) => {
         time += 1000;
-        const given = { workspaceId, type: 'service_account', providerId: 'shop', credentials: AS_KEY };
-        return api.call<Shown>('POST', '/api/v2/credentials', { body: { ...given, ...body }, key });
+        const defaults = { workspaceId, type: 'service_account', providerId: 'shop', credentials: KEY_JSON };
+        return api.call<Credential>('POST', '/api/v2/credentials', { body: { ...defaults, ...body }, key });
       },
-      change: (id: string, body: object, key = api.key) => api.call<Shown>('PATCH', at(id), { body, key }),
+      change: (id: string, body: object, key = api.key) => api.call<Credential>('PATCH', at(id), { body, key }),
       names: async (query: object = {}, key = api.key) => {
         const search = new URLSearchParams({ workspaceId, ...query }).toString();
-        const { data } = await api.call<Shown[]>('GET', `/api/v2/credentials?${search}`, { key });
+        const { data } = await api.call<Credential[]>('GET', `/api/v2/credentials?${search}`, { key });
         return data.map(({ displayName }) => displayName);
       },
     };
@@ -63,10 +63,10 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
 
   it('are stored, renamed, replaced, listed and deleted, and no response has a secret', async () => {
     const api = await setUp();
-    const made = await api.add({ description: 'of the shop' });
-    expect(made.status).toBe(201);
-    expect(made.data).toEqual({
-      id: made.data.id,
+    const created = await api.add({ description: 'of the shop' });
+    expect(created.status).toBe(201);
+    expect(created.data).toEqual({
+      id: created.data.id,
       type: 'service_account',
       displayName: 'shop',
       description: 'of the shop',
@@ -77,7 +77,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
       createdAt: '2026-01-01T00:00:01.000Z',
       updatedAt: '2026-01-01T00:00:01.000Z',
     });
-    const { id } = made.data;
+    const { id } = created.data;
     expect(await api.find(id)).toBe(KEY);
     const renamed = await api.change(id, { displayName: 'Orders', description: null });
     expect(renamed.data).toMatchObject({ displayName: 'Orders', description: null });
@@ -94,11 +94,11 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     expect(new Set((rows as { action: string }[]).map(({ action }) => action))).toEqual(
       new Set(['CREDENTIAL_CREATED', 'CREDENTIAL_UPDATED', 'CREDENTIAL_DELETED']),
     );
-    const all = [made, renamed, replaced, listed, deleted].map(({ body }) => body);
+    const all = [created, renamed, replaced, listed, deleted].map(({ body }) => body);
     expect(JSON.stringify([all, rows])).not.toMatch(/sk-(?:the|another)/);
   });
 
-  it('are accepted from service accounts as JSON with a private key', async () => {
+  it('can be the JSON of a service account with a private key', async () => {
     const api = await setUp();
     const account = '{"private_key": "of the robot"}';
     const { data } = await api.add({ credentials: account });
@@ -136,7 +136,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
         expect(refused.status).toBe(403);
         expect(errorIn(refused.body).details?.code).toBe('CREDENTIAL_ADMIN_ACCESS_REQUIRED');
       }
-      const list = await api.call<Shown[]>('GET', `/api/v2/credentials?workspaceId=${api.workspaceId}`, {
+      const list = await api.call<Credential[]>('GET', `/api/v2/credentials?workspaceId=${api.workspaceId}`, {
         key,
       });
       expect(list.data).toMatchObject([{ displayName: 'Mine', role: 'member' }]);
@@ -149,9 +149,9 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     const api = await setUp();
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     const { data } = await api.add();
-    const elsewhere = `/api/v2/credentials/${data.id}?workspaceId=${other}`;
-    expect((await api.call('DELETE', elsewhere)).status).toBe(404);
-    expect((await api.call('PATCH', elsewhere, { body: { displayName: 'x' } })).status).toBe(404);
+    const otherPath = `/api/v2/credentials/${data.id}?workspaceId=${other}`;
+    expect((await api.call('DELETE', otherPath)).status).toBe(404);
+    expect((await api.call('PATCH', otherPath, { body: { displayName: 'x' } })).status).toBe(404);
     expect(await api.names({ workspaceId: other })).toEqual([]);
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
     expect(await api.names({}, key)).toEqual(['shop']);
@@ -159,7 +159,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     expect(errorIn(refused.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
   });
 
-  it('are listed in pages, by type, provider and text', async () => {
+  it('are listed in pages, and filtered by type, provider and search text', async () => {
     const api = await setUp();
     for (const displayName of ['b_1', 'a%1', 'B_2', 'c']) await api.add({ displayName });
     await api.add({ displayName: 'd', providerId: 'other' });
@@ -184,14 +184,14 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
         ...(cursor && { cursor }),
       };
       const path = `/api/v2/credentials?${new URLSearchParams(query).toString()}`;
-      const body: { data: Shown[]; nextCursor: string | null } = (await api.call('GET', path)).body as never;
+      const body: { data: Credential[]; nextCursor: string | null } = (await api.call('GET', path)).body as never;
       read.push(...body.data.map((each) => each.displayName));
       cursor = body.nextCursor;
     }
     expect(read).toEqual(all);
   });
 
-  it('have providers: the providers of models, and providers with an OAuth client', async () => {
+  it('have a list of providers: those of models and those with an OAuth client', async () => {
     const api = await setUp();
     const list = async (search: object) => {
       const query = new URLSearchParams({ workspaceId: api.workspaceId, ...search }).toString();

@@ -10,7 +10,7 @@ import { block, workflow } from '../support/workflow.ts';
 
 const KEY = 'sk-the-key-of-the-workspace';
 
-/** Starts a provider that repeats the key of each request. */
+/** Starts a model server that repeats the key of each request. */
 async function echoingModel() {
   const server = await startModelServer(({ headers }) => ({ text: `You sent ${headers.authorization}.` }));
   onTestFinished(() => server.close());
@@ -22,7 +22,7 @@ const AGENT = workflow(
   ['Start -> A'],
 );
 
-/** Returns every file of the folder as text. */
+/** Returns the content of all files of the folder as one string. */
 function contentOf(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -30,8 +30,8 @@ function contentOf(folder: string): string {
     .join('\n');
 }
 
-async function addKey(data: string, ...more: string[]): Promise<void> {
-  const args = ['credentials', 'add', 'Models', '--provider', 'openai', '--data', data, ...more];
+async function addKey(data: string, ...options: string[]): Promise<void> {
+  const args = ['credentials', 'add', 'Models', '--provider', 'openai', '--data', data, ...options];
   expect(await heddle(args, { input: `${KEY}\n` })).toMatchObject({ exit: 0 });
 }
 
@@ -56,7 +56,7 @@ describe('a stored key on the command line', { timeout: 120_000 }, () => {
     expect(contentOf(data) + ran.stdout + ran.stderr).not.toContain(KEY);
   });
 
-  it('is used by heddle serve at once, for the workflows of its workspace only', async () => {
+  it('is used by a running heddle serve, only for the workflows of its workspace', async () => {
     const data = dataFolder();
     const { requests, args } = await echoingModel();
     const ready = await startServe(['--data', data, ...args]);
@@ -72,10 +72,10 @@ describe('a stored key on the command line', { timeout: 120_000 }, () => {
     );
     await store.close();
     const execute = async (workspaceId: string): Promise<string> => {
-      const { data: made } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Ask' });
-      await call('PUT', `/api/v2/workflows/${made.id}/state`, draftOf(AGENT));
-      await call('POST', `/api/v2/workflows/${made.id}/deploy`, {});
-      return JSON.stringify(await call('POST', `/api/v2/workflows/${made.id}/execute`, {}));
+      const { data: created } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Ask' });
+      await call('PUT', `/api/v2/workflows/${created.id}/state`, draftOf(AGENT));
+      await call('POST', `/api/v2/workflows/${created.id}/deploy`, {});
+      return JSON.stringify(await call('POST', `/api/v2/workflows/${created.id}/execute`, {}));
     };
     await addKey(data, '--workspace', ready.workspaceId);
     expect(await execute(other)).toContain('MODEL_KEY_MISSING');

@@ -16,16 +16,16 @@ async function oauthServer(options: OAuthServerOptions = {}) {
   return server;
 }
 
-/** Acts like a browser: follows the address to the server, and its redirect back to this machine. */
-async function browse(address: string, change: (back: URL) => void = () => undefined): Promise<Response> {
-  const asked = await fetch(address, { redirect: 'manual' });
-  const back = new URL(asked.headers.get('location') ?? '');
+/** Acts like a browser: opens the authorization URL, and follows its redirect back to this machine. */
+async function browse(url: string, change: (back: URL) => void = () => undefined): Promise<Response> {
+  const response = await fetch(url, { redirect: 'manual' });
+  const back = new URL(response.headers.get('location') ?? '');
   change(back);
   return fetch(back);
 }
 
 describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
-  /** Creates a data folder with a workspace, and a client of the server. */
+  /** Starts an OAuth server, and creates a data folder with a workspace and a client of the server. */
   async function setUp() {
     const server = await oauthServer();
     const data = dataFolder();
@@ -52,8 +52,8 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   it('connects an account with PKCE, and ignores forged redirects', async () => {
     const { server, data, env, add } = await setUp();
     const started = add();
-    const address = await addressOf(started);
-    const { searchParams } = new URL(address);
+    const url = await authorizationUrlOf(started);
+    const { searchParams } = new URL(url);
     expect(Object.fromEntries(searchParams)).toMatchObject({
       response_type: 'code',
       client_id: 'heddle',
@@ -63,12 +63,12 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
       redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/) as string,
     });
     expect(searchParams.get('state')?.length).toBeGreaterThan(40);
-    expect((await browse(address, (back) => back.searchParams.set('state', 'forged'))).status).toBe(400);
-    expect((await browse(address, (back) => back.searchParams.delete('state'))).status).toBe(400);
-    expect((await browse(address, (back) => (back.pathname = '/other'))).status).toBe(404);
-    const shown = await browse(address);
-    expect(shown.status).toBe(200);
-    expect(shown.headers.get('cache-control')).toBe('no-store');
+    expect((await browse(url, (back) => back.searchParams.set('state', 'forged'))).status).toBe(400);
+    expect((await browse(url, (back) => back.searchParams.delete('state'))).status).toBe(400);
+    expect((await browse(url, (back) => (back.pathname = '/other'))).status).toBe(404);
+    const page = await browse(url);
+    expect(page.status).toBe(200);
+    expect(page.headers.get('cache-control')).toBe('no-store');
     const { exit, stdout, stderr } = await started.ended;
     expect(exit).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -82,14 +82,14 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     expect(stdout + stderr + listed.stdout).not.toMatch(/\b[ar]t-|the-secret-of-the-client/);
   });
 
-  it('stops without an answer, and if the person refuses', async () => {
+  it('stops if no answer arrives in time, and if the person refuses', async () => {
     const { server, add } = await setUp();
     const late = await add('--timeout', '0.2').ended;
     expect(late).toMatchObject({ exit: 2 });
     expect(late.stderr).toContain('There was no answer within 0.2 seconds.');
     const refused = add();
-    const address = await addressOf(refused);
-    await browse(address, (back) => {
+    const url = await authorizationUrlOf(refused);
+    await browse(url, (back) => {
       back.searchParams.delete('code');
       back.searchParams.set('error', 'access_denied');
     });
@@ -123,13 +123,13 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   });
 });
 
-/** Returns the address that the command prints. */
-async function addressOf(started: ReturnType<typeof startHeddle>): Promise<string> {
-  let said = '';
-  started.child.stderr?.on('data', (text: string) => (said += text));
+/** Returns the authorization URL that the command prints. */
+async function authorizationUrlOf(started: ReturnType<typeof startHeddle>): Promise<string> {
+  let output = '';
+  started.child.stderr?.on('data', (text: string) => (output += text));
   await started.until('state=');
   await started.until('\n');
-  return /http\S+/.exec(said)?.[0] ?? '';
+  return /http\S+/.exec(output)?.[0] ?? '';
 }
 
 describe('an OAuth client', () => {
@@ -144,8 +144,8 @@ describe('an OAuth client', () => {
       await clients.authorize('shop', redirectUri),
       await clients.authorize('shop', redirectUri),
     ];
-    const asked = await fetch(first.url, { redirect: 'manual' });
-    const back = new URL(asked.headers.get('location') ?? '');
+    const response = await fetch(first.url, { redirect: 'manual' });
+    const back = new URL(response.headers.get('location') ?? '');
     await expect(clients.exchange('shop', second, back)).rejects.toMatchObject({ name: 'OAuthFailure' });
     expect(server.requests).toEqual([]);
     const mixed = { ...first, codeVerifier: second.codeVerifier };
@@ -154,16 +154,16 @@ describe('an OAuth client', () => {
 
   it('sends its secret in a header if the server requires it, and no secret if it has none', async () => {
     const server = await oauthServer();
-    const addresses = { authorizationUrl: `${server.origin}/authorize`, tokenUrl: `${server.origin}/token` };
-    await clientsOf({ ...CLIENT, ...addresses, authentication: 'basic' }).refresh('shop', server.issue());
-    await clientsOf({ clientId: 'public', ...addresses }).refresh('shop', server.issue());
+    const endpoints = { authorizationUrl: `${server.origin}/authorize`, tokenUrl: `${server.origin}/token` };
+    await clientsOf({ ...CLIENT, ...endpoints, authentication: 'basic' }).refresh('shop', server.issue());
+    await clientsOf({ clientId: 'public', ...endpoints }).refresh('shop', server.issue());
     const [basic, open] = server.requests;
     expect(basic?.headers.authorization).toMatch(/^Basic /);
     expect(basic?.parameters).not.toHaveProperty('client_secret');
     expect(open?.parameters).toMatchObject({ client_id: 'public' });
   });
 
-  it('does not allow parameters that overwrite those of the authorization', async () => {
+  it('refuses parameters that would overwrite those of the authorization request', async () => {
     const server = await oauthServer();
     for (const name of ['redirect_uri', 'state', 'scope', 'code_challenge'])
       expect(() => clientsOf({ ...CLIENT, issuer: server.origin, parameters: { [name]: 'x' } })).toThrow(

@@ -17,7 +17,7 @@ import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 
 const KEYS = keysInText(Buffer.alloc(32, 1).toString('base64'));
 const MINUTE = 60_000;
-/** After this time, another process refreshes the token instead of a killed process. */
+/** The lease of a refresh. After it, another process takes over the refresh of a killed process. */
 const LEASE_MS = 30_000;
 
 const NAMES = drawnStores('access tokens');
@@ -28,7 +28,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     if (kind === 'postgres') url = await postgresDatabase();
   });
 
-  /** Starts a server, and creates a workspace with a token of it that expires in `expiresInMs`. */
+  /** Starts an OAuth server, and creates a workspace with one of its tokens, which expires in `expiresInMs`. */
   async function setUp({
     expiresInMs = 10_000,
     timeoutMs = 30_000,
@@ -36,12 +36,12 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   }: OAuthServerOptions & { expiresInMs?: number; timeoutMs?: number } = {}) {
     const server = await startOAuthServer({ expiresIn: 3600, ...options });
     onTestFinished(() => server.close());
-    const place =
+    const storeOptions =
       kind === 'postgres' ? { postgres: { url }, secret: 'x'.repeat(32) } : { data: dataFolder() };
     const clock = { nowMs: Date.parse('2026-01-01T00:00:00Z') };
     /** Opens the store and the credentials as one process does. */
     const startProcess = async (keys: SealingKeys = KEYS) => {
-      const store = await openServiceStore(place);
+      const store = await openServiceStore(storeOptions);
       onTestFinished(() => store.close());
       const sealer = new Sealer(keys);
       const reports: string[] = [];
@@ -66,7 +66,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
         (await credentials.find(workspaceId, query))?.secret;
       return { store, sealer, reports, events, secret };
     };
-    const first = await openServiceStore(place);
+    const first = await openServiceStore(storeOptions);
     onTestFinished(() => first.close());
     const userId = await first.workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'A' });
     const workspaceId = await first.workspaces.createWorkspace('Mine', userId);
@@ -100,7 +100,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   it.each([true, false])(
-    'are refreshed with the new refresh token of the server, or else the current one (rotates: %s)',
+    'are refreshed with the latest refresh token (the server rotates refresh tokens: %s)',
     async (rotates) => {
       const { server, clock, startProcess } = await setUp({ rotates });
       const { secret } = await startProcess();
@@ -127,16 +127,16 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
 
   it('stay in use in other processes while one refreshes them', async () => {
     const { server, startProcess } = await setUp({ rotates: true, expiresInMs: 20_000 });
-    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    const { promise: requested, resolve: onRequest } = Promise.withResolvers<void>();
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     server.faults.push({
       before() {
-        ask();
+        onRequest();
         return answered;
       },
     });
     const refreshing = (await startProcess()).secret();
-    await asked;
+    await requested;
     const other = await startProcess();
     expect(await other.secret()).toBe('at-present');
     answer();
@@ -179,7 +179,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     const failures = await Promise.all(
       processes.map(async ({ secret }) => secret().catch((error: unknown) => error as Error)),
     );
-    // The other process may have used the token while the first process asked.
+    // One process may have used the old token while the other refreshed it.
     for (const failure of failures.filter((each) => typeof each !== 'string'))
       expect(failure).toMatchObject({
         code: 'CREDENTIAL_RECONNECT',
@@ -210,7 +210,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     expect(await processes[0]?.secret()).toMatch(/^at-[0-9a-f-]{36}$/);
   });
 
-  it('that are replaced during a refused refresh are used', async () => {
+  it('that a person connects during a refused refresh are used', async () => {
     const { server, clock, startProcess, connect, state } = await setUp();
     const { secret, events } = await startProcess();
     const before = async (): Promise<void> => {
@@ -224,7 +224,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     expect(await secret()).toMatch(/^at-[0-9a-f-]{36}$/);
   });
 
-  it('do not replace tokens that a person has connected during the refresh', async () => {
+  it('do not replace tokens that a person connects during the refresh', async () => {
     const { server, clock, startProcess, connect } = await setUp();
     const { secret } = await startProcess();
     const before = async (): Promise<void> => {
@@ -248,7 +248,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   it.each([false, true])(
-    'are refreshed by another process if the first dies before it stores the answer (rotates: %s)',
+    'are refreshed by another process, or lost if tokens rotate, when a process dies before it stores them (rotates: %s)',
     async (rotates) => {
       const { server, clock, startProcess, state } = await setUp({ rotates, expiresInMs: 0 });
       let isDead = false;
@@ -273,26 +273,26 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   );
 
   it.each(['before', 'after'] as const)(
-    'of a refresh that outlasts its lease are used, for a server that is slow %s it replaces the tokens',
+    'of a refresh that outlasts its lease are used, if the server is slow %s it replaces the tokens',
     async (moment) => {
       const { server, clock, startProcess, state } = await setUp({ rotates: true, expiresInMs: 0 });
-      const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+      const { promise: requested, resolve: onRequest } = Promise.withResolvers<void>();
       const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
       const hold = (): Promise<void> => {
-        ask();
+        onRequest();
         return answered;
       };
       server.faults.push({ [moment]: hold });
       const slow = (await startProcess()).secret();
-      await asked;
+      await requested;
       clock.nowMs += LEASE_MS;
       const other = await startProcess();
-      const taken = await other.secret().catch((error: unknown) => (error as { code: string }).code);
+      const otherResult = await other.secret().catch((error: unknown) => (error as { code: string }).code);
       answer();
       const token = await slow;
       expect(token).toMatch(/^at-[0-9a-f-]{36}$/);
       // Slow before: the other process gets the new tokens, and this process is refused. Slow after: the reverse.
-      expect(taken).toBe(moment === 'before' ? token : 'CREDENTIAL_RECONNECT');
+      expect(otherResult).toBe(moment === 'before' ? token : 'CREDENTIAL_RECONNECT');
       expect(await other.secret()).toBe(token);
       expect(await state()).toBe('connected');
     },

@@ -31,12 +31,12 @@ describe.each(NAMES)('versions on %s', (database) => {
     });
   });
 
-  const at = (id: string, rest: string): string => `/api/v2/workflows/${id}/${rest}`;
-  const post = (id: string, rest: string, options: { body?: unknown; key?: string | null } = {}) =>
-    api.call<{ version: number; lastSaved: number }>('POST', at(id, rest), options);
+  const at = (id: string, path: string): string => `/api/v2/workflows/${id}/${path}`;
+  const post = (id: string, path: string, options: { body?: unknown; key?: string | null } = {}) =>
+    api.call<{ version: number; lastSaved: number }>('POST', at(id, path), options);
 
-  /** Deploys a workflow with versions that return 1, 2 and so on. The last one is live. */
-  async function versions(count: number): Promise<string> {
+  /** Deploys a workflow with versions that return 1, 2 and so on. The last version is live. */
+  async function deployVersions(count: number): Promise<string> {
     const id = await api.deployed(returning(1));
     for (let value = 2; value <= count; value += 1) {
       await api.call('PUT', at(id, 'state'), { body: draftOf(returning(value)) });
@@ -45,7 +45,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     return id;
   }
 
-  async function result(id: string): Promise<unknown> {
+  async function resultOf(id: string): Promise<unknown> {
     const { data } = await api.call<{ output: { result?: unknown } }>('POST', at(id, 'execute'), {
       body: { input: {} },
     });
@@ -56,7 +56,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     return (await api.call<Deployment>('GET', at(id, 'deployment'))).data;
   }
 
-  async function live(id: string): Promise<number | undefined> {
+  async function liveVersion(id: string): Promise<number | undefined> {
     return (await deployment(id)).activeDeployment?.version;
   }
 
@@ -64,7 +64,10 @@ describe.each(NAMES)('versions on %s', (database) => {
     return (await api.store.audit.ofResource(id)).map(({ action }) => action);
   }
 
-  async function member(role: 'read' | 'write' | 'admin', workspaceId = api.workspaceId): Promise<string> {
+  async function createMember(
+    role: 'read' | 'write' | 'admin',
+    workspaceId = api.workspaceId,
+  ): Promise<string> {
     const userId = await api.store.workspaces.createUser({
       email: `${crypto.randomUUID()}@x.test`,
       name: 'B',
@@ -74,7 +77,7 @@ describe.each(NAMES)('versions on %s', (database) => {
   }
 
   it('have the name and description of their deployment, which can be changed and cleared', async () => {
-    const id = await versions(1);
+    const id = await deployVersions(1);
     const body = { name: 'Second', description: 'With thanks.' };
     expect((await post(id, 'deploy', { body })).data.version).toBe(2);
     const read = async () => (await api.call('GET', at(id, 'versions/2'))).data;
@@ -94,7 +97,7 @@ describe.each(NAMES)('versions on %s', (database) => {
   it.each([{}, { name: null }, { name: '' }, { name: 'x'.repeat(101) }, { state: {} }, { version: 3 }])(
     'refuse the change %j',
     async (body) => {
-      const id = await versions(1);
+      const id = await deployVersions(1);
       const { status } = await api.call('PATCH', at(id, 'versions/1'), { body });
       expect(status).toBe(400);
       expect(await actions(id)).not.toContain('WORKFLOW_VERSION_UPDATED');
@@ -102,20 +105,20 @@ describe.each(NAMES)('versions on %s', (database) => {
   );
 
   it('can be rolled back to the previous version, or to a named version', async () => {
-    const id = await versions(3);
-    expect(await result(id)).toBe(3);
+    const id = await deployVersions(3);
+    expect(await resultOf(id)).toBe(3);
     const back = await post(id, 'rollback');
     expect([back.status, back.data.version]).toEqual([200, 2]);
-    expect([await live(id), await result(id)]).toEqual([2, 2]);
+    expect([await liveVersion(id), await resultOf(id)]).toEqual([2, 2]);
     expect((await post(id, 'rollback', { body: {} })).data.version).toBe(1);
-    expect(await result(id)).toBe(1);
+    expect(await resultOf(id)).toBe(1);
     expect((await post(id, 'rollback', { body: { version: 3 } })).data.version).toBe(3);
-    expect(await result(id)).toBe(3);
+    expect(await resultOf(id)).toBe(3);
     expect((await actions(id)).filter((action) => action === 'WORKFLOW_ROLLED_BACK')).toHaveLength(3);
   });
 
   it('cannot be rolled back before the first version, to an unknown version, or if no version is live', async () => {
-    const id = await versions(1);
+    const id = await deployVersions(1);
     const first = await post(id, 'rollback');
     expect([first.status, errorIn(first.body).message]).toEqual([
       409,
@@ -127,27 +130,27 @@ describe.each(NAMES)('versions on %s', (database) => {
     await api.call('DELETE', at(id, 'deploy'));
     expect((await post(id, 'rollback')).status).toBe(409);
     expect((await post(id, 'rollback', { body: { version: 1 } })).status).toBe(200);
-    expect(await live(id)).toBe(1);
+    expect(await liveVersion(id)).toBe(1);
   });
 
   it('replace the draft, and the live version stays live', async () => {
-    const id = await versions(2);
-    const before = (await api.call('GET', at(id, 'versions/1'))).data as { state: object };
+    const id = await deployVersions(2);
+    const original = (await api.call('GET', at(id, 'versions/1'))).data as { state: object };
     const reverted = await post(id, 'versions/1/revert');
     expect([reverted.status, reverted.data]).toEqual([
       200,
       { id, version: 1, lastSaved: expect.any(Number) as number },
     ]);
-    expect((await api.call('GET', at(id, 'state'))).data).toEqual(before.state);
+    expect((await api.call('GET', at(id, 'state'))).data).toEqual(original.state);
     expect(await deployment(id)).toMatchObject({ activeDeployment: { version: 2 }, needsRedeployment: true });
-    expect(await result(id)).toBe(2);
+    expect(await resultOf(id)).toBe(2);
     expect((await post(id, 'versions/active/revert')).data.version).toBe(2);
     expect(await deployment(id)).toMatchObject({ needsRedeployment: false });
     expect((await actions(id)).filter((action) => action === 'WORKFLOW_DRAFT_REVERTED')).toHaveLength(2);
   });
 
   it('that do not exist do not replace the draft', async () => {
-    const id = await versions(1);
+    const id = await deployVersions(1);
     expect((await post(id, 'versions/9/revert')).status).toBe(404);
     expect((await post(id, 'versions/latest/revert')).status).toBe(400);
     expect((await post(id, 'versions/1/revert', { body: { force: true } })).status).toBe(400);
@@ -156,8 +159,8 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect(await actions(id)).not.toContain('WORKFLOW_DRAFT_REVERTED');
   });
 
-  it('have numbers that every database can store', async () => {
-    const id = await versions(1);
+  it('are refused if their number is too large for a database', async () => {
+    const id = await deployVersions(1);
     const large = '9999999999';
     for (const path of [
       `versions/${large}`,
@@ -169,8 +172,8 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect((await api.call('GET', at(id, 'versions/compare?base=999999999'))).status).toBe(404);
   });
 
-  it('do not replace the draft if another workflow now has their ids', async () => {
-    const id = await versions(1);
+  it('do not replace the draft if another workflow now has their block ids', async () => {
+    const id = await deployVersions(1);
     const { data } = await api.call<{ blocks: { [id: string]: { name: string } } }>('GET', at(id, 'state'));
     const copy = structuredClone(data);
     await api.call('PUT', at(id, 'state'), { body: { blocks: {}, edges: [] } });
@@ -183,7 +186,7 @@ describe.each(NAMES)('versions on %s', (database) => {
   });
 
   it('do not replace the draft of a workflow in a locked folder', async () => {
-    const id = await versions(1);
+    const id = await deployVersions(1);
     const { workspaceId } = api;
     await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path: '/closed' } });
     await api.call('PATCH', `/api/v2/workflows/${id}`, { body: { folderPath: '/closed' } });
@@ -197,16 +200,17 @@ describe.each(NAMES)('versions on %s', (database) => {
     ['POST', 'rollback', 'admin'],
     ['POST', 'versions/1/revert', 'admin'],
     ['PATCH', 'versions/1', 'write'],
-  ] as const)('need for %s %s the role %s in the workspace', async (method, rest, role) => {
-    const id = await versions(2);
+  ] as const)('require for %s %s the role %s in the workspace', async (method, path, role) => {
+    const id = await deployVersions(2);
     const call = async (key: string | null, of = id) =>
-      api.call(method, at(of, rest), { key, ...(method === 'PATCH' && { body: { name: 'N' } }) });
-    const lower = await call(await member(role === 'admin' ? 'write' : 'read'));
+      api.call(method, at(of, path), { key, ...(method === 'PATCH' && { body: { name: 'N' } }) });
+    const lower = await call(await createMember(role === 'admin' ? 'write' : 'read'));
     expect([lower.status, errorIn(lower.body).details?.code]).toEqual([403, 'INSUFFICIENT_WORKSPACE_ROLE']);
-    expect((await call(await member(role))).status).toBe(200);
-    const elsewhere = await member('admin', await api.store.workspaces.createWorkspace('Else', api.userId));
-    const foreign = await call(elsewhere);
-    expect([foreign.status, foreign.body]).toEqual([404, (await call(elsewhere, 'none')).body]);
+    expect((await call(await createMember(role))).status).toBe(200);
+    const otherId = await api.store.workspaces.createWorkspace('Else', api.userId);
+    const foreignKey = await createMember('admin', otherId);
+    const foreign = await call(foreignKey);
+    expect([foreign.status, foreign.body]).toEqual([404, (await call(foreignKey, 'none')).body]);
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
     expect((await call(key)).status).toBe(role === 'admin' ? 403 : 200);
     expect((await call(null)).status).toBe(401);
@@ -214,7 +218,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect((await call(api.key)).status).toBe(404);
   });
 
-  it('are kept by their runs while other versions go live', async () => {
+  it('stay in use by their runs when other versions go live', async () => {
     const paused = (value: number) =>
       workflow(
         [
@@ -235,6 +239,6 @@ describe.each(NAMES)('versions on %s', (database) => {
     await expect
       .poll(async () => (await api.call('GET', `${run}?includeOutput=true`)).data)
       .toMatchObject({ status: 'completed', output: { result: 1 } });
-    expect(await live(id)).toBe(2);
+    expect(await liveVersion(id)).toBe(2);
   });
 });
