@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { asText } from '../../packages/engine/src/executors/values.ts';
 import { contextOf } from '../support/block.ts';
 import { codeIn, fencesOf, readPage, tablesOf } from './markdown.ts';
-import { ENV } from './reference-world.ts';
+import { ENV } from './reference-workflow.ts';
 
 const PAGE = 'docs/references.md';
 const text = readPage(PAGE);
@@ -17,8 +17,8 @@ const rows = tablesOf(PAGE, text)
     all.map(({ cells: [written = '', gives = ''] }) => [codeIn(written) ?? '', gives]),
   );
 
-/** Returns the address as the page shows it, or the code of the failure. */
-function shown(url: string): string {
+/** Returns the resolved URL as the page shows it, or the code of the failure. */
+function resolvedUrl(url: string): string {
   const env = Object.fromEntries(Object.entries(ENV).map(([name, { value }]) => [name, value]));
   const context = contextOf({
     type: 'api',
@@ -36,11 +36,11 @@ function shown(url: string): string {
 }
 
 describe('addresses in docs/references.md', () => {
-  it('are shown', () => {
+  it('are found', () => {
     expect(rows.length).toBeGreaterThan(5);
   });
 
   it.each(rows)('%s gives %s', (written = '', gives = '') => {
-    expect(shown(written)).toBe(gives);
+    expect(resolvedUrl(written)).toBe(gives);
   });
 });

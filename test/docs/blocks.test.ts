@@ -25,7 +25,7 @@ const typesThat = (runs: string): string[] => rows.flatMap((row) => (row.runs ==
 const runsAnyway = (type: string): boolean => isTriggerType(type) || isContainerType(type) || type === 'note';
 
 /** The types with executors in `heddle run`. */
-const executed = [...builtInExecutors, ...blocks()].flatMap(({ types }) => types);
+const executable = [...builtInExecutors, ...blocks()].flatMap(({ types }) => types);
 
 const FOLDERS = [
   join(repository, 'test/fixtures/exported'),
@@ -38,7 +38,7 @@ function exportedTypes(): string[] {
   const files = FOLDERS.flatMap((folder) =>
     globSync('*.json', { cwd: folder }).map((file) => join(folder, file)),
   );
-  const found = files.flatMap((file) => {
+  const types = files.flatMap((file) => {
     const { state, blocks: all } = JSON.parse(readFileSync(file, 'utf8')) as {
       state?: { blocks?: object };
       blocks?: object;
@@ -46,7 +46,7 @@ function exportedTypes(): string[] {
     const values = Object.values(state?.blocks ?? all ?? {}) as { type?: string }[];
     return values.flatMap(({ type }) => (type === undefined ? [] : [type]));
   });
-  return [...new Set(found)];
+  return [...new Set(types)];
 }
 
 const integrations = [...integrationTypes, ...driverTypes];
@@ -70,14 +70,14 @@ describe('the table of all types of blocks', () => {
       typesThat('yes')
         .filter((type) => !runsAnyway(type))
         .sort(),
-    ).toEqual(executed.sort());
+    ).toEqual(executable.sort());
     expect(typesThat('no').filter(runsAnyway)).toEqual([]);
     expect(rows.filter(({ runs, why }) => !['yes', 'no'].includes(runs) || why === '')).toEqual([]);
   });
 
   it('says yes exactly for the types that heddle check does not warn about', () => {
     const runnable = [...runnableTypes()].filter((type) => !runsAnyway(type));
-    expect(runnable.sort()).toEqual(executed.toSorted());
+    expect(runnable.sort()).toEqual(executable.toSorted());
   });
 
   it('says no exactly for the types for which heddle blocks show has a reason', () => {
@@ -102,9 +102,9 @@ describe('the table of all types of blocks', () => {
 
   it('has the types of all exported workflows', () => {
     const all = new Set(rows.flatMap(({ types }) => types));
-    const found = exportedTypes();
-    expect(found.length).toBeGreaterThan(5);
-    expect(found.filter((type) => !all.has(type))).toEqual([]);
+    const types = exportedTypes();
+    expect(types.length).toBeGreaterThan(5);
+    expect(types.filter((type) => !all.has(type))).toEqual([]);
   });
 
   it('has a section for each block of @heddle/blocks', () => {

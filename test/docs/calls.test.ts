@@ -19,8 +19,8 @@ function callsIn(text: string): string[] {
   );
 }
 
-/** Returns whether this is a call of the operation: a parameter matches one segment of the path. */
-function isOf({ method, path }: { method: string; path: string }, call: string): boolean {
+/** Returns whether the call is one of this operation. A path parameter matches one segment. */
+function matches({ method, path }: { method: string; path: string }, call: string): boolean {
   return new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(call);
 }
 
@@ -28,25 +28,25 @@ describe('docs/api-calls.md', () => {
   it('has every operation, and no other calls', () => {
     const calls = fences.flatMap(({ text }) => callsIn(text));
     expect(calls.length).toBeGreaterThan(SERVED.length);
-    const missing = SERVED.filter((operation) => !calls.some((call) => isOf(operation, call)));
+    const missing = SERVED.filter((operation) => !calls.some((call) => matches(operation, call)));
     expect(missing.map(({ id }) => id)).toEqual([]);
-    expect(calls.filter((call) => !SERVED.some((operation) => isOf(operation, call)))).toEqual([]);
+    expect(calls.filter((call) => !SERVED.some((operation) => matches(operation, call)))).toEqual([]);
   });
 
   it.skipIf(!curl)(
-    'runs all calls from first to last, with the described results',
+    'has calls that succeed in the order of the page, with the described results',
     { timeout: 180_000 },
     async () => {
       const ready = await startServe(['--data', dataFolder()]);
       const folder = folderOf(PAGE);
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
       const script = fences.map(({ at, text }) => `echo '${at}' >&2\n${text}`).join('\n');
-      const more = { BASE: ready.url, KEY: ready.key, WORKSPACE: ready.workspaceId };
-      const { exit, stdout, stderr } = await shell(script, folder, more);
+      const env = { BASE: ready.url, KEY: ready.key, WORKSPACE: ready.workspaceId };
+      const { exit, stdout, stderr } = await shell(script, folder, env);
       expect(exit, `${stderr}\n${stdout.slice(-2000)}`).toBe(0);
       expect(stderr.trim().split('\n')).toEqual(fences.map(({ at }) => at));
-      for (const said of ['"hello":"Ada"', '"[DONE]"', '"type":"heartbeat"', 'Hello', '"status":"paused"']) {
-        expect(stdout).toContain(said);
+      for (const part of ['"hello":"Ada"', '"[DONE]"', '"type":"heartbeat"', 'Hello', '"status":"paused"']) {
+        expect(stdout).toContain(part);
       }
     },
   );

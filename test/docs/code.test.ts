@@ -13,7 +13,7 @@ const code = pages
   .flatMap((page) => fencesOf(page, readPage(page)))
   .filter(({ language }) => language === 'ts');
 const snippets = code.filter(({ marks }) => marks.has('run'));
-const drawn = sample(snippets, Math.ceil(snippets.length / 5), 'snippets that are run');
+const sampled = sample(snippets, Math.ceil(snippets.length / 5), 'snippets that are run');
 
 let folder = '';
 
@@ -63,16 +63,17 @@ function expectedOutput(code: string): string {
 /** Returns the names of an interface's properties. */
 function propertiesOf(text: string, name: string): string[] {
   const names: string[] = [];
-  walk(parseSync('x.ts', text).program.body, (found) => {
-    if (found['type'] !== 'TSInterfaceDeclaration' || (found['id'] as { name: string }).name !== name) return;
-    const { body } = found['body'] as { body: { key: { name: string } }[] };
+  walk(parseSync('x.ts', text).program.body, (declaration) => {
+    if (declaration['type'] !== 'TSInterfaceDeclaration') return;
+    if ((declaration['id'] as { name: string }).name !== name) return;
+    const { body } = declaration['body'] as { body: { key: { name: string } }[] };
     names.push(...body.map(({ key }) => key.name));
   });
   return names;
 }
 
 /** Each test starts a process, on machines that may be busy. */
-const PATIENT = { timeout: 120_000 };
+const SLOW = { timeout: 120_000 };
 
 describe('the code of the documentation', () => {
   it('is found', () => {
@@ -81,14 +82,14 @@ describe('the code of the documentation', () => {
     expect(snippets.filter(({ text }) => expectedOutput(text) === '').map(({ at }) => at)).toEqual([]);
   });
 
-  it('has the right types', PATIENT, async () => {
+  it('has the right types', SLOW, async () => {
     const tsc = join(repository, 'node_modules/typescript/bin/tsc');
     expect(await node(tsc, '-p', join(folder, 'tsconfig.json'))).toBe('');
   });
 
-  it.each(drawn.map((snippet) => [snippet.at, snippet] as const))(
+  it.each(sampled.map((snippet) => [snippet.at, snippet] as const))(
     'prints the output in its comments: %s',
-    PATIENT,
+    SLOW,
     async (_, { at, text }) => {
       const printed = await node('--conditions=@heddle/source', join(folder, fileName(at)));
       expect(printed.trim()).toBe(expectedOutput(text));

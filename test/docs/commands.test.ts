@@ -7,7 +7,7 @@ import { describePages } from './pages-of-commands.ts';
 const NEEDS_SERVER = /npx heddle (serve|deploy|execute)\b/;
 
 /** The commands of each page, in order. */
-const found = pages
+const commandPages = pages
   .map((page) => ({ page, examples: examplesOf(commandsOf(page), 'run', ['output']) }))
   .map(({ page, examples }) => ({ page, examples: examples.filter(({ main }) => main.language === 'sh') }))
   .filter(({ examples }) => examples.length > 0);
@@ -26,13 +26,13 @@ function commandsOf(page: string): Fence[] {
 
 describe('the commands of the documentation', () => {
   it('are found', () => {
-    expect(found.map(({ page }) => page)).toEqual(
+    expect(commandPages.map(({ page }) => page)).toEqual(
       expect.arrayContaining(['README.md', 'docs/operations.md', 'docs/format.md', 'packages/cli/README.md']),
     );
   });
 
   const isReadme = ({ page }: { page: string }): boolean => page === 'README.md';
-  const others = found.filter((each) => !isReadme(each));
-  const drawn = sample(others, Math.ceil(others.length / 6), 'pages with commands');
-  describePages([...found.filter(isReadme), ...drawn]);
+  const others = commandPages.filter((each) => !isReadme(each));
+  const sampled = sample(others, Math.ceil(others.length / 6), 'pages with commands');
+  describePages([...commandPages.filter(isReadme), ...sampled]);
 });

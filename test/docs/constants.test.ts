@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { constantAt } from './constants.ts';
 import { codeIn, pages, readPage, tablesOf } from './markdown.ts';
 
-/** Tables of constants: the second cell is a number, the last one `file#NAME` or `file#NAME.key`. */
+/** Tables of constants: the second cell is a number, the last cell `file#NAME` or `file#NAME.key`. */
 const rows = pages
   .flatMap((page) => tablesOf(page, readPage(page)))
   .filter(({ name }) => name === 'constants')
   .flatMap((table) => table.rows)
   .map(({ at, cells }) => ({
     at,
-    shown: numberIn(cells[1] ?? ''),
+    documented: numberIn(cells[1] ?? ''),
     constant: codeIn(cells.at(-1) ?? '') ?? '',
   }));
 
@@ -24,16 +24,16 @@ describe('the constants of the documentation', () => {
 
   it.each(rows.map((row) => [row.constant, row] as const))(
     'have the value of the source: %s',
-    (_, { shown, constant }) => {
-      expect(constantAt(constant)).toBe(shown);
+    (_, { documented, constant }) => {
+      expect(constantAt(constant)).toBe(documented);
     },
   );
 
   it('are read from every form of declaration', () => {
     const text = `const A = 2 ** 3 - 1; const B = { c: 64 * 1024, d: { e: [1, 2] } } as const; const { f = 5_000 } = g;`;
     const read = (): string => text;
-    const places = ['x#A', 'x#B.c', 'x#B.d', 'x#B.d.e.1', 'x#f', 'x#H'];
-    expect(places.map((place) => constantAt(place, read))).toEqual([
+    const locations = ['x#A', 'x#B.c', 'x#B.d', 'x#B.d.e.1', 'x#f', 'x#H'];
+    expect(locations.map((location) => constantAt(location, read))).toEqual([
       7,
       65_536,
       undefined,

@@ -6,7 +6,7 @@ import { repository } from './markdown.ts';
 
 type Node = Record<string, unknown>;
 
-/** Returns the value of an expression of numbers; undefined for other expressions. */
+/** Returns the value of a numeric expression; undefined for other expressions. */
 function valueOf(node: unknown): number | undefined {
   const { type, value, left, right, operator, expression } = node as Node;
   if (type === 'Literal') return typeof value === 'number' ? value : undefined;
@@ -18,27 +18,27 @@ function valueOf(node: unknown): number | undefined {
 
 /** Returns the initializer of a constant, or of a default in a destructuring. */
 function initializer(text: string, name: string): unknown {
-  let found: unknown;
+  let value: unknown;
   walk(parseSync('x.ts', text).program.body, (node) => {
     const { type, id, init, left, right } = node;
-    const named = (type === 'VariableDeclarator' ? id : type === 'AssignmentPattern' ? left : undefined) as
+    const target = (type === 'VariableDeclarator' ? id : type === 'AssignmentPattern' ? left : undefined) as
       | Node
       | undefined;
-    if (named?.['name'] === name) found ??= type === 'VariableDeclarator' ? init : right;
+    if (target?.['name'] === name) value ??= type === 'VariableDeclarator' ? init : right;
   });
-  return found;
+  return value;
 }
 
 function property(object: unknown, key: string): unknown {
   const { type, expression, properties, elements } = (object ?? {}) as Node;
   if (type === 'TSAsExpression' || type === 'TSSatisfiesExpression') return property(expression, key);
   if (type === 'ArrayExpression') return (elements as unknown[])[Number(key)];
-  return (properties as Node[] | undefined)?.find((one) => (one['key'] as Node)['name'] === key)?.['value'];
+  return (properties as Node[] | undefined)?.find((each) => (each['key'] as Node)['name'] === key)?.['value'];
 }
 
-/** Returns the number at a place in the sources, `file#NAME` or `file#NAME.key`; `file` is relative to packages. */
-export function constantAt(place: string, read: (file: string) => string = source): number | undefined {
-  const [file = '', path = ''] = place.split('#');
+/** Returns the number at a location in the sources, `file#NAME` or `file#NAME.key`; `file` is relative to packages. */
+export function constantAt(location: string, read: (file: string) => string = source): number | undefined {
+  const [file = '', path = ''] = location.split('#');
   const [name = '', ...keys] = path.split('.');
   const node = keys.reduce(property, initializer(read(file), name));
   return node === undefined ? undefined : valueOf(node);

@@ -24,7 +24,7 @@ describe('the corpus of attacks', () => {
     ]);
     expect(faults({ file, title, row: 'nothing at all' })).toHaveLength(1);
     expect(faults({ file, title, row: 'a request to the internal server' })).toEqual([]);
-    // A text of the file that is not the title of a test.
+    // A string in the file that is not the title of a test.
     expect(faults({ file, title: 'a request to the internal server' })).toHaveLength(1);
   });
 });

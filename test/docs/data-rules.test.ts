@@ -4,7 +4,7 @@ import type { Json } from '@heddle/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, workflow } from '../support/workflow.ts';
 import type { Drawn } from '../support/workflow.ts';
-import { echo } from './reference-world.ts';
+import { echo } from './reference-workflow.ts';
 
 let engine: Engine;
 
@@ -30,8 +30,8 @@ describe('variables', () => {
       [loop('Each', { loopType: 'for', count: 3 }, ...body)],
       ['Start -> Each -> Read -> Set'],
     );
-    const turns = blockOutputs?.['Each.results'] as { value: Json }[][];
-    expect(turns.map(([first]) => first?.value)).toEqual([0, 1, 11]);
+    const iterations = blockOutputs?.['Each.results'] as { value: Json }[][];
+    expect(iterations.map(([first]) => first?.value)).toEqual([0, 1, 11]);
   });
 
   it('R42 that a branch has set can be read after the parallel', async () => {

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { fencesOf, pages, readPage } from './markdown.ts';
 
-const shown = pages
+const fences = pages
   .flatMap((page) => fencesOf(page, readPage(page)))
   .filter(({ marks }) => marks.has('from'));
 
 describe('code that pages show from examples', () => {
   it('is found', () => {
-    expect(shown.length).toBeGreaterThan(4);
+    expect(fences.length).toBeGreaterThan(4);
   });
 
-  it.each(shown.map((fence) => [fence.at, fence] as const))('matches the file: %s', (_, fence) => {
+  it.each(fences.map((fence) => [fence.at, fence] as const))('matches the file: %s', (_, fence) => {
     expect(fence.text).toBe(readPage(fence.marks.get('from') ?? ''));
   });
 });

@@ -14,7 +14,7 @@ const constants = tablesOf('docs/limits.md', page)
 const BOUND = /^(?:export )?const ((?:MOST|MAX|LARGEST|LONGEST|DEEPEST|HIGHEST)(?:_[A-Z_]+)?)\b/gm;
 
 /** Internal bounds that do not concern users: attempts, polls, lines of a message, sizes of chunks. `package#NAME`. */
-const INNER = new Set([
+const INTERNAL = new Set([
   'api#MAX_ATTEMPTS',
   'api#MAX_STATUS',
   'core#MAX_DISTANCE',
@@ -102,12 +102,12 @@ describe('the generated parts of the documentation', () => {
 describe('docs/limits.md', () => {
   it('has every bound of the sources that concerns users', () => {
     expect(bounds.length).toBeGreaterThan(60);
-    const named = (place: string): boolean =>
+    const isListed = (place: string): boolean =>
       constants.some((constant) => constant === place || constant.startsWith(`${place}.`));
-    const inner = (place: string): string => place.replace(/\/.*#/, '#');
+    const shortName = (place: string): string => place.replace(/\/.*#/, '#');
     // Add a new bound to a table of the page, or to the list above if it does not concern users.
-    expect(bounds.filter((place) => !named(place) && !INNER.has(inner(place)))).toEqual([]);
-    expect([...INNER].filter((name) => !bounds.some((place) => inner(place) === name))).toEqual([]);
+    expect(bounds.filter((place) => !isListed(place) && !INTERNAL.has(shortName(place)))).toEqual([]);
+    expect([...INTERNAL].filter((name) => !bounds.some((place) => shortName(place) === name))).toEqual([]);
   });
 
   it('refers only to existing codes', () => {

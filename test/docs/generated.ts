@@ -142,19 +142,24 @@ function interfaceTable(): string[] {
 function statuses(): string[] {
   const newer = SERVED.filter(({ legacy }) => !legacy);
   const rows = Object.entries(STATUS_CODES).map(([status, code]) => {
-    const [by, others] = partition(newer, (one) => refusalsOf(one).some((each) => String(each) === status));
-    return [status, `[${code}](#${code.toLowerCase()})`, named(by, others)];
+    const declares = (operation: AnyOperation): boolean =>
+      refusalsOf(operation).some((each) => String(each) === status);
+    const [by, others] = partition(newer, declares);
+    return [status, `[${code}](#${code.toLowerCase()})`, operationList(by, others)];
   });
   return tableOf(['status', 'code', 'operations that declare it'], rows);
 }
 
-function partition(all: readonly AnyOperation[], fits: (one: AnyOperation) => boolean): [string[], string[]] {
-  const ids = (wanted: boolean): string[] =>
-    all.filter((one) => fits(one) === wanted).map(({ id }) => `\`${id}\``);
+function partition(
+  all: readonly AnyOperation[],
+  predicate: (operation: AnyOperation) => boolean,
+): [string[], string[]] {
+  const ids = (matches: boolean): string[] =>
+    all.filter((operation) => predicate(operation) === matches).map(({ id }) => `\`${id}\``);
   return [ids(true), ids(false)];
 }
 
-function named(by: string[], others: string[]): string {
+function operationList(by: string[], others: string[]): string {
   if (others.length === 0) return 'all';
   return by.length > others.length ? `all but ${others.join(', ')}` : by.join(', ');
 }
@@ -310,21 +315,21 @@ function integrationPage({
 
 const BLOCK_HEAD = ['', '', ''];
 
-/** Returns a row for each property of a schema, except those in `elsewhere`. */
+/** Returns a row for each property of a schema, except those in `excluded`. */
 function schemaRows(
   { properties = {}, required = [] }: JsonObject,
   what: 'field' | 'output',
-  elsewhere: ReadonlySet<string> = new Set(),
+  excluded: ReadonlySet<string> = new Set(),
 ): string[][] {
   return Object.entries(properties as { [name: string]: JsonObject })
-    .filter(([name]) => !elsewhere.has(name))
+    .filter(([name]) => !excluded.has(name))
     .map(([name, { description }]) => {
       const isRequired = what === 'field' && (required as string[]).includes(name);
       return [`\`${name}\``, isRequired ? 'field, required' : what, asMarkdown(description)];
     });
 }
 
-/** Returns a description as Markdown. References and placeholders become code, because they would be tags of HTML. */
+/** Returns a description as Markdown. References and placeholders become code, so that `<a.b>` is not read as a tag. */
 function asMarkdown(description: Json | undefined): string {
   return typeof description === 'string' ? description.replaceAll(/<[\w.]+>|\{\{\w+\}\}/g, '`$&`') : '';
 }

@@ -24,7 +24,7 @@ function anchorsOf(text: string): Set<string> {
 }
 
 /** Returns the broken links of a page. */
-function broken(page: string, text: string): string[] {
+function brokenLinks(page: string, text: string): string[] {
   const targets = [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
   return targets.filter((target) => {
     if (/^[a-z]+:/.test(target)) return false;
@@ -37,7 +37,7 @@ function broken(page: string, text: string): string[] {
 
 describe('links', () => {
   it.each(pages)('of %s are not broken', (page) => {
-    expect(broken(page, readPage(page))).toEqual([]);
+    expect(brokenLinks(page, readPage(page))).toEqual([]);
   });
 
   it('are found, and detected if they are broken', () => {
@@ -45,6 +45,6 @@ describe('links', () => {
     expect(all.length).toBeGreaterThan(30);
     const text =
       '# A b: `c`\n[x](#a-b-c) [y](#none) [z](no.md) [w](../README.md#none) `[v](no.md)` [u](https://x.y)';
-    expect(broken('docs/glossary.md', text)).toEqual(['#none', 'no.md', '../README.md#none']);
+    expect(brokenLinks('docs/glossary.md', text)).toEqual(['#none', 'no.md', '../README.md#none']);
   });
 });

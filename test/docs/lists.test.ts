@@ -35,7 +35,7 @@ describe('docs/format.md', () => {
     expect(types.sort()).toEqual(builtInExecutors.flatMap((executor) => executor.types).sort());
   });
 
-  it('has the triggers in the order in which they are the default start', () => {
+  it('lists the triggers by their priority as the default start', () => {
     const list = [...section(format, '## Starts').matchAll(/^\d+\. `(\w+)`$/gm)].map(([, type]) => type);
     expect(list).toEqual([...TRIGGER_PRIORITY]);
   });
@@ -50,8 +50,8 @@ describe('docs/architecture.md', () => {
   it('has the tables of the database', () => {
     const db = new DatabaseSync(':memory:');
     migrate(db, 'heddle.db');
-    const found = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-    const tables = found.map(({ name }) => name as string);
+    const rows = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    const tables = rows.map(({ name }) => name as string);
     const listed = firstCells(section(architecture, '## Data folder')).filter((name) => name !== 'heddle.db');
     expect(tables.length).toBeGreaterThan(6);
     expect(listed.sort()).toEqual(tables.sort());
@@ -83,13 +83,13 @@ describe('docs/architecture.md', () => {
       rules: { [rule: string]: [string, { max?: number }] };
     };
     const text = section(architecture, '## Limits on our own code');
-    const shown = (what: string): number =>
+    const documented = (what: string): number =>
       Number(new RegExp(`^\\| ${what} \\| (\\d+) \\|$`, 'm').exec(text)?.[1]);
     expect({
-      'max-lines': shown('lines of code of a file, without comments and blank lines'),
-      'max-lines-per-function': shown('lines of a function'),
-      complexity: shown('cyclomatic complexity'),
-      'max-params': shown('parameters'),
+      'max-lines': documented('lines of code of a file, without comments and blank lines'),
+      'max-lines-per-function': documented('lines of a function'),
+      complexity: documented('cyclomatic complexity'),
+      'max-params': documented('parameters'),
     }).toEqual(
       Object.fromEntries(
         ['max-lines', 'max-lines-per-function', 'complexity', 'max-params'].map((rule) => [

@@ -22,7 +22,7 @@ const PAGE = [
 ].join('\n');
 
 describe('the pages', () => {
-  it('are found: docs, packages, decisions', () => {
+  it('include those of docs and of packages', () => {
     expect(pages).toContain('docs/semantics.md');
     expect(pages).toContain('packages/sandbox/README.md');
     expect(pages.length).toBeGreaterThan(10);
@@ -56,8 +56,8 @@ describe('a page', () => {
   });
 
   it('has examples, each with the fences that belong to it', () => {
-    const [example, ...rest] = examplesOf(fencesOf('p.md', PAGE), 'workflow', ['diagnostics', 'output']);
-    expect(rest).toEqual([]);
+    const [example, ...others] = examplesOf(fencesOf('p.md', PAGE), 'workflow', ['diagnostics', 'output']);
+    expect(others).toEqual([]);
     expect(example?.main.line).toBe(2);
     expect([...(example?.parts.keys() ?? [])]).toEqual(['diagnostics']);
   });

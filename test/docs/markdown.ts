@@ -49,15 +49,15 @@ export interface Example {
 }
 
 /** Marks that begin a new example. */
-const FIRST = ['workflow', 'run', 'temporal', 'file'];
+const EXAMPLE_MARKS = ['workflow', 'run', 'temporal', 'file'];
 
-/** Returns the examples of a page: every fence with the mark `first`, with its related fences since the last example began. */
-export function examplesOf(fences: readonly Fence[], first: string, parts: readonly string[]): Example[] {
+/** Returns the fences with `mainMark`, each with the related fences that follow it before the next example. */
+export function examplesOf(fences: readonly Fence[], mainMark: string, parts: readonly string[]): Example[] {
   const examples: Example[] = [];
   let following = new Map<string, Fence>();
   for (const fence of fences) {
-    if (FIRST.some((mark) => fence.marks.has(mark))) following = new Map();
-    if (fence.marks.has(first)) examples.push({ main: fence, parts: following });
+    if (EXAMPLE_MARKS.some((mark) => fence.marks.has(mark))) following = new Map();
+    if (fence.marks.has(mainMark)) examples.push({ main: fence, parts: following });
     const mark = parts.find((part) => fence.marks.has(part));
     if (mark !== undefined) following.set(mark, fence);
   }

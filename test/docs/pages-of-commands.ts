@@ -1,14 +1,14 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Example } from './markdown.ts';
-import { compared, folderOf, shell } from './shell.ts';
+import { compareOutput, folderOf, shell } from './shell.ts';
 
 /** Runs the commands of each page in order, in one folder, so that a command can use the runs of earlier commands. */
 export function describePages(
-  found: readonly { page: string; examples: readonly Example[] }[],
-  more?: { [name: string]: string },
+  commandPages: readonly { page: string; examples: readonly Example[] }[],
+  env?: { [name: string]: string },
 ): void {
-  describe.each(found)('$page', ({ page, examples }) => {
+  describe.each(commandPages)('$page', ({ page, examples }) => {
     let folder = '';
 
     beforeAll(() => {
@@ -18,11 +18,11 @@ export function describePages(
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
     it.each(examples.map((example) => [example.main.at, example] as const))(
-      'have the documented output and exit code: %s',
+      'has commands with the documented output and exit code: %s',
       { timeout: 120_000 },
       async (_, example) => {
-        const { said, gave } = compared(example, await shell(example.main.text, folder, more));
-        expect(gave).toEqual(said);
+        const { documented, actual } = compareOutput(example, await shell(example.main.text, folder, env));
+        expect(actual).toEqual(documented);
       },
     );
   });

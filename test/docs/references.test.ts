@@ -3,7 +3,7 @@ import type { Engine } from '@heddle/engine';
 import type { Diagnostic, Json } from '@heddle/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeIn, fencesOf, readPage, tablesOf } from './markdown.ts';
-import { CONTEXTS, echo, ENV, fail, worldWith } from './reference-world.ts';
+import { CONTEXTS, echo, ENV, fail, workflowWith } from './reference-workflow.ts';
 
 const PAGE = 'docs/references.md';
 const text = readPage(PAGE);
@@ -17,7 +17,7 @@ interface Row {
   written: string;
   /** JSON, or `fails CODE`, or `refused`. */
   gives: string;
-  /** Diagnostics that the last column names. */
+  /** The diagnostic codes in the last column. */
   codes: string[];
 }
 
@@ -39,25 +39,25 @@ beforeAll(async () => {
 
 afterAll(() => engine.close());
 
-/** Returns the codes of the diagnostics of the block that reads. */
+/** Returns the diagnostic codes of the block that reads the reference. */
 function codesOf(diagnostics: readonly Diagnostic[]): string[] {
   const about = diagnostics.filter(({ blockId }) => blockId === 'Reader' || blockId === 'Rows');
   return [...new Set(about.map(({ code }) => code))];
 }
 
 async function read({ context, written }: Row): Promise<{ gives: string; codes: string[] }> {
-  const where = CONTEXTS[context];
-  if (!where) throw new Error(`no context "${context}"`);
-  const graph = worldWith(where, written);
+  const definition = CONTEXTS[context];
+  if (!definition) throw new Error(`no context "${context}"`);
+  const graph = workflowWith(definition, written);
   try {
     const { diagnostics } = await engine.deploy(graph);
     const { blockOutputs, error } = await engine.execute({ workflow: graph }, input, {
-      select: [where.select],
+      select: [definition.select],
     });
-    const value = blockOutputs?.[where.select] ?? null;
+    const value = blockOutputs?.[definition.select] ?? null;
     const gives = error
       ? `fails \`${error.code}\``
-      : JSON.stringify(where.shown ? where.shown(value) : value);
+      : JSON.stringify(definition.summarize ? definition.summarize(value) : value);
     return { gives, codes: codesOf(diagnostics) };
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'WORKFLOW_INVALID') throw error;
@@ -74,10 +74,10 @@ describe('the examples of docs/references.md', () => {
   });
 
   it.each(rows.map((row) => [row.at, row] as const))('have the value on the page: %s', async (_, row) => {
-    const shown =
+    const expected =
       row.gives.startsWith('fails') || row.gives === 'refused'
         ? row.gives
         : JSON.stringify(JSON.parse(row.gives));
-    expect(await read(row)).toEqual({ gives: shown, codes: row.codes });
+    expect(await read(row)).toEqual({ gives: expected, codes: row.codes });
   });
 });

@@ -23,7 +23,7 @@ export function folderOf(page: string): string {
   return folder;
 }
 
-/** Removes `npm ci`, which has already run, and npx, which would be slower. */
+/** Removes `npm ci`, which has already run, and `npx`, which is slower. */
 function local(command: string): string {
   return command.replaceAll(/\bnpm ci && /g, '').replaceAll(/\bnpx heddle\b/g, 'heddle');
 }
@@ -32,10 +32,10 @@ function local(command: string): string {
 export function shell(
   command: string,
   folder: string,
-  more: { [name: string]: string } = {},
+  variables: { [name: string]: string } = {},
 ): Promise<Outcome> {
   const path = `${join(repository, 'node_modules/.bin')}${delimiter}${process.env['PATH']}`;
-  const env = { PATH: path, HOME: folder, NO_COLOR: '1', API_KEY: 'k-123456', ...more };
+  const env = { PATH: path, HOME: folder, NO_COLOR: '1', API_KEY: 'k-123456', ...variables };
   return new Promise((resolve) => {
     execFile('sh', ['-ec', local(command)], { cwd: folder, env }, (error, stdout, stderr) => {
       resolve({ exit: error ? Number(error.code ?? 1) : 0, stdout, stderr });
@@ -44,13 +44,15 @@ export function shell(
 }
 
 /** Returns the documented and the actual output of a command. */
-export function compared(
+export function compareOutput(
   { main, parts }: Example,
   { exit, stdout, stderr }: Outcome,
-): { said: unknown; gave: unknown } {
+): { documented: unknown; actual: unknown } {
   const output = parts.get('output');
   const read = (text: string): unknown => (output?.language === 'json' ? JSON.parse(text) : text.trim());
-  const said = Number(main.marks.get('exit') || 0);
-  if (exit !== said) return { said: { exit: said }, gave: { exit, stdout, stderr } };
-  return output ? { said: read(output.text), gave: read(stdout) } : { said, gave: exit };
+  const code = Number(main.marks.get('exit') || 0);
+  if (exit !== code) return { documented: { exit: code }, actual: { exit, stdout, stderr } };
+  return output
+    ? { documented: read(output.text), actual: read(stdout) }
+    : { documented: code, actual: exit };
 }

@@ -12,7 +12,7 @@ import { fencesOf, readPage } from './markdown.ts';
 import { folderOf, shell } from './shell.ts';
 
 /**
- * Pages whose commands need a server, with a text of their output. `test/docs/webhooks.test.ts` runs the commands of
+ * Pages whose commands need a server, with a pattern of their output. `test/docs/webhooks.test.ts` runs the commands of
  * webhooks.
  */
 const PAGES: readonly (readonly [page: string, output: RegExp])[] = [

@@ -14,13 +14,13 @@ const problems = (workflow: unknown): string[] =>
   validator.validate(workflow).errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
 
 /** Returns a workflow with one block. */
-const withBlock = (type: string, fields: JsonObject, more: JsonObject = {}): JsonObject => ({
+const withBlock = (type: string, fields: JsonObject, properties: JsonObject = {}): JsonObject => ({
   blocks: {
     b: {
       type,
       name: 'B',
       subBlocks: Object.fromEntries(Object.entries(fields).map(([id, value]) => [id, { id, value }])),
-      ...more,
+      ...properties,
     },
   },
   edges: [],
@@ -40,7 +40,7 @@ const examples = fencesOf('docs/format.md', readPage('docs/format.md')).filter(
 );
 
 describe('the JSON Schema of workflow files', () => {
-  it('is the published file: npm test -- test/docs/workflow-schema -u', async () => {
+  it('is the published file (npm test -- test/docs/workflow-schema -u updates it)', async () => {
     const text = `${JSON.stringify(schema, null, 2)}\n`;
     await expect(text).toMatchFileSnapshot(join(repository, 'packages/blocks/workflow.schema.json'));
   });
@@ -63,9 +63,9 @@ describe('the JSON Schema of workflow files', () => {
       'references and empty fields',
       withBlock('api', { url: null, method: '<start.method>', retries: '{{N}}' }),
     ],
-    ['numbers and switches as text', withBlock('api', { timeout: '100', retryNonIdempotent: 'true' })],
-    ['lists as JSON text', withBlock('router_v2', { context: 1, routes: '[{"id": "a"}]' })],
-    ['types of embedders', withBlock('mine', { any: 1 })],
+    ['numbers and booleans as strings', withBlock('api', { timeout: '100', retryNonIdempotent: 'true' })],
+    ['arrays as JSON strings', withBlock('router_v2', { context: 1, routes: '[{"id": "a"}]' })],
+    ['types of custom blocks', withBlock('mine', { any: 1 })],
     ['blocks in trigger mode', withBlock('wait', { timeUnit: 'years' }, { triggerMode: true })],
     ['a bare state', { data: { state: withBlock('wait', {}) } }],
   ])('accepts %s', (_what, workflow) => {
@@ -76,11 +76,11 @@ describe('the JSON Schema of workflow files', () => {
     ['a graph without edges', { blocks: {} }],
     ['a block without a type', { blocks: { b: { name: 'B' } }, edges: [] }],
     ['an edge without a target', { blocks: {}, edges: [{ source: 'a' }] }],
-    ['a value that is not one of those allowed', withBlock('api', { method: 'FTECH' })],
-    ['another one', withBlock('guardrails', { validationType: 'jsonn' })],
-    ['a number that is a word', withBlock('translate', { temperature: 'hot' })],
+    ['an unknown method of an API block', withBlock('api', { method: 'FTECH' })],
+    ['an unknown type of validation', withBlock('guardrails', { validationType: 'jsonn' })],
+    ['a word in place of a number', withBlock('translate', { temperature: 'hot' })],
     ['a number that is too large', withBlock('translate', { temperature: 3 })],
-    ['a list that is a number', withBlock('router_v2', { routes: 7 })],
+    ['a number in place of an array', withBlock('router_v2', { routes: 7 })],
     ['the same workflow inside an envelope', { data: { state: withBlock('api', { method: 'FTECH' }) } }],
   ])('refuses %s', (_what, workflow) => {
     expect(problems(workflow)).not.toEqual([]);

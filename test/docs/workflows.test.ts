@@ -10,15 +10,15 @@ const PARTS = ['input', 'mocks', 'resume', 'output', 'fails', 'diagnostics'];
 
 const examples = pages.flatMap((page) => examplesOf(fencesOf(page, readPage(page)), 'workflow', PARTS));
 
-function json(fence: Fence | undefined, otherwise: Json): Json {
-  return fence === undefined ? otherwise : (JSON.parse(fence.text) as Json);
+function json(fence: Fence | undefined, fallback: Json): Json {
+  return fence === undefined ? fallback : (JSON.parse(fence.text) as Json);
 }
 
 function lines(fence: Fence | undefined): string[] {
   return fence === undefined ? [] : fence.text.trim().split('\n');
 }
 
-/** Returns the id of the workflow, because pages show files without an id. */
+/** Returns a file name for the workflow. It becomes the id, because the files on pages have no id. */
 function fileName({ at }: Fence): string {
   return `${at.replaceAll(/\W/g, '-')}.json`;
 }

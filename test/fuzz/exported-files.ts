@@ -10,6 +10,6 @@ export function exportedTexts(): string[] {
       .filter((name) => name.endsWith('.json'))
       .map((name) => readFileSync(path + name, 'utf8'));
   });
-  // These folders also have inputs and mocks.
+  // These folders also contain inputs and mocks.
   return texts.filter((text) => text.includes('"blocks"') && text.includes('"edges"'));
 }

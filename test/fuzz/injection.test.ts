@@ -26,7 +26,7 @@ function namesIn(): string {
   ) as string;
 }
 
-/** Returns the JSON text of the code's result: evaluated as a script, with its values as arguments. */
+/** Evaluates the code as a script, with its values as arguments. Returns the JSON of its result. */
 async function run({ code, values }: BoundCode): Promise<string> {
   const names = Object.keys(values);
   const start = evaluate(`(async (${names.join(', ')}) => {${code}\n})`) as (
@@ -71,17 +71,17 @@ const SLOTS: readonly Slot[] = [
   ['2 // <p> {{K}} `\n', () => 2],
 ];
 
-const JOINTS = [', ', ',\n', ', /* " */ ', ",// '\n", ', /["`]/.test(""), '];
+const SEPARATORS = [', ', ',\n', ', /* " */ ', ",// '\n", ', /["`]/.test(""), '];
 
 describe('a hostile value', () => {
   it('is unchanged at every position in code, and is not evaluated', async () => {
-    const slots = fc.array(fc.tuple(fc.constantFrom(...SLOTS), fc.constantFrom(...JOINTS)), {
+    const slots = fc.array(fc.tuple(fc.constantFrom(...SLOTS), fc.constantFrom(...SEPARATORS)), {
       minLength: 1,
       maxLength: 6,
     });
     await fc.assert(
-      fc.asyncProperty(slots, hostileValue, async (drawn, value) => {
-        const authored = drawn.map(([[slot], joint]) => slot + joint).join('');
+      fc.asyncProperty(slots, hostileValue, async (sequence, value) => {
+        const authored = sequence.map(([[slot], separator]) => slot + separator).join('');
         const { code } = compileCode(`return [${authored}0]`, 'javascript', context);
         const expected = drawn.flatMap(([[, meaning], joint]): Json[] =>
           joint.includes('test') ? [meaning(value), false] : [meaning(value)],
@@ -172,17 +172,17 @@ describe('a hostile value', () => {
       )
       // Removes `boom` from the authored text, which is code and may run. Values may not.
       .map((parts) => parts.join(' ').replaceAll('boom', 'calm'));
-    let ran = 0;
+    let completed = 0;
     await fc.assert(
       fc.asyncProperty(authored, hostileValue, async (text, value) => {
         const { code } = compileCode(`"use strict"; return [${text}]`, 'javascript', context);
         const outcome = await run(bindCode(code, lookup(value))).catch((error: unknown) => error);
-        ran += typeof outcome === 'string' ? 1 : 0;
+        completed += typeof outcome === 'string' ? 1 : 0;
         expect(evaluate('booms')).toBe(0);
       }),
       runs,
     );
-    expect(ran).toBeGreaterThan(runs.numRuns / 20);
+    expect(completed).toBeGreaterThan(runs.numRuns / 20);
     expectNothingElse();
   });
 });

@@ -48,14 +48,14 @@ export function mutate(root: Json, { at, how, value, key }: Mutation): void {
   const define = (to: string, next: unknown): void => {
     Object.defineProperty(holder, to, { value: next, enumerable: true, configurable: true, writable: true });
   };
-  // fast-check reuses the object in every run: without a copy the next change would also apply to it.
+  // fast-check reuses the value in every run: without a copy, the next change could also change this value.
   if (how === 'replace') define(name, structuredClone(value));
   else if (how === 'remove') Reflect.deleteProperty(holder, name);
   else if (how === 'repeat' && Array.isArray(holder)) holder.push(holder[Number(name)] as Json);
   else if (!Array.isArray(holder)) define(key, holder[name]);
 }
 
-/** A cut in a text: its position, the number of removed characters, and their replacement. */
+/** A cut in a string: its position, the number of removed characters, and their replacement. */
 export type Cut = [at: number, length: number, insert: string];
 
 /** Lists of up to three cuts. */

@@ -37,13 +37,13 @@ describe('hostile references and placeholders', () => {
     },
   );
 
-  it('never reach an inherited property of a value', () => {
+  it('never read an inherited property of a value', () => {
     const inherited = ['constructor', '__proto__', 'toString', 'valueOf', 'hasOwnProperty', 'prototype'];
     const step = fc.constantFrom(...inherited, 'length', '0');
     const values = fc.constantFrom<Json>({}, [], 'text', 7, true, null);
     fc.assert(
-      fc.property(step, fc.array(step, { maxLength: 2 }), values, (first, more, value) => {
-        const path = [first, ...more].join('.');
+      fc.property(step, fc.array(step, { maxLength: 2 }), values, (first, others, value) => {
+        const path = [first, ...others].join('.');
         const { template } = compileTemplate(`<p.${path}>`, context);
         const expected = Array.isArray(value) && path === 'length' ? 0 : '';
         expect(resolveTemplate(template, lookup(value), 'native')).toBe(expected);
@@ -72,7 +72,7 @@ describe('hostile references and placeholders', () => {
       fc.property(
         pairs,
         fc.constantFrom('javascript', 'python', 'condition', 'loop'),
-        ([text, ...values], as) => {
+        ([text, ...values], language) => {
           const bound = values.map((value) =>
             resultOrFailure(() => {
               if (as === 'javascript' || as === 'python')

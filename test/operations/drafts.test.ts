@@ -27,7 +27,7 @@ describe('the largest batch of operations takes time at most proportional to the
     });
   });
 
-  it('with the most edges', async () => {
+  it('with very many edges', async () => {
     const { block, change, edge, edit, graphOf } = drafts;
     const error = Array.from({ length: 50 }, (_, at) => `b${at + 10}`);
     const operations = Array.from({ length: 20 }, (_, at) =>

@@ -2,17 +2,17 @@ import { expect } from 'vitest';
 import { countOperations } from '../support/operations.ts';
 
 export interface Growth<T> {
-  /** The smallest input: large enough that bounded work has reached its bound. */
+  /** The size of the smallest input. At this size, work with a limit has reached its limit. */
   size: number;
   make(n: number): T;
   pass(input: T): unknown;
 }
 
 /** Maximum ratio of the second increase to the first: 2, with room for a logarithm. A quadratic pass has 4. */
-const MOST = 2.6;
+const MAX_RATIO = 2.6;
 
 /** The cost of the first calls of a function, and other constant costs. */
-const FIXED = 5000;
+const CONSTANT_COST = 5000;
 
 /** Expects linear growth: the increase from `2n` to `4n` is at most twice that from `n` to `2n`, with room for a logarithm. */
 export async function expectLinear<T>({ size, make, pass }: Growth<T>): Promise<void> {
@@ -21,5 +21,5 @@ export async function expectLinear<T>({ size, make, pass }: Growth<T>): Promise<
   const counts = await countOperations(inputs.map((input) => () => pass(input)));
   const [one = 0, two = 0, four = 0] = counts;
   const message = `operations for ${size}, ${2 * size} and ${4 * size}: ${one}, ${two}, ${four}`;
-  expect(four - two, message).toBeLessThanOrEqual(MOST * Math.max(0, two - one) + FIXED);
+  expect(four - two, message).toBeLessThanOrEqual(MAX_RATIO * Math.max(0, two - one) + CONSTANT_COST);
 }

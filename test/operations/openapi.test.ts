@@ -38,7 +38,7 @@ const body = (schema: JsonObject): JsonObject => ({
 
 const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
-/** A long text, so that few schemas reach the limit. */
+/** A long string, so that few schemas reach the limit. */
 const LONG = 'x'.repeat(500);
 
 /** Documents, each with the size from which the limits for the schema of one tool apply. */
@@ -98,7 +98,7 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
     }),
   ],
   [
-    'operations with many alternatives of security',
+    'operations with many security alternatives',
     200,
     (n) => ({ ...paths(n, () => ({})), security: list(n, (index) => ({ [`s${index}`]: [] })) }),
   ],
@@ -146,17 +146,17 @@ describe('the import of a document takes time proportional to its size', () => {
 describe('files of tools', () => {
   it('are read and searched in time proportional to their size', async () => {
     const { importOpenApi } = modules;
-    const made = new Map<number, unknown>();
+    const filesBySize = new Map<number, unknown>();
     for (const n of [8, 60, 120, 240]) {
       const document = paths(n, (index) => ({
         operationId: `create thing ${index}`,
         summary: 'Create a thing',
       }));
-      made.set(n, (await importOpenApi(document, { name: 's' })).file);
+      filesBySize.set(n, (await importOpenApi(document, { name: 's' })).file);
     }
     await expectLinear({
       size: 60,
-      make: (n) => made.get(n),
+      make: (n) => filesBySize.get(n),
       pass: (file) => {
         const tools = new modules.ServiceTools([file]);
         tools.search('s', 'create things', { operations: ['s_*'], tags: undefined, readOnly: false });

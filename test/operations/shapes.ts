@@ -2,10 +2,12 @@ import type { Json, JsonObject } from '../../packages/core/src/json.ts';
 import { code, condition, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnBlock, DrawnWorkflow } from '../support/workflow-file.ts';
 
-/** Returns a workflow with `n` parts of one kind, and the `n` from which limited searches have reached their limit. */
+/** A workflow that grows in one way. */
 export interface Shape {
   title: string;
+  /** The `n` at which searches with a limit have reached this limit. */
   size?: number;
+  /** Returns the workflow with `n` parts of one kind. */
   draw(n: number): DrawnWorkflow;
 }
 
@@ -27,9 +29,13 @@ const chain = (n: number): string[] => [
 ];
 
 /** Returns a block with these fields after a start, and a block named "Fetch" between them. */
-function reader(fields: JsonObject, more: DrawnBlock = {}): DrawnWorkflow {
+function reader(fields: JsonObject, properties: DrawnBlock = {}): DrawnWorkflow {
   return {
-    blocks: { s: start(), f: code('return 1', { name: 'Fetch' }), r: { type: 'response', fields, ...more } },
+    blocks: {
+      s: start(),
+      f: code('return 1', { name: 'Fetch' }),
+      r: { type: 'response', fields, ...properties },
+    },
     edges: ['s > f', 'f > r'],
   };
 }
@@ -53,7 +59,7 @@ const REFERENCES: readonly Shape[] = [
     }),
   },
   {
-    title: 'many unknown names in one text',
+    title: 'many unknown names in one string',
     draw: (n) => reader({ data: repeated(n, (index) => `<nosuch${index}.x>`) }),
   },
   {
@@ -108,11 +114,11 @@ const REFERENCES: readonly Shape[] = [
     }),
   },
   {
-    title: 'known references in one text',
+    title: 'known references in one string',
     draw: (n) => reader({ data: repeated(n, () => '<fetch.result.a.b[0]>') }),
   },
   {
-    title: 'placeholders in one text',
+    title: 'placeholders in one string',
     draw: (n) => reader({ data: repeated(n, (index) => `{{NAME_${index}}}`) }),
   },
   {
@@ -194,7 +200,7 @@ const EDGES: readonly Shape[] = [
     }),
   },
   {
-    title: 'many blocks before one',
+    title: 'one block with many predecessors',
     draw: (n) => ({
       blocks: { s: start(), ...blocks(n, () => code('return 1')), z: code('return 1') },
       edges: list(n, (index) => [`s > ${id(index)}`, `${id(index)} > z`]).flat(),
@@ -205,7 +211,7 @@ const EDGES: readonly Shape[] = [
     draw: (n) => ({ blocks: { s: start(), a: code('return 1') }, edges: list(n, () => 's > a') }),
   },
   {
-    title: 'edges to unknown blocks, to themselves and by unknown ports',
+    title: 'edges to unknown blocks, from a block to itself and from unknown ports',
     draw: (n) => ({
       blocks: { s: start(), a: code('return 1') },
       edges: list(n, (index) => [`s > gone${index}`, 'a > a', `s:port${index} > a`]).flat(),
@@ -282,10 +288,10 @@ const EDGES: readonly Shape[] = [
   },
 ];
 
-const loopOf = (more: DrawnBlock = {}): DrawnBlock => ({
+const loopOf = (properties: DrawnBlock = {}): DrawnBlock => ({
   type: 'loop',
   data: { loopType: 'for', count: 2 },
-  ...more,
+  ...properties,
 });
 
 const CONTAINERS: readonly Shape[] = [
@@ -294,7 +300,7 @@ const CONTAINERS: readonly Shape[] = [
     draw: (n) => ({ blocks: { s: start(), ...blocks(n, () => loopOf()) }, edges: chain(n) }),
   },
   {
-    title: 'many containers with a block each',
+    title: 'many containers, each with a block',
     draw: (n) => ({
       blocks: {
         s: start(),
@@ -341,7 +347,7 @@ const CONTAINERS: readonly Shape[] = [
     }),
   },
   {
-    title: 'a collection as text, and counts',
+    title: 'a collection in a JSON string, and a count',
     draw: (n) => ({
       blocks: {
         s: start(),
@@ -374,11 +380,11 @@ const VALUES: readonly Shape[] = [
     },
   },
   {
-    title: 'a long text',
+    title: 'a long string',
     draw: (n) => reader({ data: 'x '.repeat(n * 10), builderData: '{'.repeat(n * 10) }),
   },
   {
-    title: 'wrong literals',
+    title: 'invalid literals',
     draw: (n) => ({
       blocks: {
         s: start(),
@@ -406,10 +412,10 @@ const VALUES: readonly Shape[] = [
   },
 ];
 
-/** Workflows, each of which grows in one way. */
+/** All shapes of workflows. */
 export const SHAPES: readonly Shape[] = [...REFERENCES, ...NAMES, ...EDGES, ...CONTAINERS, ...VALUES];
 
-/** Returns the text of the workflow. */
+/** Returns the workflow file as JSON. */
 export function textOf(drawn: DrawnWorkflow): string {
   return JSON.stringify(workflowFile(drawn));
 }

@@ -24,7 +24,7 @@ beforeAll(async () => {
   };
 });
 
-/** Pieces of text that reference compilers read twice, or for which they search the end. */
+/** Tokens that a compiler of references might read twice, or whose end it searches. */
 const TOKENS = [
   '<', '>', '<a.b>', '<a.b', '<nosuch.x>', '<variable.v>', '<variable.vv>', '<loop.index>', '< a.b >', '<<', '<<-E', "<<'E",
   '{', '}', '{{', '{{NAME}}', '{{NA', '}}', '"', "'", '`', '"""', "'''", '${', '\\', '\\\n', '/', '//', '/*', '*/', '#',
@@ -32,13 +32,13 @@ const TOKENS = [
   '$(', '__heddle0_', '(?<', 'E\n', 'é', '\ud83d\ude00',
 ]; // prettier-ignore
 
-/** Contexts of text that never end. */
-const OPENED = ['', '{"a": "', '[', 'https://example.com/?a=', '"', '`', '/', "'", '<<E\n', '/*', 'f"', '{{'];
+/** Starts of constructs that never end. */
+const STARTS = ['', '{"a": "', '[', 'https://example.com/?a=', '"', '`', '/', "'", '<<E\n', '/*', 'f"', '{{'];
 
 const fragment = fc
   .array(fc.constantFrom(...TOKENS), { minLength: 1, maxLength: 6 })
   .map((tokens) => tokens.join(''));
-const long = fc.record({ before: fragment, again: fragment, behind: fragment });
+const repetition = fc.record({ prefix: fragment, repeated: fragment, suffix: fragment });
 
 const lookup: blocks.Lookup = {
   block: () => ({ ran: true, output: { b: 1 } }),
@@ -58,7 +58,7 @@ function reader(): Parameters<Compiler['compileTemplate']>[1] {
 }
 
 /** Ignores the error of a pass that rejects its input. */
-function orRefused(pass: () => unknown): void {
+function ignoreBlockError(pass: () => unknown): void {
   try {
     pass();
   } catch (error) {
@@ -67,44 +67,44 @@ function orRefused(pass: () => unknown): void {
 }
 
 const PASSES: { [title: string]: (text: string) => void } = {
-  'a field': (given) =>
-    void compiler.resolveTemplate(compiler.compileTemplate(given, reader()).template, lookup, 'text'),
-  'the JSON of a field': (given) => {
-    const { template } = compiler.compileTemplate(given, reader());
+  'a field': (input) =>
+    void compiler.resolveTemplate(compiler.compileTemplate(input, reader()).template, lookup, 'text'),
+  'the JSON of a field': (input) => {
+    const { template } = compiler.compileTemplate(input, reader());
     compiler.isJsonText(template);
     compiler.fillJsonText(template, lookup);
     compiler.resolveJson(template, lookup);
   },
-  'an address': (given) => {
-    const { template } = compiler.compileTemplate(given, reader());
-    orRefused(() => compiler.readAddress(template, { lookup, compat: false } as never));
+  'a URL': (input) => {
+    const { template } = compiler.compileTemplate(input, reader());
+    ignoreBlockError(() => compiler.readAddress(template, { lookup, compat: false } as never));
   },
-  JavaScript: (given) =>
-    void compiler.bindCode(compiler.compileCode(given, 'javascript', reader()).code, lookup),
-  Python: (given) => void compiler.bindCode(compiler.compileCode(given, 'python', reader()).code, lookup),
-  'a script': (given) => void compiler.bindCode(compiler.compileCode(given, 'shell', reader()).code, lookup),
-  'a condition': (given) => {
-    const { expression } = compiler.compileExpression(given, reader(), 'condition');
-    orRefused(() => compiler.bindExpression(expression, lookup));
+  JavaScript: (input) =>
+    void compiler.bindCode(compiler.compileCode(input, 'javascript', reader()).code, lookup),
+  Python: (input) => void compiler.bindCode(compiler.compileCode(input, 'python', reader()).code, lookup),
+  'a script': (input) => void compiler.bindCode(compiler.compileCode(input, 'shell', reader()).code, lookup),
+  'a condition': (input) => {
+    const { expression } = compiler.compileExpression(input, reader(), 'condition');
+    ignoreBlockError(() => compiler.bindExpression(expression, lookup));
   },
 };
 
-describe('finding and filling in the references takes time at most proportional to the length', () => {
+describe('finding and resolving references takes time at most proportional to the length', () => {
   it.each(Object.entries(PASSES))('of %s', async (_, pass) => {
     await fc.assert(
-      fc.asyncProperty(long, async ({ before, again, behind }) => {
-        await expectLinear({ size: 300, make: (n) => before + again.repeat(n) + behind, pass });
+      fc.asyncProperty(repetition, async ({ prefix, repeated, suffix }) => {
+        await expectLinear({ size: 300, make: (n) => prefix + repeated.repeat(n) + suffix, pass });
       }),
       { numRuns: scale(6, 100), endOnFailure: true },
     );
   });
 
-  const drawn = sample(TOKENS, 10, 'marks in texts with references');
+  const sampled = sample(TOKENS, 10, 'tokens in strings with references');
 
-  it.each(Object.entries(PASSES))('of %s, for a repeated mark', async (_, pass) => {
-    for (const token of drawn) {
-      for (const before of OPENED.slice(0, scale(1, OPENED.length)))
-        await expectLinear({ size: 150, make: (n) => before + token.repeat(n), pass });
+  it.each(Object.entries(PASSES))('of %s with a repeated token', async (_, pass) => {
+    for (const token of sampled) {
+      for (const prefix of STARTS.slice(0, scale(1, STARTS.length)))
+        await expectLinear({ size: 150, make: (n) => prefix + token.repeat(n), pass });
     }
   });
 });

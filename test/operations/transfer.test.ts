@@ -26,7 +26,7 @@ function block(id: string, fields: { [key: string]: [type: string, value: Json] 
   return { id, type: 'agent', name: id, subBlocks: Object.fromEntries(subBlocks) as JsonObject };
 }
 
-const one = (type: string, value: Json) => [block('b', { tools: [type, value] })];
+const blockWith = (type: string, value: Json) => [block('b', { tools: [type, value] })];
 const at = (subBlockKey: string) => ({
   ...{ blockId: 'b', subBlockKey, valuePath: [] as (string | number)[], encoding: 'array' as const },
 });
@@ -43,30 +43,33 @@ const SHAPES: readonly Shape[] = [
     blocks: (n) =>
       list(n, (i) => block(`b${i}`, { credential: ['oauth-input', `c${i}`], text: ['code', '{{A}}'] })),
   },
-  { title: 'placeholders with the same name', blocks: (n) => one('code', '{{A}}'.repeat(n)) },
+  { title: 'placeholders with the same name', blocks: (n) => blockWith('code', '{{A}}'.repeat(n)) },
   {
     title: 'placeholders with different names',
-    blocks: (n) => one('code', list(n, (i) => `{{A${i}}}`).join('')),
+    blocks: (n) => blockWith('code', list(n, (i) => `{{A${i}}}`).join('')),
   },
   {
     title: 'tools with accounts',
     blocks: (n) =>
-      one(
+      blockWith(
         'tool-input',
         list(n, (i) => ({ type: 'slack', params: { credential: `c${i}`, text: '{{A}}' } })),
       ),
   },
   {
-    title: 'tools as text',
+    title: 'tools in a JSON string',
     blocks: (n) =>
-      one('tool-input', JSON.stringify(list(n, (i) => ({ type: 'slack', params: { credential: `c${i}` } })))),
+      blockWith(
+        'tool-input',
+        JSON.stringify(list(n, (i) => ({ type: 'slack', params: { credential: `c${i}` } }))),
+      ),
   },
   {
     title: 'ids in a list',
     blocks: (n) => [block('b', { knowledgeBaseIds: ['x', list(n, (i) => `k${i}`)] })],
   },
   {
-    title: 'a manifest of many places',
+    title: 'a manifest with many references',
     blocks: (n) =>
       list(n, (i) => block(`b${i}`, { credential: ['oauth-input', null], text: ['code', '{{A}}'] })),
     manifest: (n) => ({
@@ -81,35 +84,35 @@ const SHAPES: readonly Shape[] = [
 
 const SIZE = 400;
 
-describe('the work of export and import grows with the workflow', () => {
-  it.each(SHAPES)('$title', async ({ blocks, manifest }) => {
+describe('export and import take time at most proportional to the size of the workflow', () => {
+  it.each(SHAPES)('with $title', async ({ blocks, manifest }) => {
     await expectLinear({
       size: SIZE,
       make: (n) => {
-        const keyed = Object.fromEntries(blocks(n).map((each) => [each['id'], each])) as JsonObject;
+        const blocksById = Object.fromEntries(blocks(n).map((each) => [each['id'], each])) as JsonObject;
         const mappings = list(n, (i) => ({ kind: 'credential' as const, sourceId: `c${i}`, targetId: null }));
         const bindings = list(n, (i) => ({
           ...{ kind: 'credential' as const, blockId: 'binds', subBlockKey: `k${i}`, targetId: 'c' },
           ...{ valuePath: [], encoding: 'scalar' as const },
         }));
-        keyed['binds'] = block(
+        blocksById['binds'] = block(
           'binds',
           Object.fromEntries(list(n, (i) => [`k${i}`, ['oauth-input', null] as [string, Json]])),
         );
         const file = {
-          state: { blocks: keyed, edges: [], variables: {} },
+          state: { blocks: blocksById, edges: [], variables: {} },
           ...(manifest && { referenceManifest: manifest(n) }),
         };
         return { file, options: { mappings, bindings } };
       },
       pass: async ({ file, options: instructions }) => {
-        const read = transfer.readFile(file as never);
-        const about = { id: 'w', name: 'W', description: null, workspaceId: 's', folderPath: '/' };
+        const parsedFile = transfer.readFile(file as never);
+        const workflow = { id: 'w', name: 'W', description: null, workspaceId: 's', folderPath: '/' };
         const options = { includeReferences: true, includeWorkspaceBindings: false, exportedAt: '' };
-        transfer.exportOf(about, read.graph, options);
+        transfer.exportOf(workflow, parsedFile.graph, options);
         const destination = { workspaceId: 's', principal: {} as Principal };
-        const plan = await transfer.planImport(read, instructions, { destination, lookups: {} });
-        transfer.warningsOf(read, plan);
+        const plan = await transfer.planImport(parsedFile, instructions, { destination, lookups: {} });
+        transfer.warningsOf(parsedFile, plan);
       },
     });
   });

@@ -63,7 +63,7 @@ beforeAll(async () => {
   };
 });
 
-/** Request limits without bounds and timeouts. */
+/** Request limits without maximum sizes and timeouts. */
 const RECEIVING = {
   ...{ params: {}, limits: { bytes: Infinity, values: Infinity }, maxBytes: Infinity },
   every: () => () => undefined,
@@ -98,16 +98,16 @@ const SPELLINGS = [
 const redactor = () => modules.createRedactor({ KEY: SECRET, OTHER: 'aaaaaaaa' });
 
 /** Returns one of 8^5 keys that are all equal after redaction: each digit is a spelling of the secret. */
-const clashing = (number: number): string =>
+const collidingKey = (number: number): string =>
   list(5, (digit) => SPELLINGS[(number >> (3 * digit)) & 7] as string).join('-');
 
 /** Values of callers that are expensive to compare, count and copy. */
 const VALUES: { [title: string]: (n: number) => Json } = {
-  'keys that are equal after redaction': (n) => object(n, (index) => [clashing(index), index]),
-  'keys that look like numbered ones': (n) => object(n, (index) => [`${SECRET} (${index})`, index]),
-  'a text full of secrets': (n) => SPELLINGS.join(' ').repeat(n),
-  'a text full of a part of a secret': (n) => 'aaaaaaa '.repeat(n),
-  'a text of a single letter': (n) => 'a'.repeat(n * 10),
+  'keys that are equal after redaction': (n) => object(n, (index) => [collidingKey(index), index]),
+  'keys that look like numbered keys': (n) => object(n, (index) => [`${SECRET} (${index})`, index]),
+  'a string full of secrets': (n) => SPELLINGS.join(' ').repeat(n),
+  'a string that repeats a part of a secret': (n) => 'aaaaaaa '.repeat(n),
+  'a string of a single letter': (n) => 'a'.repeat(n * 10),
   'many items': (n) => list(n, (index) => ({ id: index, files: [], text: '"' })),
   'deep items': (n) => nested(Math.min(n, 900)),
   'many keys': (n) => object(n, (index) => [`key${index}`, { type: 'file', name: 'x' }]),
@@ -115,26 +115,26 @@ const VALUES: { [title: string]: (n: number) => Json } = {
 
 /** The execution of a block, or another pass, over a caller's value. */
 const PASSES: { [title: string]: (value: Json) => unknown } = {
-  'redaction of values': (value) => redactor().json(value),
-  'redaction of their text': (value) => redactor().text(JSON.stringify(value)),
-  'redaction of their text in parts': (value) => {
+  'the redaction of a value': (value) => redactor().json(value),
+  'the redaction of the JSON of a value': (value) => redactor().text(JSON.stringify(value)),
+  'the redaction of a stream with the JSON of a value': (value) => {
     const stream = redactor().stream();
     const text = JSON.stringify(value);
     for (let at = 0; at < text.length; at += 3) stream.push(text.slice(at, at + 3));
     return stream.end();
   },
-  copies: (value) => modules.jsonCopy(value, 'The value'),
+  'the copy of a value': (value) => modules.jsonCopy(value, 'The value'),
   'the search for files': (value) => {
     const known = new Set(modules.filesIn(value).map(({ id }) => id));
     return modules.withContents(value, ({ id }) => (known.has(id) ? '' : undefined));
   },
-  'the number of values in a body': (value) => modules.expectFewValues(value, { values: Infinity }),
+  'the count of values in a body': (value) => modules.expectFewValues(value, { values: Infinity }),
   'the answer to a caller without a credential': (value) => modules.withoutStdout({ results: [value] }),
   'the output of a start': (value) =>
     modules.startOutput(modules.blockOf({ type: 'start_trigger', trigger: true }), value),
-  'mocks of a run': (value) => {
-    const found = modules.parseMocks({ blocks: { a: { value } } });
-    return found.unusedNames([{ id: 'a', name: 'a' }]);
+  'the mocks of a run': (value) => {
+    const parsed = modules.parseMocks({ blocks: { a: { value } } });
+    return parsed.unusedNames([{ id: 'a', name: 'a' }]);
   },
   'the input of a pause': (value) =>
     modules.resumeOutput({
@@ -159,32 +159,32 @@ describe.each(Object.entries(PASSES))('%s takes time at most proportional to its
   });
 });
 
-it('redaction of many equal keys takes time at most proportional to their number', async () => {
+it('the redaction of many equal keys takes time at most proportional to their number', async () => {
   const pass = (value: Json): unknown => redactor().json(value);
   await expectLinear({ size: 1500, make: VALUES['keys that are equal after redaction']!, pass });
 });
 
 const named = (n: number) => list(n, (index) => ({ blockId: `block_${index}`, name: `Block ${index}` }));
 
-/** No selector here is about the workflow itself. */
+/** A store that is never read: no selector here refers to the workflow itself. */
 const STORE = { store: {} } as never;
 const WORKFLOW = { id: 'w' } as never;
 const OPERATION = { params: z.object({}), query: z.object({}) } as never;
 
-/** The same pass with many parts on both sides. */
-const PAIRS: { [title: string]: Growth<unknown> } = {
+/** Passes over input with many parts. */
+const GROWTHS: { [title: string]: Growth<unknown> } = {
   'selectors of many blocks, by id, by name and by prefix': grow({
     make: (n) => list(n, (index) => [`block_${index}.a`, `Block ${index}.a`, `block_${index}_a`]).flat(),
-    pass: (given) =>
-      modules.resolveSelectors(STORE, given, { workflow: WORKFLOW, blocks: named(given.length / 3) }),
+    pass: (selectors) =>
+      modules.resolveSelectors(STORE, selectors, { workflow: WORKFLOW, blocks: named(selectors.length / 3) }),
   }),
   'a selector of many underscores': grow({
     make: (n) => `block_0_${'_'.repeat(n)}`,
-    pass: (given) => modules.resolveSelectors(STORE, [given], { workflow: WORKFLOW, blocks: named(5) }),
+    pass: (selector) => modules.resolveSelectors(STORE, [selector], { workflow: WORKFLOW, blocks: named(5) }),
   }),
   'the position of a cursor': grow({
     make: (n) => modules.cursorCodec(z.array(z.string())).encode(list(n, String), { sort: 'name' }) ?? '',
-    pass: (given) => modules.cursorCodec(z.array(z.string())).decode(given, { sort: 'name' }),
+    pass: (cursor) => modules.cursorCodec(z.array(z.string())).decode(cursor, { sort: 'name' }),
   }),
   'keys of a query': grow({
     make: (n) => `https://example.com/?${list(n, (index) => `k${index}=1`).join('&')}`,
@@ -295,6 +295,6 @@ function assign(variables: Json, count: number): unknown {
   return executor.execute(modules.contextOf({ type: 'variables', params: { variables }, variables: known }));
 }
 
-describe('two long lists of a caller take time at most proportional to their lengths', () => {
-  it.each(Object.entries(PAIRS))('%s', (_, growth) => expectLinear(growth));
+describe('input with many parts takes time at most proportional to its length', () => {
+  it.each(Object.entries(GROWTHS))('%s', (_, growth) => expectLinear(growth));
 });

@@ -28,7 +28,7 @@ interface Sandbox {
 
 type Reply = { status: number; headers: Headers; body: unknown; data: Sandbox };
 
-interface World extends TestApi {
+interface SandboxesApi extends TestApi {
   sandboxes: Sandboxes;
   images: Images;
   builder: ImageBuilder & { calls: string[] };
@@ -36,7 +36,7 @@ interface World extends TestApi {
   patch(id: string, body?: object, key?: string): Promise<Reply>;
   remove(id: string, workspaceId?: string, key?: string): Promise<Reply>;
   show(id: string, workspaceId?: string, key?: string): Promise<Reply>;
-  /** Resolves with the sandbox when its build has this state. */
+  /** Waits until the build of the sandbox has this state. Returns the sandbox. */
   settled(id: string, state: string): Promise<Sandbox>;
 }
 
@@ -48,10 +48,10 @@ async function setUp({
   url?: string | undefined;
   builder?: ImageBuilder & { calls: string[] };
   folder?: string;
-}): Promise<World> {
+}): Promise<SandboxesApi> {
   const secret = 'x'.repeat(32);
   const store = await openServiceStore(
-    // A separate schema, because each service continues the builds of the previous one.
+    // A separate schema, because each service queues the unfinished builds of the previous service again.
     url === undefined ? {} : { postgres: { url, schema: `s${crypto.randomUUID()}` }, secret },
   );
   const images = createImages({ folder, builders: { javascript: builder } });
@@ -77,20 +77,20 @@ async function setUp({
   const { workspaceId, key } = api;
   const pathOf = (id: string, workspace = workspaceId): string =>
     `/api/v2/sandboxes/${id}?workspaceId=${workspace}`;
-  const show: World['show'] = (id, workspace, given = key) =>
-    api.call<Sandbox>('GET', pathOf(id, workspace), { key: given });
+  const show: SandboxesApi['show'] = (id, workspace, apiKey = key) =>
+    api.call<Sandbox>('GET', pathOf(id, workspace), { key: apiKey });
   return {
     ...api,
     ...{ sandboxes, images, builder, show },
-    create: (body = {}, given = key) =>
+    create: (body = {}, apiKey = key) =>
       api.call<Sandbox>('POST', '/api/v2/sandboxes', {
         body: { workspaceId, name: 'tools', language: 'javascript', dependencies: ['alpha'], ...body },
-        key: given,
+        key: apiKey,
       }),
-    patch: (id, body = {}, given = key) =>
-      api.call<Sandbox>('PATCH', `/api/v2/sandboxes/${id}`, { body: { workspaceId, ...body }, key: given }),
-    remove: (id, workspace, given = key) =>
-      api.call<Sandbox>('DELETE', pathOf(id, workspace), { key: given }),
+    patch: (id, body = {}, apiKey = key) =>
+      api.call<Sandbox>('PATCH', `/api/v2/sandboxes/${id}`, { body: { workspaceId, ...body }, key: apiKey }),
+    remove: (id, workspace, apiKey = key) =>
+      api.call<Sandbox>('DELETE', pathOf(id, workspace), { key: apiKey }),
     settled: (id, state) =>
       vi.waitFor(async () => {
         const { data } = await show(id);
@@ -100,15 +100,15 @@ async function setUp({
   };
 }
 
-/** Returns a builder that fails while `isBroken` is set. */
+/** Returns a builder that fails while `isBroken` is true. */
 function failingBuilder(): ImageBuilder & { calls: string[]; isBroken: boolean } {
   const good = fakeBuilder();
   const builder = {
     ...good,
     isBroken: true,
-    resolve: async (...given: Parameters<ImageBuilder['resolve']>) => {
-      if (!builder.isBroken) return good.resolve(...given);
-      given[1].log('the log of the installer');
+    resolve: async (...args: Parameters<ImageBuilder['resolve']>) => {
+      if (!builder.isBroken) return good.resolve(...args);
+      args[1].log('the log of the installer');
       throw new ImageError('registry_unavailable', 'The registry does not answer.');
     },
   };
@@ -125,14 +125,14 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
 
   it('are created in canonical form and built', async () => {
     const api = await setUp({ url });
-    const made = await api.create({
+    const created = await api.create({
       name: ' tools ',
       dependencies: ['beta', '# why', ' alpha ', 'beta', ''],
     });
-    expect(made.status).toBe(201);
-    expect(made.data).toMatchObject({ name: 'tools', dependencies: ['alpha', 'beta'], errorCode: null });
-    expect(['pending', 'building']).toContain(made.data.buildStatus);
-    const built = await api.settled(made.data.id, 'ready');
+    expect(created.status).toBe(201);
+    expect(created.data).toMatchObject({ name: 'tools', dependencies: ['alpha', 'beta'], errorCode: null });
+    expect(['pending', 'building']).toContain(created.data.buildStatus);
+    const built = await api.settled(created.data.id, 'ready');
     expect(built.builtAt).toMatch(/^20\d\d-/);
     expect(Object.keys(built).sort()).toEqual(
       [
@@ -149,7 +149,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect(api.builder.calls).toEqual([]);
   });
 
-  it('show why a build failed, and repeat it when they are saved again', async () => {
+  it('show why their build failed, and are built again when they are saved', async () => {
     const builder = failingBuilder();
     const api = await setUp({ url, builder });
     const { data } = await api.create();
@@ -203,11 +203,11 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     await next.close();
   });
 
-  it('answer 503 without a change if the image store cannot be opened, except without packages', async () => {
-    const before = await setUp({ url });
-    const { data: built } = await before.create();
-    await before.settled(built.id, 'ready');
-    const { store, engine, key, workspaceId } = before;
+  it('cannot be read or changed if the image store cannot be opened, except sandboxes without packages', async () => {
+    const working = await setUp({ url });
+    const { data: built } = await working.create();
+    await working.settled(built.id, 'ready');
+    const { store, engine, key, workspaceId } = working;
     const faults: unknown[] = [];
     const broken = openSandboxes({
       store,
@@ -239,11 +239,11 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     }
     expect(faults).toHaveLength(6);
     expect(await audited()).toBe(recorded);
-    expect((await before.show(built.id)).data).toMatchObject({ name: 'tools', buildStatus: 'ready' });
+    expect((await working.show(built.id)).data).toMatchObject({ name: 'tools', buildStatus: 'ready' });
     const empty = await call('POST', '', { workspaceId, name: 'empty', language: 'javascript' });
     expect(empty).toMatchObject({ status: 201, data: { buildStatus: null } });
-    const wanted = { workspaceId, dependencies: ['alpha'] };
-    expect((await call('PATCH', `/${empty.data.id}`, wanted)).status).toBe(503);
+    const update = { workspaceId, dependencies: ['alpha'] };
+    expect((await call('PATCH', `/${empty.data.id}`, update)).status).toBe(503);
     expect((await call('GET', `/${empty.data.id}?workspaceId=${workspaceId}`)).data).toMatchObject({
       dependencies: [],
     });
@@ -261,7 +261,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect((await api.patch(one.data.id, { name: 'tools' })).status).toBe(200);
   });
 
-  it('refuse invalid lines with their numbers, unknown and duplicate tools, and an update without a field', async () => {
+  it('refuse invalid lines by their numbers, unknown and duplicate tools, and an update without a field', async () => {
     const api = await setUp({ url });
     const bad = await api.create({ dependencies: ['alpha', '', '--flag', 'git+https://x'] });
     expect(bad.status).toBe(400);
@@ -302,12 +302,12 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const api = await setUp({ url });
     const { data } = await api.create();
     const { store, workspaceId } = api;
-    const person = async (role?: 'read' | 'write'): Promise<string> => {
+    const createPerson = async (role?: 'read' | 'write'): Promise<string> => {
       const userId = await store.workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'B' });
       if (role) await store.workspaces.setMember(workspaceId, userId, role);
       return (await store.keys.create({ userId }, 'x')).key;
     };
-    const writer = await person('write');
+    const writer = await createPerson('write');
     expect((await api.show(data.id, workspaceId, writer)).status).toBe(200);
     const refused = await api.patch(data.id, { name: 'x' }, writer);
     expect(errorIn(refused.body).details?.code).toBe('INSUFFICIENT_WORKSPACE_ROLE');
@@ -316,7 +316,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect((await api.show(data.id, workspaceId, key)).status).toBe(200);
     const denied = await api.create({ name: 'x' }, key);
     expect(errorIn(denied.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
-    const stranger = await person();
+    const stranger = await createPerson();
     expect((await api.show(data.id, workspaceId, stranger)).status).toBe(404);
     const other = await store.workspaces.createWorkspace('Other', api.userId);
     const foreign = await api.show(data.id, other);
@@ -324,7 +324,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect((await api.remove(data.id, other)).status).toBe(404);
   });
 
-  it('are used by functions of their workspace only; ids of images are not accepted', async () => {
+  it('can be used only by functions of their workspace; ids of images are refused', async () => {
     const builder = failingBuilder();
     const api = await setUp({ url, builder });
     const { data } = await api.create();
@@ -372,7 +372,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect(names(await list({ sortOrder: 'desc' }))).toEqual(['cx1', 'c_1', 'b', 'a']);
   });
 
-  it('are created and updated 20 times at once in a workspace', async () => {
+  it('have a rate limit for each workspace: after 20 changes, the next one gets status 429', async () => {
     const api = await setUp({ url });
     for (let index = 0; index < 20; index++)
       expect((await api.create({ name: `s${index}`, dependencies: [] })).status).toBe(201);

@@ -8,9 +8,9 @@ it('a process with its own images builds a sandbox when a block first needs it, 
   const store = await openServiceStore();
   const faults: unknown[] = [];
   const onError = (error: unknown): void => void faults.push(error);
-  // The process that accepts the sandboxes builds its own images.
-  const accepting = openImages({ javascript: fakeBuilder() });
-  const sandboxes = openSandboxes({ store, images: async () => accepting, onError });
+  // The process that serves the API has its own images.
+  const apiImages = openImages({ javascript: fakeBuilder() });
+  const sandboxes = openSandboxes({ store, images: async () => apiImages, onError });
   const api = await testApi({ store, sandboxes });
   const { workspaceId } = api;
   const create = async (name: string): Promise<string> => {

@@ -22,7 +22,7 @@ const KEYS = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64'));
 const [OLD_KEY, NEW_KEY] = KEYS as [string, string];
 const VALUE = 'a very secret value';
 
-/** A workflow that returns and prints a value that depends on the secret of its workspace. */
+/** A workflow that prints and returns the secret TOKEN of its workspace. */
 const READER = workflow(
   [
     block('Read', 'function', {
@@ -41,16 +41,16 @@ interface Secret {
   updatedAt: string;
 }
 
-interface World extends TestApi {
+interface SecretsApi extends TestApi {
   sealer: Sealer;
   database: Kysely<unknown>;
-  /** Adds another member of the workspace with this role. Returns the key. */
+  /** Adds another member of the workspace with this role. Returns the id and an API key of the member. */
   member(role: 'read' | 'write' | 'admin'): Promise<{ userId: string; key: string }>;
   put(name: string, body?: object, key?: string): Promise<{ status: number; body: unknown; data: Secret }>;
   names(query?: object, key?: string): Promise<string[]>;
 }
 
-async function setUp(postgres: string | undefined, keys = OLD_KEY): Promise<World> {
+async function setUp(postgres: string | undefined, keys = OLD_KEY): Promise<SecretsApi> {
   const secret = 'x'.repeat(32);
   const store = await openServiceStore(postgres === undefined ? {} : { postgres: { url: postgres }, secret });
   const { database } = store;
@@ -85,14 +85,14 @@ async function setUp(postgres: string | undefined, keys = OLD_KEY): Promise<Worl
   };
 }
 
-/** Returns the whole table of secrets as text. */
-async function stored(database: Kysely<unknown>): Promise<string> {
+/** Returns the whole table of secrets as JSON. */
+async function secretsTable(database: Kysely<unknown>): Promise<string> {
   return JSON.stringify((await sql`select * from secrets`.execute(database)).rows);
 }
 
 const NAMES = drawnStores('secrets');
 
-it('without a key of the server, secrets and credentials are refused with the reason', async () => {
+it('a server without an encryption key refuses secrets and credentials with the reason', async () => {
   const sealer = new Sealer(missingKeys('Set VARIABLE.'));
   const { workspaceId, call, faults } = await testApi({ sealer });
   const secret = { workspaceId, scope: 'workspace', value: VALUE };
@@ -120,9 +120,9 @@ describe.each(NAMES)('secrets on %s', (name) => {
 
   it('are created, replaced, listed and deleted, and no response has a value', async () => {
     const api = await setUp(url);
-    const made = await api.put('TOKEN', { description: 'of the shop' });
-    expect(made.status).toBe(201);
-    expect(made.data).toEqual({
+    const created = await api.put('TOKEN', { description: 'of the shop' });
+    expect(created.status).toBe(201);
+    expect(created.data).toEqual({
       name: 'TOKEN',
       scope: 'workspace',
       description: 'of the shop',
@@ -132,14 +132,14 @@ describe.each(NAMES)('secrets on %s', (name) => {
     });
     const replaced = await api.put('TOKEN', { value: 'another value' });
     expect(replaced.status).toBe(200);
-    expect(replaced.data).toEqual({ ...made.data, updatedAt: '2026-01-01T00:00:02.000Z' });
+    expect(replaced.data).toEqual({ ...created.data, updatedAt: '2026-01-01T00:00:02.000Z' });
     const list = await api.call('GET', `/api/v2/secrets?workspaceId=${api.workspaceId}`);
     expect(list.body).toEqual({ data: [replaced.data], nextCursor: null });
-    expect(JSON.stringify([made.body, replaced.body, list.body])).not.toContain('value');
-    expect(await stored(api.database)).not.toContain('another value');
+    expect(JSON.stringify([created.body, replaced.body, list.body])).not.toContain('value');
+    expect(await secretsTable(api.database)).not.toContain('another value');
     const path = `/api/v2/secrets/TOKEN?workspaceId=${api.workspaceId}&scope=workspace`;
-    const gone = await api.call('DELETE', path);
-    expect(gone.data).toEqual({ name: 'TOKEN', scope: 'workspace', deleted: true });
+    const deleted = await api.call('DELETE', path);
+    expect(deleted.data).toEqual({ name: 'TOKEN', scope: 'workspace', deleted: true });
     expect((await api.call('DELETE', path)).status).toBe(404);
     expect(await api.names()).toEqual([]);
   });
@@ -208,9 +208,9 @@ describe.each(NAMES)('secrets on %s', (name) => {
     expect((await api.call('GET', '/api/v2/secrets', { key: stranger.key })).status).toBe(400);
   });
 
-  it.each(['{{X}}', ' X', 'a\nb', 'x'.repeat(256)])('refuse the name %j', async (bad) => {
+  it.each(['{{X}}', ' X', 'a\nb', 'x'.repeat(256)])('refuse the name %j', async (invalidName) => {
     const api = await setUp(url);
-    expect((await api.put(bad)).status).toBe(400);
+    expect((await api.put(invalidName)).status).toBe(400);
   });
 
   it('refuse unknown fields, and values that are empty, too long or not Unicode', async () => {
@@ -273,7 +273,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     expect(JSON.stringify(events)).not.toContain(VALUE);
   });
 
-  it('that were copied to another row of the database are not opened', async () => {
+  it('that were copied to another row of the database are not decrypted', async () => {
     const api = await setUp(url);
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     await api.put('TOKEN');
@@ -312,7 +312,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     expect(await rotateStoredSecrets(api.database, both, undefined)).toMatchObject({ resealed: 0 });
   });
 
-  it('of a workspace are managed without the HTTP API', async () => {
+  it('of a workspace can be managed without the HTTP API', async () => {
     const { database, sealer, workspaceId } = await setUp(url);
     const set = (secret: string, value: string) =>
       setStoredSecret(database, sealer, { workspaceId, name: secret, value, description: 'x' });

@@ -3,7 +3,7 @@ import type { BlockExecutor, Json } from '@heddle/core';
 import { block, condition, fn, loop, parallel, workflow } from '../support/workflow.ts';
 import type { Drawn } from '../support/workflow.ts';
 
-/** Outputs its two fields: `text` as text, `value` with the type of a single reference. */
+/** Outputs its two fields: `text` as a string, `value` with the type of a single reference. */
 export const echo: BlockExecutor = {
   types: ['echo'],
   class: 'compute',
@@ -12,7 +12,7 @@ export const echo: BlockExecutor = {
   }),
 };
 
-/** Fails. */
+/** Always fails. */
 export const fail: BlockExecutor = {
   types: ['fail'],
   class: 'compute',
@@ -44,7 +44,7 @@ const TYPES: { [field: string]: string } = {
   path: 'string',
 };
 
-const BEFORE: readonly Drawn[] = [
+const EARLIER: readonly Drawn[] = [
   condition('Gate', { yes: 'false' }),
   fn('Never', 'return 1'),
   fn('Calc', 'return { total: 3 }'),
@@ -67,11 +67,11 @@ interface Context {
   /** A path into the output of the run's block `Reader` or `Rows`. */
   select: string;
   /** Returns the part of the selected value that the page shows. */
-  shown?(value: Json): Json;
+  summarize?(value: Json): Json;
 }
 
 const reader = { edges: ['Pairs -> Reader'] };
-const around = { edges: ['Pairs -> Rows', 'Rows -> Reader'] };
+const inRows = { edges: ['Pairs -> Rows', 'Rows -> Reader'] };
 
 function values(results: Json): Json {
   return (results as { value: Json }[][]).map(([first]) => first?.value ?? null);
@@ -108,46 +108,46 @@ export const CONTEXTS: { readonly [name: string]: Context } = {
     blocks: (written) => [condition('Reader', { yes: written })],
   },
   count: {
-    ...around,
+    ...inRows,
     select: 'Rows.results',
-    shown: (results) => (results as Json[]).length,
+    summarize: (results) => (results as Json[]).length,
     blocks: (written) => rows('loop', { loopType: 'for', count: written }, '<loop.index>'),
   },
   while: {
-    ...around,
+    ...inRows,
     select: 'Rows.results',
-    shown: (results) => (results as Json[]).length,
+    summarize: (results) => (results as Json[]).length,
     blocks: (written) => rows('loop', { loopType: 'while', whileCondition: written }, '<loop.index>'),
   },
   collection: {
-    ...around,
+    ...inRows,
     select: 'Rows.results',
-    shown: values,
+    summarize: values,
     blocks: (written) => rows('loop', { loopType: 'forEach', collection: written }, '<loop.currentItem>'),
   },
   'in a loop': {
-    ...around,
+    ...inRows,
     select: 'Rows.results',
-    shown: values,
+    summarize: values,
     blocks: (written) => rows('loop', { loopType: 'forEach', collection: LETTERS }, written),
   },
   'in a counting loop': {
-    ...around,
+    ...inRows,
     select: 'Rows.results',
-    shown: values,
+    summarize: values,
     blocks: (written) => rows('loop', { loopType: 'for', count: 2 }, written),
   },
   'in a parallel': {
-    ...around,
+    ...inRows,
     select: 'Rows.results',
-    shown: values,
+    summarize: values,
     blocks: (written) => rows('parallel', { parallelType: 'collection', collection: LETTERS }, written),
   },
 };
 
-/** Returns the workflow that reads the text `written` in a context. */
-export function worldWith(context: Context, written: string): Json {
-  return workflow([...BEFORE, ...context.blocks(written)], [...EDGES, ...context.edges], {
+/** Returns a workflow with the string `written` in the field of a context. */
+export function workflowWith(context: Context, written: string): Json {
+  return workflow([...EARLIER, ...context.blocks(written)], [...EDGES, ...context.edges], {
     variables: VARIABLES as unknown as { [name: string]: { type: string; value: Json } },
     inputFormat: Object.entries(TYPES).map(([name, type]) => ({ name, type })),
   });
