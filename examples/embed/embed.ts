@@ -1,4 +1,4 @@
-// Runs a workflow from a file and keeps the run in ./.heddle: `node examples/embed/embed.ts`
+// Runs a workflow from a file and stores the run in ./.heddle: `node examples/embed/embed.ts`
 import { readFile } from 'node:fs/promises';
 import { createEngine } from '@heddle/engine';
 

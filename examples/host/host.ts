@@ -1,9 +1,9 @@
-// Execute and runs in a host with its own workflows, sessions and roles.
+// A host that serves executions and runs of its own workflows, with its own sessions and roles.
 import { createApi, execute, runs } from '@heddle/api';
 import type { Access, Definition, Definitions } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 
-/** Workflows by id, and the role of each person: `owner` or `guest` of the team `looms`. */
+/** Returns the engine and the API of a host. `roles` are by person: `owner` or `guest` of the team `looms`. */
 export async function hostApi(workflows: Map<string, Definition>, roles: Record<string, string>) {
   const definitions: Definitions = {
     find: async (id) => workflows.get(id),
@@ -16,9 +16,9 @@ export async function hostApi(workflows: Map<string, Definition>, roles: Record<
   };
   const access: Access = {
     async check({ userId }, team, role) {
-      const has = team === 'looms' ? roles[userId ?? ''] : undefined;
-      if (has === undefined) return 'concealed';
-      return has === 'owner' || role === 'read' ? 'granted' : 'INSUFFICIENT_WORKSPACE_ROLE';
+      const ownRole = team === 'looms' ? roles[userId ?? ''] : undefined;
+      if (ownRole === undefined) return 'concealed';
+      return ownRole === 'owner' || role === 'read' ? 'granted' : 'INSUFFICIENT_WORKSPACE_ROLE';
     },
   };
   const { resolveChild, tenant } = definitions;

@@ -7,7 +7,7 @@ import type { Express } from 'express';
 export function expressApp(api: Pick<Api, 'fetch'>): Express {
   const app = express();
   const heddle = getRequestListener(api.fetch, { overrideGlobalObjects: false });
-  // Register it before express.json(), which consumes bodies, and with app.all: app.use(path) strips the path.
+  // Register Heddle before express.json(), which consumes bodies. Use app.all: app.use(path) strips the path.
   app.all(['/api/v2/{*path}', '/openapi.json', '/docs{/*path}'], (request, response) =>
     heddle(request, response),
   );

@@ -1,4 +1,4 @@
-// Kills a Temporal worker during a run; a second worker finishes it. Needs a Temporal server, see README.md.
+// Kills a Temporal worker during a run; a second worker finishes the run. Needs a Temporal server, see README.md.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
@@ -61,31 +61,31 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-const before = await newestRun();
-const one = await startWorker('one');
+const previousRunId = await newestRun();
+const firstWorker = await startWorker('one');
 const run = start('run', WORKFLOW, '--runtime', 'temporal', '--no-worker', ...SERVER);
 const output = text(run.stdout);
-const ended = once(run, 'exit');
+const exited = once(run, 'exit');
 
 let runId: string | undefined;
-while (runId === undefined || runId === before) {
+while (runId === undefined || runId === previousRunId) {
   await sleep(200);
   runId = await newestRun();
 }
-const two = await startWorker('two');
+const secondWorker = await startWorker('two');
 let woven = await rowsOf(runId);
 while (woven.length < 2) {
   await sleep(200);
   woven = await rowsOf(runId);
 }
-one.kill('SIGKILL');
+firstWorker.kill('SIGKILL');
 say(`one: killed, after it has woven ${woven.map(({ colour }) => colour).join(', ')}`);
 
-const [exit] = (await ended) as [number];
+const [exit] = (await exited) as [number];
 const { result } = JSON.parse(await output) as { result: Row[] };
 say(`two: finished it: ${result.map(({ colour }) => colour).join(', ')}`);
-const again = woven.filter((row, index) => row.number !== result[index]?.number);
-say(again.length === 0 ? 'No row was woven twice.' : `Woven twice: ${JSON.stringify(again)}`);
-two.kill('SIGTERM');
-await once(two, 'exit');
-process.exitCode = exit === 0 && again.length === 0 ? 0 : 1;
+const repeatedRows = woven.filter((row, index) => row.number !== result[index]?.number);
+say(repeatedRows.length === 0 ? 'No row was woven twice.' : `Woven twice: ${JSON.stringify(repeatedRows)}`);
+secondWorker.kill('SIGTERM');
+await once(secondWorker, 'exit');
+process.exitCode = exit === 0 && repeatedRows.length === 0 ? 0 : 1;

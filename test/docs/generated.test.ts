@@ -102,12 +102,12 @@ describe('the generated parts of the documentation', () => {
 describe('docs/limits.md', () => {
   it('has every bound of the sources that concerns users', () => {
     expect(bounds.length).toBeGreaterThan(60);
-    const isListed = (place: string): boolean =>
-      constants.some((constant) => constant === place || constant.startsWith(`${place}.`));
-    const shortName = (place: string): string => place.replace(/\/.*#/, '#');
+    const isListed = (bound: string): boolean =>
+      constants.some((constant) => constant === bound || constant.startsWith(`${bound}.`));
+    const shortName = (bound: string): string => bound.replace(/\/.*#/, '#');
     // Add a new bound to a table of the page, or to the list above if it does not concern users.
-    expect(bounds.filter((place) => !isListed(place) && !INTERNAL.has(shortName(place)))).toEqual([]);
-    expect([...INTERNAL].filter((name) => !bounds.some((place) => shortName(place) === name))).toEqual([]);
+    expect(bounds.filter((bound) => !isListed(bound) && !INTERNAL.has(shortName(bound)))).toEqual([]);
+    expect([...INTERNAL].filter((name) => !bounds.some((bound) => shortName(bound) === name))).toEqual([]);
   });
 
   it('refers only to existing codes', () => {

@@ -6,7 +6,7 @@ import { errorIn, ownership, testApi } from '../support/api.ts';
 import type { CallOptions } from '../support/api.ts';
 import { drawnStores, postgresDatabase } from '../support/postgres.ts';
 
-interface Shown {
+interface Skill {
   id: string;
   name: string;
   content?: string;
@@ -30,14 +30,14 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     const api = await testApi({ engine, store, now: () => time });
     const { workspaceId } = api;
     const at = (id: string): string => `/api/v2/skills/${id}`;
-    const inside = (path: string, query: object = {}): string =>
+    const inWorkspace = (path: string, query: object = {}): string =>
       `${path}?${new URLSearchParams({ workspaceId, ...query }).toString()}`;
     const change = (id: string, body: object, options: CallOptions = {}) =>
-      api.call<Shown>('PATCH', at(id), { body: { workspaceId, ...body }, ...options });
+      api.call<Skill>('PATCH', at(id), { body: { workspaceId, ...body }, ...options });
     return {
       ...api,
       at,
-      inside,
+      inWorkspace,
       change,
       member: async (role: 'read' | 'write' | 'admin') => {
         const email = `${crypto.randomUUID()}@x.test`;
@@ -45,19 +45,26 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
         await store.workspaces.setMember(workspaceId, userId, role);
         return { email, userId, key: (await store.keys.create({ userId }, 'member')).key };
       },
-      add: (given: string, body: object = {}, key = api.key) => {
+      add: (skillName: string, body: object = {}, key = api.key) => {
         time += 1000;
-        const skill = { workspaceId, name: given, description: `Does ${given}.`, content: `# ${given}` };
-        return api.call<Shown>('POST', '/api/v2/skills', { body: { ...skill, ...body }, key });
+        const skill = {
+          workspaceId,
+          name: skillName,
+          description: `Does ${skillName}.`,
+          content: `# ${skillName}`,
+        };
+        return api.call<Skill>('POST', '/api/v2/skills', { body: { ...skill, ...body }, key });
       },
       names: async (query: object = {}, key = api.key) => {
-        const { data } = await api.call<Shown[]>('GET', inside('/api/v2/skills', query), { key });
+        const { data } = await api.call<Skill[]>('GET', inWorkspace('/api/v2/skills', query), { key });
         return data.map((each) => each.name);
       },
       editors: (id: string, method: 'GET' | 'DELETE' = 'GET', query: object = {}, key = api.key) =>
-        api.call<{ email: string; isWorkspaceAdmin: boolean }[]>(method, inside(`${at(id)}/editors`, query), {
-          key,
-        }),
+        api.call<{ email: string; isWorkspaceAdmin: boolean }[]>(
+          method,
+          inWorkspace(`${at(id)}/editors`, query),
+          { key },
+        ),
       grant: (id: string, email: string, key = api.key) =>
         api.call('POST', `${at(id)}/editors`, { body: { workspaceId, email }, key }),
     };
@@ -65,10 +72,10 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
 
   it('are created, read, changed, listed without content and deleted', async () => {
     const api = await setUp();
-    const made = await api.add('write-poems');
-    expect(made.status).toBe(201);
-    expect(made.data).toEqual({
-      id: made.data.id,
+    const created = await api.add('write-poems');
+    expect(created.status).toBe(201);
+    expect(created.data).toEqual({
+      id: created.data.id,
       name: 'write-poems',
       description: 'Does write-poems.',
       content: '# write-poems',
@@ -76,18 +83,18 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
       createdAt: '2026-01-01T00:00:01.000Z',
       updatedAt: '2026-01-01T00:00:01.000Z',
     });
-    const { id } = made.data;
+    const { id } = created.data;
     const changed = await api.change(id, { content: 'Rhyme.' });
-    expect(changed.data).toEqual({ ...made.data, content: 'Rhyme.' });
-    expect((await api.call('GET', api.inside(api.at(id)))).data).toEqual(changed.data);
+    expect(changed.data).toEqual({ ...created.data, content: 'Rhyme.' });
+    expect((await api.call('GET', api.inWorkspace(api.at(id)))).data).toEqual(changed.data);
     const { content: _, ...summary } = changed.data;
-    expect((await api.call('GET', api.inside('/api/v2/skills'))).data).toEqual([summary]);
+    expect((await api.call('GET', api.inWorkspace('/api/v2/skills'))).data).toEqual([summary]);
     expect((await api.change(id, {})).status).toBe(400);
-    expect((await api.call('DELETE', api.inside(api.at(id)))).data).toEqual({ id, deleted: true });
+    expect((await api.call('DELETE', api.inWorkspace(api.at(id)))).data).toEqual({ id, deleted: true });
     for (const missing of [
-      await api.call('GET', api.inside(api.at(id))),
+      await api.call('GET', api.inWorkspace(api.at(id))),
       await api.change(id, { content: 'x' }),
-      await api.call('DELETE', api.inside(api.at(id))),
+      await api.call('DELETE', api.inWorkspace(api.at(id))),
       await api.editors(id),
     ])
       expect(missing.status).toBe(404);
@@ -97,12 +104,12 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     expect(rows.map(({ action }) => action)).toEqual(['SKILL_CREATED', 'SKILL_UPDATED', 'SKILL_DELETED']);
   });
 
-  it('have unique names of lower-case letters, digits and hyphens in a workspace', async () => {
+  it('have names of lower-case letters, digits and hyphens, unique in a workspace', async () => {
     const api = await setUp();
-    for (const bad of ['', 'Write', 'a b', '-a', 'a-', 'a--b', 'ä', 'a'.repeat(65)])
-      expect((await api.add(bad)).status, bad).toBe(400);
-    for (const bad of [{ content: ' ' }, { content: 'x'.repeat(50_001) }, { description: 'a\u0000b' }])
-      expect((await api.add('fine', bad)).status).toBe(400);
+    for (const invalid of ['', 'Write', 'a b', '-a', 'a-', 'a--b', 'ä', 'a'.repeat(65)])
+      expect((await api.add(invalid)).status, invalid).toBe(400);
+    for (const invalid of [{ content: ' ' }, { content: 'x'.repeat(50_001) }, { description: 'a\u0000b' }])
+      expect((await api.add('fine', invalid)).status).toBe(400);
     const { data } = await api.add('one');
     expect((await api.add('one')).status).toBe(409);
     const { data: two } = await api.add('two');
@@ -122,7 +129,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     const { data } = await api.add('mine', {}, writer.key);
     const refusals = [
       await api.change(data.id, { content: 'theirs' }, { key: reader.key }),
-      await api.call('DELETE', api.inside(api.at(data.id)), { key: reader.key }),
+      await api.call('DELETE', api.inWorkspace(api.at(data.id)), { key: reader.key }),
       await api.grant(data.id, reader.email, reader.key),
       await api.editors(data.id, 'DELETE', { email: writer.email }, reader.key),
     ];
@@ -153,7 +160,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     expect((await api.grant(data.id, reader.email)).status).toBe(400);
   });
 
-  it('can be granted only to members, and do not reveal other people', async () => {
+  it('can have only members as editors, and do not reveal whether other people exist', async () => {
     const api = await setUp();
     const { data } = await api.add('mine');
     await api.store.workspaces.createUser({ email: `${data.id}@elsewhere.test`, name: 'Eve' });
@@ -169,9 +176,9 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     const api = await setUp();
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     const { data } = await api.add('mine');
-    const elsewhere = `${api.at(data.id)}?workspaceId=${other}`;
-    expect((await api.call('GET', elsewhere)).status).toBe(404);
-    expect((await api.call('DELETE', elsewhere)).status).toBe(404);
+    const otherPath = `${api.at(data.id)}?workspaceId=${other}`;
+    expect((await api.call('GET', otherPath)).status).toBe(404);
+    expect((await api.call('DELETE', otherPath)).status).toBe(404);
     expect((await api.change(data.id, { content: 'x', workspaceId: other })).status).toBe(404);
     expect(await api.names({ workspaceId: other })).toEqual([]);
     expect((await api.add('mine', { workspaceId: other })).status).toBe(201);
@@ -181,9 +188,9 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
       expect(errorIn(refused.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
   });
 
-  it('are listed in pages and by text, like their editors', async () => {
+  it('are listed in pages and searched by text; their editors are listed in pages', async () => {
     const api = await setUp();
-    for (const given of ['b-1', 'a-1', 'c']) await api.add(given);
+    for (const each of ['b-1', 'a-1', 'c']) await api.add(each);
     await api.add('d', { description: '100% of A-1' });
     expect(await api.names({ search: 'a-1' })).toEqual(['d', 'a-1']);
     expect(await api.names({ search: '%' })).toEqual(['d']);
@@ -192,10 +199,10 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
       let cursor: string | null = '';
       while (cursor !== null) {
         const page = { ...query, limit: '2', ...(cursor && { cursor }) };
-        const { body } = await api.call('GET', api.inside(path, page));
-        const found = body as { data: { [key: string]: string }[]; nextCursor: string | null };
-        read.push(...found.data.map((each) => each[key] ?? ''));
-        cursor = found.nextCursor;
+        const { body } = await api.call('GET', api.inWorkspace(path, page));
+        const list = body as { data: { [key: string]: string }[]; nextCursor: string | null };
+        read.push(...list.data.map((each) => each[key] ?? ''));
+        cursor = list.nextCursor;
       }
       return read;
     };

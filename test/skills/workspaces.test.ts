@@ -28,13 +28,13 @@ function agentWith(skillId: string): Json {
   return workflow([block('A', 'agent', fields)], ['Start -> A']);
 }
 
-/** Starts a service whose agents read their first skill and repeat it. */
+/** Starts a service whose agents load their first skill and repeat its content. */
 async function setUp() {
   const server = await startModelServer(({ body }) => {
     const messages = body['messages'] as { role: string; content: string }[];
-    const read = messages.find(({ role }) => role === 'tool')?.content;
+    const content = messages.find(({ role }) => role === 'tool')?.content;
     const [, name = ''] = /^- ([a-z-]+):/m.exec(messages[0]?.content ?? '') ?? [];
-    return read === undefined ? { tools: [{ name: 'load_skill', args: { name } }] } : { text: read };
+    return content === undefined ? { tools: [{ name: 'load_skill', args: { name } }] } : { text: content };
   });
   onTestFinished(() => server.close());
   const store = await openServiceStore();
@@ -59,7 +59,7 @@ async function setUp() {
 }
 
 describe('skills of workspaces', () => {
-  it('are used only by the workflows of their workspace, until they are deleted', async () => {
+  it('can be used only by workflows of their workspace, until they are deleted', async () => {
     const api = await setUp();
     const mine = await api.skillIn(api.workspaceId, 'Ask first.');
     const theirs = await api.skillIn(api.other, 'Never refund.');
@@ -79,9 +79,9 @@ describe('skills of workspaces', () => {
     const id = await api.drafted(agentWith(mine));
     const exported = await api.call<Json>('GET', `/api/v2/workflows/${id}/export?includeReferences=true`);
     expect(exported.status).toBe(200);
-    const preview = (workspaceId: string, more: object = {}) =>
+    const preview = (workspaceId: string, fields: object = {}) =>
       api.call<Preview>('POST', '/api/v2/workflows/import/preview', {
-        body: { workspaceId, workflow: exported.data, ...more },
+        body: { workspaceId, workflow: exported.data, ...fields },
       });
     expect((await preview(api.workspaceId)).data).toMatchObject({
       ready: true,

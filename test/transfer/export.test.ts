@@ -2,16 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { JsonObject } from '@heddle/core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
-import { fields, fileOf, world } from './setup.ts';
-import type { World } from './setup.ts';
+import { blockWith, fileOf, openTransferApi } from './setup.ts';
+import type { TransferApi } from './setup.ts';
 import { drawnStores } from '../support/postgres.ts';
 
 const SECRET = 'sk-live-0123456789abcdef0123456789abcdef';
 const CREDENTIAL = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
 
-/** One block with a secret in each place where a draft can have one, and one with references of several kinds. */
+/** A block with a secret in each position where a draft can have secrets, and a block with references. */
 const FILE = fileOf([
-  fields('mail', 'gmail_v2', {
+  blockWith('mail', 'gmail_v2', {
     credential: ['oauth-input', CREDENTIAL],
     apiKey: ['short-input', SECRET],
     body: ['long-input', `curl -H "Authorization: Bearer ${SECRET}"`],
@@ -22,17 +22,17 @@ const FILE = fileOf([
       [{ type: 'slack', params: { credential: CREDENTIAL, apiKey: SECRET, text: '{{HI}}' } }],
     ],
   }),
-  fields('child', 'workflow', {
+  blockWith('child', 'workflow', {
     workflowId: ['workflow-selector', 'other-workflow'],
     input: ['code', '{{HI}} {{HI}}'],
   }),
 ]);
 
 describe.each(drawnStores('exports'))('exports on %s', (name) => {
-  let api: World;
+  let api: TransferApi;
 
   beforeAll(async () => {
-    api = await world(name);
+    api = await openTransferApi(name);
   });
 
   it('contain the workflow without secrets, and list the cleared fields', async () => {
@@ -75,7 +75,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
   });
 
   it('do not list a password that was typed into a credential field', async () => {
-    const typed = fields('b', 'x', {
+    const typed = blockWith('b', 'x', {
       manualCredential: ['short-input', 'hunter2'],
       credential: ['short-input', SECRET],
     });
@@ -95,7 +95,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
     expect(after.filter((action) => action === 'WORKFLOW_EXPORTED')).toHaveLength(1);
   });
 
-  it('are refused for archived workflows and those of other workspaces, as for unknown workflows', async () => {
+  it('of archived workflows and of workflows of other workspaces are refused like those of unknown workflows', async () => {
     const id = await api.drafted(FILE);
     const other = await api.member(await api.workspace(), 'admin');
     const foreign = await api.call('GET', `/api/v2/workflows/${id}/export`, { key: other });
@@ -106,12 +106,12 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
     expect((await api.call('GET', `/api/v2/workflows/${id}/export`)).status).toBe(404);
   });
 
-  it('need a member with at least the role read, and known query keys', async () => {
+  it('require the role read in the workspace, and known query keys', async () => {
     const id = await api.drafted(FILE);
     const reader = await api.member(api.workspaceId, 'read');
     expect((await api.call('GET', `/api/v2/workflows/${id}/export`, { key: reader })).status).toBe(200);
-    const odd = await api.call('GET', `/api/v2/workflows/${id}/export?all=true`);
-    expect([odd.status, errorIn(odd.body).code]).toEqual([400, 'BAD_REQUEST']);
+    const unknownKey = await api.call('GET', `/api/v2/workflows/${id}/export?all=true`);
+    expect([unknownKey.status, errorIn(unknownKey.body).code]).toEqual([400, 'BAD_REQUEST']);
   });
 });
 
@@ -120,13 +120,13 @@ describe('exports of imported files', () => {
   const files = readdirSync(folder).filter((name) => /-[0-9a-f]{12}\.json$/.test(name));
 
   it.each(files)('%s keeps its blocks, fields and edges', async (name) => {
-    const api = await world('sqlite');
-    const given = JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as JsonObject;
-    const { state } = await api.exported(await api.drafted(given));
-    const before = given['state'] as unknown as typeof state;
+    const api = await openTransferApi('sqlite');
+    const file = JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as JsonObject;
+    const { state } = await api.exported(await api.drafted(file));
+    const original = file['state'] as unknown as typeof state;
     const shape = ({ blocks }: typeof state) =>
       Object.values(blocks).map((block) => [block.name, Object.keys(block.subBlocks)]);
-    expect(shape(state)).toEqual(shape(before));
-    expect(state.edges).toHaveLength(before.edges.length);
+    expect(shape(state)).toEqual(shape(original));
+    expect(state.edges).toHaveLength(original.edges.length);
   });
 });

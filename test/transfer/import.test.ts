@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Json, JsonObject } from '@heddle/core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
-import { fields, fileOf, IMPORT, PREVIEW, world } from './setup.ts';
-import type { ExportFile, Occurrence, World } from './setup.ts';
+import { blockWith, fileOf, IMPORT, PREVIEW, openTransferApi } from './setup.ts';
+import type { ExportFile, Occurrence, TransferApi } from './setup.ts';
 import { drawnStores } from '../support/postgres.ts';
 
-interface Bound {
+interface Binding {
   kind: string;
   sourceId: string;
   targetId: string | null;
@@ -17,8 +17,8 @@ interface Bound {
 interface Preview {
   previewFingerprint: string;
   ready: boolean;
-  bindings: Bound[];
-  unresolvedBindings: Bound[];
+  bindings: Binding[];
+  unresolvedBindings: Binding[];
   discovery: { kind: string }[];
 }
 
@@ -38,24 +38,24 @@ interface Imported {
 const CREDENTIAL = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
 /** A workflow of another installation that refers to a workflow, a secret and an account that this installation does not have. */
 const FOREIGN = fileOf([
-  fields('call', 'workflow', {
+  blockWith('call', 'workflow', {
     workflowId: ['workflow-selector', 'theirs'],
     input: ['code', '{{THEIRS}}'],
   }),
-  fields('mail', 'gmail_v2', { credential: ['oauth-input', CREDENTIAL] }),
+  blockWith('mail', 'gmail_v2', { credential: ['oauth-input', CREDENTIAL] }),
 ]);
 
 let requests = 0;
 const nextRequest = (): string => `import-${(requests += 1)}`;
 
 describe.each(drawnStores('imports'))('imports on %s', (name) => {
-  let api: World;
+  let api: TransferApi;
   /** The id of a workflow that imported workflows can call. */
   let child: string;
 
   beforeAll(async () => {
-    api = await world(name);
-    child = await api.drafted(fileOf([fields('x', 'function', { code: ['code', 'return 1'] })]));
+    api = await openTransferApi(name);
+    child = await api.drafted(fileOf([blockWith('x', 'function', { code: ['code', 'return 1'] })]));
     await api.secret(api.workspaceId, 'MINE');
   });
 
@@ -63,7 +63,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     api.call<T>('POST', path, { body: { workspaceId: api.workspaceId, ...body }, key });
 
   /** Returns FOREIGN with mappings for all its references. */
-  const mapped = () => ({
+  const withMappings = () => ({
     workflow: FOREIGN,
     mappings: [
       { kind: 'workflow', sourceId: 'theirs', targetId: child },
@@ -72,14 +72,14 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     ],
   });
 
-  async function previewed(body: object): Promise<Preview> {
+  async function previewOf(body: object): Promise<Preview> {
     const { status, data, body: all } = await post<Preview>(PREVIEW, body);
     expect(status, JSON.stringify(all)).toBe(200);
     return data;
   }
 
-  async function reviewed<T extends object>(body: T) {
-    const { previewFingerprint } = await previewed(body);
+  async function withPreview<T extends object>(body: T) {
+    const { previewFingerprint } = await previewOf(body);
     return { ...body, requestId: nextRequest(), previewFingerprint };
   }
 
@@ -124,7 +124,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
       (await api.call<unknown[]>('GET', `/api/v2/workflows?workspaceId=${api.workspaceId}&limit=100`)).data
         .length;
     const before = await count();
-    const preview = await previewed({ workflow: FOREIGN });
+    const preview = await previewOf({ workflow: FOREIGN });
     expect(preview.ready).toBe(false);
     expect(
       preview.unresolvedBindings.map(({ kind, sourceId, targetId }) => [kind, sourceId, targetId]),
@@ -134,13 +134,13 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
       ['credential', CREDENTIAL, null],
     ]);
     expect(preview.discovery.map(({ kind }) => kind)).toEqual(['credential', 'env-var', 'workflow']);
-    const ready = await previewed(mapped());
+    const ready = await previewOf(withMappings());
     expect([ready.ready, ready.unresolvedBindings]).toEqual([true, []]);
     expect(await count()).toBe(before);
   });
 
   it('import the previewed workflow and return a receipt', async () => {
-    const request = await reviewed(mapped());
+    const request = await withPreview(withMappings());
     const { status, data } = await post<Imported>(IMPORT, request);
     expect(status).toBe(201);
     expect(data).toMatchObject({
@@ -161,7 +161,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
 
   it('map the references that an export has cleared, by its manifest', async () => {
     const source = await api.drafted(
-      fileOf([fields('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
+      fileOf([blockWith('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
     );
     const workflow = await api.exported(source, '?includeReferences=true');
     expect(JSON.stringify(workflow.state)).not.toContain(child);
@@ -169,23 +169,23 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect(plain.data.warnings).toEqual([
       'Block call: workflowId was stripped by export; set it before running',
     ]);
-    const elsewhere = await api.workspace();
+    const otherId = await api.workspace();
     const target = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
-      body: { workspaceId: elsewhere, name: 'Child' },
+      body: { workspaceId: otherId, name: 'Child' },
     });
     const body = {
-      ...{ workspaceId: elsewhere, workflow },
+      ...{ workspaceId: otherId, workflow },
       mappings: [{ kind: 'workflow', sourceId: child, targetId: target.data.id }],
     };
-    const { data } = await post<Imported>(IMPORT, await reviewed(body));
+    const { data } = await post<Imported>(IMPORT, await withPreview(body));
     expect(data).toMatchObject({ status: 'completed', warnings: [] });
     const [call] = Object.values((await stateOf(data.id)).blocks);
     expect(call?.subBlocks['workflowId']?.value).toBe(target.data.id);
   });
 
-  it('keep the references that the export has kept in the same workspace, and warn about them in another workspace', async () => {
+  it('keep exported references in the same workspace, and warn about them in another workspace', async () => {
     const source = await api.drafted(
-      fileOf([fields('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
+      fileOf([blockWith('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
     );
     const workflow = await api.exported(source, '?includeWorkspaceBindings=true');
     const here = await post<Imported>(IMPORT, { workflow });
@@ -194,11 +194,11 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect(there.data.warnings).toHaveLength(1);
   });
 
-  it('answer a repeated request with the first receipt, even after its target was deleted, and add no workflow', async () => {
+  it('answer a repeated request with the first receipt, even after a mapped target was deleted, and add no workflow', async () => {
     const target = await api.drafted(fileOf([]));
-    const body = mapped();
+    const body = withMappings();
     body.mappings[0]!.targetId = target;
-    const request = await reviewed(body);
+    const request = await withPreview(body);
     const first = await post<Imported>(IMPORT, request);
     await api.call('DELETE', `/api/v2/workflows/${target}`);
     const again = await post<Imported>(IMPORT, request);
@@ -206,8 +206,8 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect(await api.actions(first.data.id)).toEqual(['WORKFLOW_IMPORTED']);
   });
 
-  it('create one workflow for several concurrent calls with one request id', async () => {
-    const request = await reviewed(mapped());
+  it('create one workflow for several concurrent calls with the same request id', async () => {
+    const request = await withPreview(withMappings());
     const answers = await Promise.all(Array.from({ length: 4 }, () => post<Imported>(IMPORT, request)));
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     expect(new Set(answers.map(({ data }) => data.id)).size).toBe(1);
@@ -215,18 +215,18 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
 
   it('are refused for another request with the same id, a stale preview, and unresolved references', async () => {
     const target = await api.drafted(fileOf([]));
-    const body = mapped();
+    const body = withMappings();
     body.mappings[0]!.targetId = target;
-    const request = await reviewed(body);
+    const request = await withPreview(body);
     const other = { ...request, previewFingerprint: '0'.repeat(64), requestId: nextRequest() };
     const wrong = await post(IMPORT, other);
     expect([wrong.status, errorIn(wrong.body).details?.code]).toEqual([409, 'PREVIEW_STALE']);
     await api.call('DELETE', `/api/v2/workflows/${target}`);
     const stale = await post(IMPORT, request);
     expect([stale.status, errorIn(stale.body).details?.code]).toEqual([409, 'PREVIEW_STALE']);
-    const unready = await post(IMPORT, await reviewed({ workflow: FOREIGN, mappings: [] }));
+    const unready = await post(IMPORT, await withPreview({ workflow: FOREIGN, mappings: [] }));
     expect([unready.status, errorIn(unready.body).details?.code]).toEqual([409, 'IMPORT_NOT_READY']);
-    const done = await reviewed(mapped());
+    const done = await withPreview(withMappings());
     expect((await post(IMPORT, done)).status).toBe(201);
     expect((await post(IMPORT, { ...done, name: 'Another' })).status).toBe(409);
   });
@@ -255,13 +255,13 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
         { kind: 'env-var', sourceId: 'THEIRS', targetId: secret },
       ],
     });
-    const foreign = await previewed(targets(data.id, 'HIDDEN'));
-    const absent = await previewed(targets(crypto.randomUUID(), 'ABSENT'));
+    const foreign = await previewOf(targets(data.id, 'HIDDEN'));
+    const absent = await previewOf(targets(crypto.randomUUID(), 'ABSENT'));
     expect({ ...foreign, previewFingerprint: '' }).toEqual({ ...absent, previewFingerprint: '' });
     expect(foreign.unresolvedBindings).toHaveLength(3);
   });
 
-  it('need the role write, and are hidden from people outside the workspace', async () => {
+  it('require the role write, and are hidden from people outside the workspace', async () => {
     const reader = await api.member(api.workspaceId, 'read');
     const stranger = await api.member(await api.workspace(), 'admin');
     for (const path of [IMPORT, PREVIEW]) {
@@ -278,7 +278,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
       403,
       'WORKSPACE_KEY_OPERATION_NOT_PERMITTED',
     ]);
-    expect((await post(PREVIEW, mapped(), key)).status).toBe(200);
+    expect((await post(PREVIEW, withMappings(), key)).status).toBe(200);
     expect((await post(IMPORT, { workflow: FOREIGN }, key)).status).toBe(201);
   });
 
@@ -288,8 +288,8 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     const ids: string[] = [];
     for (const workflow of [fileOf([]), fileOf([]), fileOf([])]) {
       const body = await (async () => {
-        const given = { workspaceId, workflow, mappings: [] };
-        return { ...given, ...(await reviewed(given)) };
+        const request = { workspaceId, workflow, mappings: [] };
+        return { ...request, ...(await withPreview(request)) };
       })();
       ids.unshift((await post<Imported>(IMPORT, body)).data.operationId ?? '');
     }
@@ -298,23 +298,23 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     const second = await api.call<Imported[]>('GET', `${at}?limit=2&cursor=${nextCursor}`);
     const listed = [...first.data, ...second.data];
     expect(new Set(listed.map(({ operationId }) => operationId))).toEqual(new Set(ids));
-    const [one] = listed;
-    const found = await api.call<Imported[]>('GET', `${at}?requestId=${one?.requestId}`);
-    expect(found.data.map(({ operationId }) => operationId)).toEqual([one?.operationId]);
+    const [receipt] = listed;
+    const matching = await api.call<Imported[]>('GET', `${at}?requestId=${receipt?.requestId}`);
+    expect(matching.data.map(({ operationId }) => operationId)).toEqual([receipt?.operationId]);
     // A cursor of one workspace is not valid in another workspace.
-    const elsewhere = `/api/v2/workspaces/${api.workspaceId}/operations`;
-    expect((await api.call('GET', `${elsewhere}?limit=2&cursor=${nextCursor}`)).status).toBe(400);
-    expect((await api.call('GET', `${elsewhere}/${one?.operationId}`)).status).toBe(404);
+    const otherPath = `/api/v2/workspaces/${api.workspaceId}/operations`;
+    expect((await api.call('GET', `${otherPath}?limit=2&cursor=${nextCursor}`)).status).toBe(400);
+    expect((await api.call('GET', `${otherPath}/${receipt?.operationId}`)).status).toBe(404);
     const stranger = await api.member(await api.workspace(), 'admin');
-    for (const path of [at, `${at}/${one?.operationId}`])
+    for (const path of [at, `${at}/${receipt?.operationId}`])
       expect((await api.call('GET', path, { key: stranger })).status).toBe(404);
   });
 
   it('accept the same request id in two workspaces', async () => {
     const workspaceId = await api.workspace();
-    const mine = await reviewed({ workflow: fileOf([]), mappings: [] });
+    const mine = await withPreview({ workflow: fileOf([]), mappings: [] });
     expect((await post<Imported>(IMPORT, mine)).status).toBe(201);
-    const preview = await previewed({ workspaceId, workflow: fileOf([]), mappings: [] });
+    const preview = await previewOf({ workspaceId, workflow: fileOf([]), mappings: [] });
     const theirs = await post<Imported>(IMPORT, { ...mine, ...preview, workspaceId } as object);
     expect(theirs.status).toBe(400);
     const { previewFingerprint } = preview;
@@ -324,15 +324,15 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
 
   const deep = '['.repeat(5000) + ']'.repeat(5000);
   it.each([
-    ['no JSON', '{'],
-    ['a list', '[]'],
+    ['invalid JSON', '{'],
+    ['an array', '[]'],
     ['an object without a graph', {}],
-    ['text that is nested too deeply', `{"blocks":{},"edges":[],"x":${deep}}`],
-    ['text with too many values', `{"blocks":{},"edges":[],"x":[${'0,'.repeat(500_001)}0]}`],
+    ['JSON that is nested too deeply', `{"blocks":{},"edges":[],"x":${deep}}`],
+    ['JSON with too many values', `{"blocks":{},"edges":[],"x":[${'0,'.repeat(500_001)}0]}`],
     ['blocks without a type', { blocks: { a: { name: 'x' } }, edges: [] }],
     ['a name that is too long', { blocks: { a: { type: 'x', name: 'n'.repeat(300) } }, edges: [] }],
     ['a block with the id __proto__', '{"blocks":{"__proto__":{"type":"a","name":"b"}},"edges":[]}'],
-    ['a broken manifest', { blocks: {}, edges: [], referenceManifest: { version: 9 } }],
+    ['an invalid manifest', { blocks: {}, edges: [], referenceManifest: { version: 9 } }],
   ] as [string, Json][])('refuse %s with 400', async (_, workflow) => {
     for (const path of [IMPORT, PREVIEW]) {
       const { status, body } = await post(path, { workflow });
@@ -347,7 +347,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
   });
 });
 
-/** Returns the state of an export with its ids replaced, because they differ between installations. */
+/** Returns the state of an export with replaced ids, because ids differ between installations. */
 function comparable({ state }: ExportFile): Json {
   const ids = [
     ...Object.keys(state.blocks),
@@ -361,16 +361,16 @@ function comparable({ state }: ExportFile): Json {
 
 describe('an export that is imported and exported again', () => {
   const folder = new URL('../fixtures/exported/', import.meta.url);
-  const own = readdirSync(folder)
+  const fixtures = readdirSync(folder)
     .filter((name) => /-[0-9a-f]{12}\.json$/.test(name))
     .map((name): [string, URL] => [name, new URL(name, folder)]);
-  const given = process.env['HEDDLE_WORKFLOWS'];
-  const more = (given === undefined ? [] : readdirSync(given))
+  const workflowFolder = process.env['HEDDLE_WORKFLOWS'];
+  const otherFiles = (workflowFolder === undefined ? [] : readdirSync(workflowFolder))
     .filter((name) => name.endsWith('.json'))
-    .map((name): [string, URL] => [name, new URL(`file://${given}/${name}`)]);
+    .map((name): [string, URL] => [name, new URL(`file://${workflowFolder}/${name}`)]);
 
-  it.each([...own, ...more])('is the same except for ids: %s', async (_, file) => {
-    const api = await world('sqlite');
+  it.each([...fixtures, ...otherFiles])('is the same except for ids: %s', async (_, file) => {
+    const api = await openTransferApi('sqlite');
     const { workspaceId } = api;
     const workflow = JSON.parse(readFileSync(file, 'utf8')) as JsonObject;
     const first = await api.call<Imported>('POST', IMPORT, { body: { workspaceId, workflow } });

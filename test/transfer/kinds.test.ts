@@ -5,11 +5,11 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { REFERENCE_KINDS } from '../../packages/service/src/transfer/kinds.ts';
-import { fields, fileOf, IMPORT, PREVIEW, world } from './setup.ts';
-import type { ExportFile, World } from './setup.ts';
+import { blockWith, fileOf, IMPORT, PREVIEW, openTransferApi } from './setup.ts';
+import type { ExportFile, TransferApi } from './setup.ts';
 import { drawnStores } from '../support/postgres.ts';
 
-/** Returns an export with one block for each kind of reference, which refers to `theirs`. */
+/** For each kind of reference: the type of a block, and a field that refers to `theirs`. */
 const BLOCKS: { [kind: string]: [type: string, key: string, field: [string, Json]] } = {
   credential: ['gmail_v2', 'credential', ['oauth-input', 'theirs']],
   'env-var': ['api', 'url', ['short-input', 'https://{{theirs}}/']],
@@ -28,7 +28,7 @@ const KINDS = REFERENCE_KINDS.map(({ kind }) => kind);
 const FILE = fileOf(
   KINDS.map((kind) => {
     const [type, key, field] = BLOCKS[kind] as (typeof BLOCKS)[string];
-    return fields(kind, type, { [key]: field });
+    return blockWith(kind, type, { [key]: field });
   }),
 );
 
@@ -40,12 +40,12 @@ interface Preview {
 }
 
 describe.each(drawnStores('kinds of references'))('references of each kind on %s', (name) => {
-  let api: World;
+  let api: TransferApi;
   /** The targets in the workspace, by kind, for kinds whose resources the service stores. */
   let targets: { [kind: string]: string };
 
   beforeAll(async () => {
-    api = await world(name);
+    api = await openTransferApi(name);
     const { workspaceId } = api;
     const database = api.store.database as Kysely<unknown>;
     await api.secret(workspaceId, 'MINE');
@@ -68,15 +68,15 @@ describe.each(drawnStores('kinds of references'))('references of each kind on %s
   const call = <T>(path: string, body: object) =>
     api.call<T>('POST', path, { body: { workspaceId: api.workspaceId, workflow: FILE, ...body } });
 
-  async function previewed(mappings: object[]): Promise<Preview> {
+  async function previewOf(mappings: object[]): Promise<Preview> {
     const { status, data, body } = await call<Preview>(PREVIEW, { mappings });
     expect(status, JSON.stringify(body)).toBe(200);
     return data;
   }
 
   /** Imports the file. Returns the fields of its blocks by kind. */
-  async function imported(mappings: object[]): Promise<{ [kind: string]: Json }> {
-    const { previewFingerprint } = await previewed(mappings);
+  async function importWith(mappings: object[]): Promise<{ [kind: string]: Json }> {
+    const { previewFingerprint } = await previewOf(mappings);
     const request = { mappings, previewFingerprint, requestId: crypto.randomUUID() };
     const { status, data, body } = await call<{ id: string }>(IMPORT, request);
     expect(status, JSON.stringify(body)).toBe(201);
@@ -96,7 +96,7 @@ describe.each(drawnStores('kinds of references'))('references of each kind on %s
   });
 
   it('are all unresolved in the first preview, which names the requests that list possible targets', async () => {
-    const { ready, unresolvedBindings, discovery } = await previewed([]);
+    const { ready, unresolvedBindings, discovery } = await previewOf([]);
     expect(ready).toBe(false);
     expect(unresolvedBindings.map(({ kind, sourceId }) => [kind, sourceId])).toEqual(
       KINDS.map((kind) => [kind, 'theirs']),
@@ -109,18 +109,18 @@ describe.each(drawnStores('kinds of references'))('references of each kind on %s
   });
 
   it.each(KINDS)('of the kind %s can be cleared', async (kind) => {
-    const { unresolvedBindings } = await previewed([mapping(kind, null)]);
+    const { unresolvedBindings } = await previewOf([mapping(kind, null)]);
     expect(unresolvedBindings.map((each) => each.kind)).toEqual(KINDS.filter((each) => each !== kind));
   });
 
   it('are imported as cleared, without ids of the file', async () => {
-    const values = await imported(KINDS.map((kind) => mapping(kind, null)));
+    const values = await importWith(KINDS.map((kind) => mapping(kind, null)));
     expect(Object.keys(values)).toEqual(KINDS);
     expect(JSON.stringify(values)).not.toContain('theirs');
   });
 
   it('are imported with the ids of mapped targets in the workspace', async () => {
-    const values = await imported(KINDS.map((kind) => mapping(kind, targets[kind] ?? null)));
+    const values = await importWith(KINDS.map((kind) => mapping(kind, targets[kind] ?? null)));
     const skills = [{ skillId: targets['skill'] }];
     expect(values).toMatchObject({ ...targets, 'env-var': 'https://{{MINE}}/', skill: skills });
   });

@@ -34,7 +34,7 @@ export interface ExportFile {
   };
 }
 
-export interface World extends TestApi {
+export interface TransferApi extends TestApi {
   /** Creates another workspace of the same person. Returns its id. */
   workspace(): Promise<string>;
   member(workspaceId: string, role: 'read' | 'write' | 'admin'): Promise<string>;
@@ -44,7 +44,7 @@ export interface World extends TestApi {
 }
 
 /** Returns a block in the workflow format. */
-export function fields(
+export function blockWith(
   id: string,
   type: string,
   values: { [key: string]: [type: string, value: Json] },
@@ -66,17 +66,18 @@ export function fields(
 }
 
 /** Returns an exported file with these blocks. */
-export function fileOf(blocks: JsonObject[], more: JsonObject = {}): JsonObject {
-  const keyed = Object.fromEntries(blocks.map((block) => [block['id'], block])) as JsonObject;
+export function fileOf(blocks: JsonObject[], properties: JsonObject = {}): JsonObject {
+  const blocksById = Object.fromEntries(blocks.map((block) => [block['id'], block])) as JsonObject;
   return {
     version: '1.0',
     workflow: { name: 'Imported' },
-    state: { blocks: keyed, edges: [], variables: {} },
-    ...more,
+    state: { blocks: blocksById, edges: [], variables: {} },
+    ...properties,
   };
 }
 
-export async function world(name: 'sqlite' | 'postgres'): Promise<World> {
+/** Returns a test API on this database, with helpers for exports and imports. */
+export async function openTransferApi(name: 'sqlite' | 'postgres'): Promise<TransferApi> {
   const secret = 'x'.repeat(32);
   const url = name === 'postgres' ? await postgresDatabase() : undefined;
   const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
@@ -99,8 +100,8 @@ export async function world(name: 'sqlite' | 'postgres'): Promise<World> {
       return data;
     },
     actions: async (id) => (await store.audit.ofResource(id)).map(({ action }) => action),
-    async secret(workspaceId, of) {
-      await setStoredSecret(store.database, sealer, { workspaceId, name: of, value: 'v' });
+    async secret(workspaceId, secretName) {
+      await setStoredSecret(store.database, sealer, { workspaceId, name: secretName, value: 'v' });
     },
   };
 }

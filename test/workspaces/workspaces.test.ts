@@ -33,13 +33,15 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     });
   });
 
-  /** Creates another person with a key. */
-  async function person(email = `${crypto.randomUUID()}@x.test`): Promise<{ userId: string; key: string }> {
+  /** Creates another person with a personal API key. */
+  async function createPerson(
+    email = `${crypto.randomUUID()}@x.test`,
+  ): Promise<{ userId: string; key: string }> {
     const userId = await api.store.workspaces.createUser({ email, name: `Name of ${email}` });
     return { userId, key: (await api.store.keys.create({ userId }, 'test')).key };
   }
 
-  async function page<Item>(path: string, key: string): Promise<Page<Item>> {
+  async function readPage<Item>(path: string, key: string): Promise<Page<Item>> {
     const { status, body } = await api.call('GET', path, { key });
     expect(status).toBe(200);
     return body as Page<Item>;
@@ -53,7 +55,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
       const at = new URL(path, 'http://x');
       at.searchParams.set('limit', '1');
       if (cursor !== null) at.searchParams.set('cursor', cursor);
-      const { data, nextCursor } = await page<Item>(`${at.pathname}${at.search}`, key);
+      const { data, nextCursor } = await readPage<Item>(`${at.pathname}${at.search}`, key);
       items.push(...data);
       cursor = nextCursor;
     } while (cursor !== null);
@@ -61,7 +63,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
   }
 
   it('are listed for their members in every order, each on exactly one page', async () => {
-    const { userId, key } = await person();
+    const { userId, key } = await createPerson();
     for (const name of ['b', 'a', 'c']) await api.store.workspaces.createWorkspace(name, userId);
     const names = async (query: string): Promise<string[]> =>
       (await readAll<Workspace>(`${WORKSPACES}${query}`, key)).map(({ name }) => name);
@@ -72,9 +74,9 @@ describe.each(NAMES)('workspaces on %s', (database) => {
   });
 
   it('show their number of members and the time of their last change', async () => {
-    const { userId, key } = await person();
+    const { userId, key } = await createPerson();
     const id = await api.store.workspaces.createWorkspace('Counted', userId);
-    await api.store.workspaces.setMember(id, (await person()).userId, 'read');
+    await api.store.workspaces.setMember(id, (await createPerson()).userId, 'read');
     const { data } = await api.call<Workspace>('GET', `${WORKSPACES}/${id}`, { key });
     expect(data).toEqual({
       ...{ id, name: 'Counted', logoUrl: null, memberCount: 2 },
@@ -82,45 +84,45 @@ describe.each(NAMES)('workspaces on %s', (database) => {
       createdAt: expect.any(String) as string,
       updatedAt: data.createdAt,
     });
-    expect((await page<Workspace>(WORKSPACES, key)).data).toEqual([data]);
+    expect((await readPage<Workspace>(WORKSPACES, key)).data).toEqual([data]);
   });
 
-  it('that accept no personal keys are hidden from lists of personal keys, and refused', async () => {
-    const { userId, key } = await person();
+  it('that accept no personal keys are omitted from lists for such keys, and refuse requests with them', async () => {
+    const { userId, key } = await createPerson();
     const id = await api.store.workspaces.createWorkspace('Closed', userId);
     await api.store.workspaces.setPersonalKeys(id, false);
-    expect((await page<Workspace>(WORKSPACES, key)).data).toEqual([]);
+    expect((await readPage<Workspace>(WORKSPACES, key)).data).toEqual([]);
     const refused = await api.call('GET', `${WORKSPACES}/${id}`, { key });
     expect([refused.status, errorIn(refused.body).details?.code]).toEqual([
       403,
       'PERSONAL_API_KEYS_DISABLED',
     ]);
     await api.store.workspaces.setPersonalKeys(id, true);
-    const [open] = (await page<Workspace>(WORKSPACES, key)).data;
+    const [open] = (await readPage<Workspace>(WORKSPACES, key)).data;
     expect(open?.id).toBe(id);
     expect(Date.parse(open?.updatedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(open?.createdAt ?? ''));
   });
 
-  it('of a workspace key consist of its own workspace only', async () => {
-    const { userId } = await person();
+  it('listed for a workspace key are only the workspace of this key', async () => {
+    const { userId } = await createPerson();
     const id = await api.store.workspaces.createWorkspace('Keyed', userId);
     const { key } = await api.store.keys.create({ workspaceId: id }, 'workspace');
-    expect((await page<Workspace>(WORKSPACES, key)).data.map((each) => each.id)).toEqual([id]);
+    expect((await readPage<Workspace>(WORKSPACES, key)).data.map((each) => each.id)).toEqual([id]);
     expect((await api.call('GET', `${WORKSPACES}/${id}`, { key })).status).toBe(200);
     expect((await api.call('GET', `${WORKSPACES}/${api.workspaceId}`, { key })).status).toBe(404);
   });
 
-  it.each(['', '/members'])('of other people are not found, like unknown workspaces: %j', async (rest) => {
-    const { key } = await person();
-    const foreign = await api.call('GET', `${WORKSPACES}/${api.workspaceId}${rest}`, { key });
-    const absent = await api.call('GET', `${WORKSPACES}/none${rest}`, { key });
+  it.each(['', '/members'])('of other people are not found, like unknown workspaces: %j', async (suffix) => {
+    const { key } = await createPerson();
+    const foreign = await api.call('GET', `${WORKSPACES}/${api.workspaceId}${suffix}`, { key });
+    const absent = await api.call('GET', `${WORKSPACES}/none${suffix}`, { key });
     expect([foreign.status, foreign.body]).toEqual([404, absent.body]);
-    expect((await api.call('GET', `${WORKSPACES}/none${rest}`, { key: null })).status).toBe(401);
+    expect((await api.call('GET', `${WORKSPACES}/none${suffix}`, { key: null })).status).toBe(401);
   });
 
-  it('list their members by address, with roles', async () => {
-    const admin = await person('zoe@members.test');
-    const reader = await person('abe@members.test');
+  it('list their members by email address, with roles', async () => {
+    const admin = await createPerson('zoe@members.test');
+    const reader = await createPerson('abe@members.test');
     const id = await api.store.workspaces.createWorkspace('Team', admin.userId);
     await api.store.workspaces.setMember(id, reader.userId, 'read');
     const path = `${WORKSPACES}/${id}/members`;
@@ -137,7 +139,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
       },
       expect.objectContaining({ email: 'zoe@members.test', role: 'admin' }),
     ]);
-    const { nextCursor } = await page(`${path}?limit=1`, reader.key);
+    const { nextCursor } = await readPage(`${path}?limit=1`, reader.key);
     const other = await api.store.workspaces.createWorkspace('Other', reader.userId);
     const replayed = await api.call('GET', `${WORKSPACES}/${other}/members?cursor=${nextCursor}`, {
       key: reader.key,
@@ -158,24 +160,24 @@ describe.each(NAMES)('workspaces on %s', (database) => {
   });
 
   it('refuse a cursor of another sort order', async () => {
-    const { userId, key } = await person();
+    const { userId, key } = await createPerson();
     for (const name of ['a', 'b']) await api.store.workspaces.createWorkspace(name, userId);
-    const { nextCursor } = await page(`${WORKSPACES}?limit=1&sortBy=name`, key);
+    const { nextCursor } = await readPage(`${WORKSPACES}?limit=1&sortBy=name`, key);
     expect(
       (await api.call('GET', `${WORKSPACES}?sortBy=createdAt&cursor=${nextCursor}`, { key })).status,
     ).toBe(400);
   });
 
   /** Creates a workspace with an admin and a member with the role write. */
-  async function team() {
-    const [admin, writer] = [await person(), await person()];
+  async function createTeam() {
+    const [admin, writer] = [await createPerson(), await createPerson()];
     const id = await api.store.workspaces.createWorkspace('Team', admin.userId);
     await api.store.workspaces.setMember(id, writer.userId, 'write');
     return { admin, writer, id, path: `${WORKSPACES}/${id}` };
   }
 
   it('have keys, which an admin can create, list without their values, and revoke', async () => {
-    const { admin, writer, id, path } = await team();
+    const { admin, writer, id, path } = await createTeam();
     const create = (name: string, key = admin.key) =>
       api.call<{ id: string; key: string }>('POST', `${path}/api-keys`, { key, body: { name } });
     const { status, data } = await create('Deploys');
@@ -215,7 +217,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
   });
 
   it('have at most a hundred keys, and refuse a new key that has already expired', async () => {
-    const { admin, id, path } = await team();
+    const { admin, id, path } = await createTeam();
     const create = (body: object) => api.call('POST', `${path}/api-keys`, { key: admin.key, body });
     const old = await create({ name: 'Old', expiresAt: '2020-01-01T00:00:00Z' });
     expect([old.status, errorIn(old.body).message]).toEqual([400, 'expiresAt must be in the future']);
@@ -229,10 +231,10 @@ describe.each(NAMES)('workspaces on %s', (database) => {
   });
 
   it('show their audit log only to their admins', async () => {
-    const { admin, writer, id, path } = await team();
+    const { admin, writer, id, path } = await createTeam();
     const body = { workspaceId: id, name: 'Orders' };
-    const made = await api.call<{ id: string }>('POST', '/api/v2/workflows', { key: writer.key, body });
-    const workflowId = made.data.id;
+    const created = await api.call<{ id: string }>('POST', '/api/v2/workflows', { key: writer.key, body });
+    const workflowId = created.data.id;
     await api.call('PATCH', `/api/v2/workflows/${workflowId}`, { key: admin.key, body: { name: 'Prices' } });
     const at = `${path}/audit-logs`;
     const events = await readAll<{ action: string; actorEmail: string }>(
@@ -248,7 +250,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
       }),
     ]);
     expect(new Set(events.map(({ actorEmail }) => actorEmail)).size).toBe(2);
-    const count = async (query: string) => (await page(`${at}?${query}`, admin.key)).data.length;
+    const count = async (query: string) => (await readPage(`${at}?${query}`, admin.key)).data.length;
     expect(await count('action=WORKFLOW_CREATED')).toBe(1);
     expect(await count('startDate=2100-01-01T00:00:00Z')).toBe(0);
     expect(await count('endDate=2020-01-01T00:00:00Z')).toBe(0);

@@ -8,7 +8,7 @@ const data = process.env['HEDDLE_DATA'] ?? './.heddle';
 type Served = Pick<Api, 'fetch' | 'close'>;
 const held = globalThis as { heddleApi?: Promise<Served> };
 
-/** Returns the API of this process. `globalThis` keeps it when the development server reloads this file. */
+/** Returns the API of this process. `globalThis` stores it, because the development server reloads this file. */
 export function heddle(): Promise<Served> {
   held.heddleApi ??= start();
   return held.heddleApi;
