@@ -52,7 +52,8 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
         const defaults = { workspaceId, type: 'service_account', providerId: 'shop', credentials: KEY_JSON };
         return api.call<Credential>('POST', '/api/v2/credentials', { body: { ...defaults, ...body }, key });
       },
-      change: (id: string, body: object, key = api.key) => api.call<Credential>('PATCH', at(id), { body, key }),
+      change: (id: string, body: object, key = api.key) =>
+        api.call<Credential>('PATCH', at(id), { body, key }),
       names: async (query: object = {}, key = api.key) => {
         const search = new URLSearchParams({ workspaceId, ...query }).toString();
         const { data } = await api.call<Credential[]>('GET', `/api/v2/credentials?${search}`, { key });
@@ -184,7 +185,8 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
         ...(cursor && { cursor }),
       };
       const path = `/api/v2/credentials?${new URLSearchParams(query).toString()}`;
-      const body: { data: Credential[]; nextCursor: string | null } = (await api.call('GET', path)).body as never;
+      const body: { data: Credential[]; nextCursor: string | null } = (await api.call('GET', path))
+        .body as never;
       read.push(...body.data.map((each) => each.displayName));
       cursor = body.nextCursor;
     }
