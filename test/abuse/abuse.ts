@@ -112,8 +112,8 @@ export function describeAbuse(environment: () => Environment): void {
       );
       const mine = await execute('admin', await deployed(tokenWorkflow));
       expect(mine.status).toBe('completed');
-      const sent = () => echo.requests().filter(({ own }) => own === TOKEN);
-      expect(sent()).toHaveLength(1);
+      const tokenRequests = () => echo.requests().filter(({ own }) => own === TOKEN);
+      expect(tokenRequests()).toHaveLength(1);
       expect(JSON.stringify(mine)).not.toContain(TOKEN);
       const theirs = await call('stranger', 'POST', `${await deployed(tokenWorkflow, 'stranger')}/execute`, {
         body: { async: true },
@@ -122,7 +122,7 @@ export function describeAbuse(environment: () => Environment): void {
       const code = await deployed(workflow([fn('F', 'return {{TOKEN}}')], ['Start -> F']), 'stranger');
       const accepted = await call('stranger', 'POST', `${code}/execute`, { body: { async: true } });
       expect(accepted.text).not.toContain(TOKEN);
-      expect(sent()).toHaveLength(1);
+      expect(tokenRequests()).toHaveLength(1);
     });
 
     it('another workspace cannot take the id of a child run', async () => {
@@ -179,8 +179,8 @@ export function describeAbuse(environment: () => Environment): void {
         ['Start -> Vault'],
       );
       const path = await deployed(exported, 'admin', { isPublic: true });
-      for (const more of [{}, { stream: true }]) {
-        const failed = await call('nobody', 'POST', `${path}/execute`, { body: more });
+      for (const body of [{}, { stream: true }]) {
+        const failed = await call('nobody', 'POST', `${path}/execute`, { body });
         expect(failed.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
       }
       const legacyReply = await call('nobody', 'POST', `${path.replace('/v2', '')}/execute`, { body: {} });
@@ -248,9 +248,9 @@ export function describeAbuse(environment: () => Environment): void {
             ] as const,
         ),
       ];
-      for (const [method, at, body] of requests) {
-        const reply = await call('admin', method, at, body === undefined ? {} : { body });
-        expect([at, [400, 404].includes(reply.status) ? 'refused' : reply]).toEqual([at, 'refused']);
+      for (const [method, target, body] of requests) {
+        const reply = await call('admin', method, target, body === undefined ? {} : { body });
+        expect([target, [400, 404].includes(reply.status) ? 'refused' : reply]).toEqual([target, 'refused']);
         expectNoInternals(reply);
       }
       const name = 'a\0b\ud800\u0001';
@@ -326,11 +326,11 @@ export function describeAbuse(environment: () => Environment): void {
       await execute('admin', path, { id: '../admin/delete?all=1#', name });
       const posts = echo.requests().filter(({ method }) => method === 'POST');
       expect(posts).toHaveLength(1);
-      const sent = posts[0] ?? { path: '', body: '' };
-      const url = new URL(sent.path, echo.url);
+      const post = posts[0] ?? { path: '', body: '' };
+      const url = new URL(post.path, echo.url);
       expect(url.pathname).toBe('/v1/items/..%2Fadmin%2Fdelete%3Fall%3D1%23');
       expect([...url.searchParams]).toEqual([['q', '../admin/delete?all=1#']]);
-      expect(JSON.parse(sent.body)).toEqual({ name, role: 'user' });
+      expect(JSON.parse(post.body)).toEqual({ name, role: 'user' });
       const dots = await execute('admin', path, { id: '..', name });
       expect(dots.status).toBe('failed');
       expect(echo.requests().filter(({ method }) => method === 'POST')).toHaveLength(1);
@@ -341,13 +341,13 @@ export function describeAbuse(environment: () => Environment): void {
       const accepted = await call('admin', 'POST', `${path}/execute`, { body: { async: true } });
       const { runId } = dataOf<{ runId: string }>(accepted, 202);
       for (const caller of ['stranger', 'foreign'] as const) {
-        for (const [method, at] of [
+        for (const [method, target] of [
           ['GET', `${path}/runs/${runId}`],
           ['POST', `${path}/runs/${runId}/cancel`],
           ['POST', `${path.replace('/v2', '')}/executions/${runId}/cancel`],
           ['GET', `/api/jobs/${runId}`],
         ] as const)
-          expect([at, (await call(caller, method, at)).status]).toEqual([at, 404]);
+          expect([target, (await call(caller, method, target)).status]).toEqual([target, 404]);
       }
       expect(await call('admin', 'POST', `${path}/runs/${runId}/cancel`)).toMatchObject({ status: 200 });
     });
@@ -388,7 +388,7 @@ function openIdleConnection(origin: string, path: string): Promise<Socket> {
 function statusUrlForForgedHost(service: Service, path: string): Promise<string> {
   const { hostname, port } = new URL(service.url);
   return new Promise((resolve, reject) => {
-    const sent = request(
+    const outgoing = request(
       {
         ...{ hostname, port, path, method: 'POST' },
         headers: {
@@ -407,7 +407,7 @@ function statusUrlForForgedHost(service: Service, path: string): Promise<string>
         });
       },
     );
-    sent.on('error', reject);
-    sent.end('{"async": true}');
+    outgoing.on('error', reject);
+    outgoing.end('{"async": true}');
   });
 }

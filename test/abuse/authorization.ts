@@ -164,7 +164,7 @@ const CALLERS = ['nobody', 'stranger', 'foreign', 'read', 'write', 'shared', 'ad
 /** Called last, because they end or delete what other operations need. */
 const DESTRUCTIVE = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
 
-/** Defines the tests of which callers each operation allows. */
+/** Defines the tests of the callers that each operation allows. */
 export function describeAuthorization(service: () => Service): void {
   it('every operation allows exactly the declared callers', async () => {
     const { call, deployed, workspaces } = service();

@@ -23,10 +23,10 @@ type Run = ShownRun & { files: { id: string }[] | null };
 
 /** Executes the workflow. Returns its run. */
 async function runOf(api: TestApi, workflowId: string, input: object = {}): Promise<Run> {
-  const at = `/api/v2/workflows/${workflowId}`;
-  const { data } = await api.call<Run>('POST', `${at}/execute`, { body: { input } });
-  const shown = await api.call<Run>('GET', `${at}/runs/${data.runId}?includeOutput=true`);
-  return { ...shown.data, runId: data.runId };
+  const path = `/api/v2/workflows/${workflowId}`;
+  const { data } = await api.call<Run>('POST', `${path}/execute`, { body: { input } });
+  const run = await api.call<Run>('GET', `${path}/runs/${data.runId}?includeOutput=true`);
+  return { ...run.data, runId: data.runId };
 }
 
 /** Creates folders, a secret, credentials, skills and a sandbox, and archives the workflow. Returns the ids that requests need. */
@@ -69,11 +69,11 @@ async function createSkills(api: TestApi) {
 /** Imports a workflow with a receipt. Returns the id of the operation. */
 async function importWithReceipt(api: TestApi): Promise<string> {
   const body = { workspaceId: api.workspaceId, workflow: IMPORTED };
-  const at = '/api/v2/workflows/import';
-  const preview = await api.call<{ previewFingerprint: string }>('POST', `${at}/preview`, { body });
+  const path = '/api/v2/workflows/import';
+  const preview = await api.call<{ previewFingerprint: string }>('POST', `${path}/preview`, { body });
   const { previewFingerprint } = preview.data;
   const request = { ...body, requestId: crypto.randomUUID(), previewFingerprint };
-  return (await api.call<{ operationId: string }>('POST', at, { body: request })).data.operationId;
+  return (await api.call<{ operationId: string }>('POST', path, { body: request })).data.operationId;
 }
 
 /** Creates the resources that operations need. Returns an accepted request for each operation, by method and path. */

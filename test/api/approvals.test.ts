@@ -21,8 +21,8 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
     { id: '1.1', name: 'pay', arguments: { to: 'ada', amount: 1 }, parameters: { type: 'object' } },
     { id: '1.2', name: 'pay', arguments: { to: 'bob', amount: 2 } },
   ]);
-  const older = await api.call('GET', `/api/workflows/${id}/paused/${data.runId}`);
-  expect(older.body).toMatchObject({
+  const legacy = await api.call('GET', `/api/workflows/${id}/paused/${data.runId}`);
+  expect(legacy.body).toMatchObject({
     pausePoints: [{ response: { calls: [{ id: '1.1' }, { id: '1.2' }] } }],
   });
 

@@ -18,7 +18,7 @@ describe('a host with its own workflows, sessions and roles', () => {
   const workflows = new Map<string, Definition>();
   let host: Awaited<ReturnType<typeof hostApi>>;
 
-  async function ask(method: string, path: string, person: string | null, body?: object) {
+  async function send(method: string, path: string, person: string | null, body?: object) {
     const headers = {
       'Content-Type': 'application/json',
       ...(person !== null && { Cookie: `session=${person}` }),
@@ -55,10 +55,10 @@ describe('a host with its own workflows, sessions and roles', () => {
   });
 
   it('runs its workflows for its sessions, below its own path', async () => {
-    const ran = await ask('POST', '/api/v2/workflows/greeting/execute', 'eve', { input: { name: 'Eve' } });
+    const ran = await send('POST', '/api/v2/workflows/greeting/execute', 'eve', { input: { name: 'Eve' } });
     expect(ran).toMatchObject({ status: 200, body: { data: { output: { data: { hello: 'Eve' } } } } });
     const path = `/api/v2/workflows/greeting/runs/${ran.body.data.runId}`;
-    expect(await ask('GET', path, 'ada')).toMatchObject({
+    expect(await send('GET', path, 'ada')).toMatchObject({
       status: 200,
       body: { data: { status: 'completed' } },
     });
@@ -67,26 +67,28 @@ describe('a host with its own workflows, sessions and roles', () => {
 
   it('maps the roles of the service to its own roles', async () => {
     const path = '/api/v2/workflows/greeting/runs/unknown/cancel';
-    expect(await ask('POST', path, 'eve')).toMatchObject({ status: 403 });
-    expect(await ask('POST', path, 'ada')).toMatchObject({
+    expect(await send('POST', path, 'eve')).toMatchObject({ status: 403 });
+    expect(await send('POST', path, 'ada')).toMatchObject({
       status: 404,
       body: { error: { message: 'Run not found' } },
     });
-    expect(await ask('POST', '/api/v2/workflows/greeting/execute', 'bob', {})).toMatchObject({ status: 404 });
-    expect(await ask('POST', '/api/v2/workflows/theirs/execute', 'ada', {})).toMatchObject({ status: 404 });
-    expect(await ask('POST', '/api/v2/workflows/greeting/execute', null, {})).toMatchObject({ status: 401 });
+    expect(await send('POST', '/api/v2/workflows/greeting/execute', 'bob', {})).toMatchObject({
+      status: 404,
+    });
+    expect(await send('POST', '/api/v2/workflows/theirs/execute', 'ada', {})).toMatchObject({ status: 404 });
+    expect(await send('POST', '/api/v2/workflows/greeting/execute', null, {})).toMatchObject({ status: 401 });
   });
 
   it('cannot call a child workflow of another workspace', async () => {
-    expect(await ask('POST', '/api/v2/workflows/calling/execute', 'ada', {})).toMatchObject({
+    expect(await send('POST', '/api/v2/workflows/calling/execute', 'ada', {})).toMatchObject({
       body: { data: { status: 'failed', error: { details: { reason: 'CHILD_NOT_FOUND' } } } },
     });
   });
 
   it('refuses drafts and queued runs, which its ports do not support', async () => {
     const path = '/api/v2/workflows/greeting/execute';
-    expect(await ask('POST', path, 'ada', { run: { source: 'manual' } })).toMatchObject({ status: 404 });
-    expect(await ask('POST', path, 'ada', { async: true })).toMatchObject({ status: 400 });
+    expect(await send('POST', path, 'ada', { run: { source: 'manual' } })).toMatchObject({ status: 404 });
+    expect(await send('POST', path, 'ada', { async: true })).toMatchObject({ status: 400 });
   });
 
   it('has only its selected operations', async () => {
@@ -104,7 +106,7 @@ describe('a host with its own workflows, sessions and roles', () => {
       'executeWorkflow',
       'getWorkflowRun',
     ]);
-    expect(await ask('GET', '/api/v2/workflows/greeting/runs', 'ada')).toMatchObject({ status: 404 });
+    expect(await send('GET', '/api/v2/workflows/greeting/runs', 'ada')).toMatchObject({ status: 404 });
   });
 });
 
@@ -238,7 +240,7 @@ describe('a resource of an organization', () => {
       expect(await getOrganization(id, key)).toMatchObject({ status: 403, body: refusal });
   });
 
-  it('may also belong to workspaces, and then needs access to all of them', async () => {
+  it('may also belong to workspaces: the caller then needs access to all of them', async () => {
     const linked = record('Link', ({ path }) => {
       const { organizationId: id } = path as { organizationId: string };
       return Promise.resolve({ value: id, workspaceIds: [orgApi.workspaceId], organizationIds: [id] });

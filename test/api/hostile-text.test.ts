@@ -11,7 +11,7 @@ import { block, workflow } from '../support/workflow.ts';
 import { acceptedCalls } from './accepted.ts';
 import type { AcceptedCall } from './accepted.ts';
 
-/** Strings with NUL or with half of a surrogate pair, which databases cannot store. */
+/** Strings with NUL or with half of a surrogate pair, which not every database can store. */
 const HOSTILE = ['a\0b', 'a\uD800b', '\uDC00'];
 /** Words that appear only in messages of a driver or a database. */
 const INTERNALS = /postgres|sqlite|sqlstate|invalid byte|out of range for|constraint|127\.0\.0\.1|utf8/i;
@@ -34,7 +34,7 @@ async function onPostgres(): Promise<TestApi> {
   return testApi({ engine, store });
 }
 
-describe.each(drawnStores('hostile strings'))('hostile strings on %s', (store) => {
+describe.each(drawnStores('hostile input'))('hostile input on %s', (store) => {
   testsOn(store === 'sqlite' ? onMemory : onPostgres);
 });
 
@@ -60,7 +60,7 @@ function testsOn(open: () => Promise<TestApi>): void {
   }
 
   it.each(SERVED.map((operation) => [operation.id, operation] as const))(
-    'are refused in the path and the query of %s',
+    'the path of %s refuses NUL and invalid UTF-8, and the query refuses NUL',
     async (_id, operation) => {
       const { body, ...accepted } = acceptedCallOf(operation);
       const send = (
@@ -126,7 +126,7 @@ function testsOn(open: () => Promise<TestApi>): void {
         variables: { v: { name: text, type: 'string', value: 1 } },
       }),
     ],
-  ])('are refused as a name or id in the body of %s', async (at, bodyOf) => {
+  ])('a name or id with NUL or half of a surrogate pair is refused in the body of %s', async (at, bodyOf) => {
     const [method = '', path = ''] = at.split(' ');
     const accepted = calls[at];
     const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
@@ -173,7 +173,7 @@ function testsOn(open: () => Promise<TestApi>): void {
     }
   });
 
-  it('are accepted as values of drafts and inputs, and do not change', async () => {
+  it('NUL and halves of surrogate pairs are accepted in values of drafts and inputs, and do not change', async () => {
     const id = await api.deployed(ECHO);
     const path = `/api/v2/workflows/${id}`;
     for (const text of HOSTILE) {

@@ -14,20 +14,20 @@ const LOCKED = '/Locked';
 // Only a host can lock a folder: no operation does.
 await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path: LOCKED } });
 await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path: `${LOCKED}/In` } });
-const inside = `${LOCKED}/In`;
-await sql`update workflows set folder_path = ${inside} where workspace_id = ${workspaceId}`.execute(
+const innerFolder = `${LOCKED}/In`;
+await sql`update workflows set folder_path = ${innerFolder} where workspace_id = ${workspaceId}`.execute(
   api.store.database,
 );
 
 /** Changes to the accepted requests of operations that name a folder. */
 const IN_FOLDER: { [id: string]: { body?: object; query?: { [name: string]: string } } } = {
-  createWorkflowV2: { body: { folderPath: inside } },
-  moveWorkflows: { body: { folderPath: inside } },
-  previewWorkflowImport: { body: { folderPath: inside } },
-  importWorkflow: { body: { folderPath: inside } },
-  createWorkflowsFolder: { body: { path: `${inside}/made` } },
-  relocateWorkflowsFolder: { body: { path: inside } },
-  deleteWorkflowsFolder: { query: { path: inside } },
+  createWorkflowV2: { body: { folderPath: innerFolder } },
+  moveWorkflows: { body: { folderPath: innerFolder } },
+  previewWorkflowImport: { body: { folderPath: innerFolder } },
+  importWorkflow: { body: { folderPath: innerFolder } },
+  createWorkflowsFolder: { body: { path: `${innerFolder}/made` } },
+  relocateWorkflowsFolder: { body: { path: innerFolder } },
+  deleteWorkflowsFolder: { query: { path: innerFolder } },
 };
 
 const CHANGES = SERVED.filter(({ tag, scope }) => tag === 'Workflows' && scope === 'api:write').map(

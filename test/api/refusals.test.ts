@@ -124,8 +124,8 @@ describe.each(DRAWN)('%s records nothing when it refuses', (_title, operation) =
 
   if (body !== undefined && !OPEN_BODIES.has(id))
     it('unknown fields', async () => {
-      const more = { ...acceptedCallOf(operation).body, colour: 'red' };
-      expect(await refused(400, { options: { body: more } })).toMatchObject({
+      const invalidBody = { ...acceptedCallOf(operation).body, colour: 'red' };
+      expect(await refused(400, { options: { body: invalidBody } })).toMatchObject({
         details: [{ code: 'unrecognized_keys', keys: ['colour'], path: [] }],
       });
     });
@@ -142,22 +142,22 @@ describe('a refused answer to a pause records nothing', () => {
   async function startPausedRun() {
     const id = await api.deployed(APPROVAL);
     const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
-    const at = `/api/v2/workflows/${id}/runs/${data.runId}`;
-    const shown = await api.call<ShownRun>('GET', at);
-    const answer = (body: object) => () => api.call('POST', `${at}/resume`, { body });
-    return { at, answer, contextId: shown.data.paused?.contextId ?? '' };
+    const runPath = `/api/v2/workflows/${id}/runs/${data.runId}`;
+    const run = await api.call<ShownRun>('GET', runPath);
+    const answer = (body: object) => () => api.call('POST', `${runPath}/resume`, { body });
+    return { runPath, answer, contextId: run.data.paused?.contextId ?? '' };
   }
 
   it('with an unknown token, with an invalid answer, and for a run that has ended', async () => {
-    const { at, answer, contextId } = await startPausedRun();
+    const { runPath, answer, contextId } = await startPausedRun();
     const wrong = await expectRefused({}, 404, answer({ contextId: 'wrong', input: { ok: true } }));
     expect(wrong.message).toBe('Pause point not found');
     await expectRefused({}, 400, answer({ contextId, input: { ok: 'perhaps' } }));
     await expectRefused({}, 400, answer({ contextId, input: { ok: true }, colour: 'red' }));
     await expectRefused({}, 400, answer({ input: { ok: true } }));
     await expectRefused({}, 400, answer({ contextId: '' }));
-    expect(await api.call('GET', at)).toMatchObject({ data: { status: 'paused' } });
-    await api.call('POST', `${at}/cancel`);
+    expect(await api.call('GET', runPath)).toMatchObject({ data: { status: 'paused' } });
+    await api.call('POST', `${runPath}/cancel`);
     const error = await expectRefused({}, 409, answer({ contextId, input: { ok: true } }));
     expect(error.message).toMatch(/./);
   });

@@ -75,11 +75,11 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     expect(await w.folders(workspaceId, '&parentPath=/Team')).toEqual(['/Team/50%25', '/Team/a_b']);
     expect(await w.folders(workspaceId, '&search=A_&sortOrder=desc')).toEqual(['/Team/a_b']);
     expect(await w.folders(workspaceId, '&parentPath=/nowhere')).toEqual([]);
-    const made = await w.make(workspaceId, 'In Team', 'Team');
-    expect(made).toMatchObject({ folderPath: '/Team', blocks: [{ type: 'start_trigger' }] });
+    const created = await w.make(workspaceId, 'In Team', 'Team');
+    expect(created).toMatchObject({ folderPath: '/Team', blocks: [{ type: 'start_trigger' }] });
     expect(await w.list(workspaceId, '&folderPath=/Team')).toEqual(['In Team']);
     expect(await w.actions('/Team')).toEqual(['FOLDER_CREATED']);
-    expect(await w.actions(made.id)).toEqual(['WORKFLOW_CREATED']);
+    expect(await w.actions(created.id)).toEqual(['WORKFLOW_CREATED']);
   });
 
   it.each([
@@ -105,12 +105,12 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
   });
 
   it('moves a folder with everything in it', async () => {
-    const own = await w.workspace();
-    for (const path of ['/A', '/A/B', '/AB', '/C']) await w.folder(own, path);
-    const deep = await w.make(own, 'deep', '/A/B');
-    await w.make(own, 'next', '/AB');
+    const otherId = await w.workspace();
+    for (const path of ['/A', '/A/B', '/AB', '/C']) await w.folder(otherId, path);
+    const deep = await w.make(otherId, 'deep', '/A/B');
+    await w.make(otherId, 'next', '/AB');
     const move = (path: string, destinationPath: string) =>
-      w.call<{ path: string }>('PATCH', F, { body: { workspaceId: own, path, destinationPath } });
+      w.call<{ path: string }>('PATCH', F, { body: { workspaceId: otherId, path, destinationPath } });
     expect((await move('/A', '/A')).status).toBe(400);
     expect((await move('/A', '/A/B/C')).status).toBe(409);
     expect((await move('/A', '/AB')).status).toBe(409);
@@ -121,16 +121,16 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       name: 'A B',
       parentPath: '/C',
     });
-    expect(await w.folders(own)).toEqual(['/C/A%20B', '/AB', '/C/A%20B/B', '/C']);
+    expect(await w.folders(otherId)).toEqual(['/C/A%20B', '/AB', '/C/A%20B/B', '/C']);
     const { data } = await w.call<Item>('GET', `${W}/${deep.id}`);
     expect(data.folderPath).toBe('/C/A%20B/B');
-    expect(await w.list(own, '&folderPath=/AB')).toEqual(['next']);
+    expect(await w.list(otherId, '&folderPath=/AB')).toEqual(['next']);
   });
 
   it('deletes an empty folder, or a folder with everything in it; restored workflows are in the root', async () => {
     await w.folder(workspaceId, '/Old');
     await w.folder(workspaceId, '/Old/Sub');
-    const kept = await w.make(workspaceId, 'Kept', '/Old/Sub');
+    const archived = await w.make(workspaceId, 'Kept', '/Old/Sub');
     expect((await remove('/Old')).status).toBe(409);
     expect((await remove('/Old', '&recursive=TRUE')).status).toBe(400);
     expect((await remove('/Old', '&recursive=yes')).data).toEqual({
@@ -141,9 +141,9 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     expect((await remove('/Old', '&recursive=yes')).status).toBe(404);
     expect(await w.list(workspaceId, '&scope=archived&folderPath=/Old/Sub')).toEqual([]);
     expect(await w.list(workspaceId, '&scope=archived&search=kept')).toEqual(['Kept']);
-    const restored = await w.call<Item>('POST', `${W}/${kept.id}/restore`);
-    expect(restored.data).toMatchObject({ id: kept.id, folderPath: '/' });
-    expect((await w.call('POST', `${W}/${kept.id}/restore`)).status).toBe(409);
+    const restored = await w.call<Item>('POST', `${W}/${archived.id}/restore`);
+    expect(restored.data).toMatchObject({ id: archived.id, folderPath: '/' });
+    expect((await w.call('POST', `${W}/${archived.id}/restore`)).status).toBe(409);
   });
 
   it('answers 423 to every change in a locked folder', async () => {
@@ -216,13 +216,13 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
   });
 
   it('moves workflows, and returns a reason for each that cannot be moved', async () => {
-    const own = await w.workspace();
+    const otherId = await w.workspace();
     const foreign = await w.make(workspaceId, 'foreign');
-    await w.folder(own, '/To');
-    await w.make(own, 'twin', '/To');
-    const [a, twin] = [await w.make(own, 'a'), await w.make(own, 'twin')];
+    await w.folder(otherId, '/To');
+    await w.make(otherId, 'twin', '/To');
+    const [a, twin] = [await w.make(otherId, 'a'), await w.make(otherId, 'twin')];
     const body = {
-      workspaceId: own,
+      workspaceId: otherId,
       workflowIds: [a.id, twin.id, a.id, foreign.id, 'none'],
       folderPath: '/To',
     };
@@ -324,13 +324,13 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
   });
 
   it('allows at most 10,000 folders in a workspace', async () => {
-    const own = await w.workspace();
+    const otherId = await w.workspace();
     const now = new Date().toISOString();
     const insert = async (from: number, to: number) => {
       for (let start = from; start < to; start += 500) {
         const rows = Array.from(
           { length: Math.min(500, to - start) },
-          (_, n) => sql`(${own}, ${`/f${start + n}`}, '/', ${`f${start + n}`}, ${now}, ${now})`,
+          (_, n) => sql`(${otherId}, ${`/f${start + n}`}, '/', ${`f${start + n}`}, ${now}, ${now})`,
         );
         await sql`insert into workflow_folders (workspace_id, path, parent_path, name, created_at, updated_at) values ${sql.join(rows)}`.execute(
           w.database,
@@ -338,11 +338,11 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       }
     };
     await insert(0, 9999);
-    expect(await w.folder(own, '/last')).toBe(201);
-    expect(await w.folder(own, '/more')).toBe(413);
-    expect((await w.folders(own)).length).toBe(10_000);
+    expect(await w.folder(otherId, '/last')).toBe(201);
+    expect(await w.folder(otherId, '/more')).toBe(413);
+    expect((await w.folders(otherId)).length).toBe(10_000);
     await insert(9999, 10_000);
-    expect((await w.call('GET', `${F}?workspaceId=${own}`)).status).toBe(413);
+    expect((await w.call('GET', `${F}?workspaceId=${otherId}`)).status).toBe(413);
   });
 
   it('lists workflows with an index for each sort order', async () => {
@@ -359,7 +359,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
 
   it('compares versions of a workflow with each other and with the draft', async () => {
     const { id, blocks } = await w.make(w.workspaceId, 'Compared');
-    const at = `${W}/${id}`;
+    const path = `${W}/${id}`;
     const [start] = blocks;
     const state = (name: string) => ({
       blocks: {
@@ -367,14 +367,14 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       },
       edges: [],
     });
-    expect((await w.call('POST', `${at}/deploy`)).status).toBe(200);
-    expect((await w.call('PUT', `${at}/state`, { body: state('Begin') })).status).toBe(200);
-    expect((await w.call('POST', `${at}/deploy`)).status).toBe(200);
-    const compared = async (query: string) =>
-      (await w.call<object>('GET', `${at}/versions/compare?${query}`)).data;
-    expect(await compared('base=2&target=active')).toMatchObject({ identical: true });
-    expect(await compared('base=active')).toMatchObject({ base: 'active', target: 'draft', identical: true });
-    expect(await compared('base=1&target=2')).toMatchObject({
+    expect((await w.call('POST', `${path}/deploy`)).status).toBe(200);
+    expect((await w.call('PUT', `${path}/state`, { body: state('Begin') })).status).toBe(200);
+    expect((await w.call('POST', `${path}/deploy`)).status).toBe(200);
+    const compare = async (query: string) =>
+      (await w.call<object>('GET', `${path}/versions/compare?${query}`)).data;
+    expect(await compare('base=2&target=active')).toMatchObject({ identical: true });
+    expect(await compare('base=active')).toMatchObject({ base: 'active', target: 'draft', identical: true });
+    expect(await compare('base=1&target=2')).toMatchObject({
       identical: false,
       blocks: {
         added: [],
@@ -382,7 +382,8 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
         changed: [{ id: start?.id, name: 'Begin', fields: expect.arrayContaining(['name']) }],
       },
     });
-    const statusOf = async (query: string) => (await w.call('GET', `${at}/versions/compare?${query}`)).status;
+    const statusOf = async (query: string) =>
+      (await w.call('GET', `${path}/versions/compare?${query}`)).status;
     expect(await Promise.all(['base=7', 'base=0', 'base=draft', ''].map(statusOf))).toEqual([
       404, 400, 400, 400,
     ]);

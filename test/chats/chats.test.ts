@@ -151,7 +151,7 @@ describe('a chat', () => {
   it('accepts 60 messages per minute', async () => {
     const { name } = await deployPages(echo());
     const statuses: number[] = [];
-    for (let sent = 0; sent < 61; sent++)
+    for (let attempt = 0; attempt < 61; attempt++)
       statuses.push((await visit(`/chat/${name}`, { body: { message: '' } })).status);
     // A refused message counts, because it has been read.
     expect(statuses.slice(0, 60).every((status) => status === 400)).toBe(true);
@@ -288,8 +288,8 @@ describe('a form', () => {
 describe('a chat deployment', () => {
   it('can be read, listed, replaced and removed', async () => {
     const { id, name } = await deployPages(echo(), { pages: ['chat', 'form'], outputs: ['F.result'] });
-    const at = `/api/v2/workflows/${id}/deployments/chat`;
-    const { data } = await call<{ id: string }>('GET', at);
+    const path = `/api/v2/workflows/${id}/deployments/chat`;
+    const { data } = await call<{ id: string }>('GET', path);
     expect(data).toMatchObject({
       ...{ workflowId: id, identifier: name, authType: 'public', isLive: true, outputs: ['F.result'] },
       ...{ chatUrl: `http://heddle.test/chat/${name}`, formUrl: `http://heddle.test/form/${name}` },
@@ -300,12 +300,12 @@ describe('a chat deployment', () => {
     );
     expect(list.data.map((each) => each.id)).toContain(data.id);
     const renamed = { identifier: `${name}-new`, title: 'T' };
-    expect((await call('PUT', at, { body: renamed })).data).toMatchObject({ id: data.id, formUrl: null });
+    expect((await call('PUT', path, { body: renamed })).data).toMatchObject({ id: data.id, formUrl: null });
     expect((await visit(`/chat/${name}`)).status).toBe(404);
     expect((await visit(`/chat/${name}-new`)).status).toBe(200);
-    expect((await call('DELETE', at)).data).toEqual({ id: data.id, deleted: true });
-    expect((await call('DELETE', at)).status).toBe(404);
-    expect((await call('GET', at)).status).toBe(404);
+    expect((await call('DELETE', path)).data).toEqual({ id: data.id, deleted: true });
+    expect((await call('DELETE', path)).status).toBe(404);
+    expect((await call('GET', path)).status).toBe(404);
     expect((await visit(`/chat/${name}-new`)).status).toBe(404);
   });
 
@@ -341,17 +341,17 @@ describe('a chat deployment', () => {
   it('cannot have the identifier of another workflow, or a removed identifier of another workspace', async () => {
     const { name } = await deployPages(echo());
     const other = await deployed(echo());
-    const at = `/api/v2/workflows/${other}/deployments/chat`;
-    expect((await call('PUT', at, { body: { identifier: name, title: 'T' } })).status).toBe(409);
+    const path = `/api/v2/workflows/${other}/deployments/chat`;
+    expect((await call('PUT', path, { body: { identifier: name, title: 'T' } })).status).toBe(409);
     const stranger = await testApi({ store: api.store, engine });
     const theirs = await stranger.deployed(echo());
     const { id, name: removed } = await deployPages(echo());
     await call('DELETE', `/api/v2/workflows/${id}/deployments/chat`);
-    const taken = await stranger.call('PUT', `/api/v2/workflows/${theirs}/deployments/chat`, {
+    const response = await stranger.call('PUT', `/api/v2/workflows/${theirs}/deployments/chat`, {
       body: { identifier: removed, title: 'T' },
     });
-    expect(taken.status).toBe(409);
-    expect((await call('PUT', at, { body: { identifier: removed, title: 'T' } })).status).toBe(200);
+    expect(response.status).toBe(409);
+    expect((await call('PUT', path, { body: { identifier: removed, title: 'T' } })).status).toBe(200);
   });
 
   it.each([

@@ -117,10 +117,10 @@ describe('the page of a pause', () => {
     const userId = await api.store.workspaces.createUser({ email: 'reader@heddle.test', name: 'Reader' });
     await api.store.workspaces.setMember(api.workspaceId, userId, 'read');
     const { key } = await api.store.keys.create({ userId }, 'reader');
-    for (const at of [`/api/v2/workflows/${run.workflowId}/runs/${runId}`, `/api/v2/logs/${runId}`]) {
-      const read = await api.fetch('GET', at, { key });
-      const text = await read.text();
-      expect([read.status, text.includes(token)]).toEqual([200, false]);
+    for (const recordPath of [`/api/v2/workflows/${run.workflowId}/runs/${runId}`, `/api/v2/logs/${runId}`]) {
+      const response = await api.fetch('GET', recordPath, { key });
+      const text = await response.text();
+      expect([response.status, text.includes(token)]).toEqual([200, false]);
     }
   });
 

@@ -33,11 +33,11 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     const api = await testApi({ engine, store, sealer, now: () => time });
     const { workspaceId } = api;
     const { find } = storedCredentials(store.database, sealer);
-    const at = (id: string): string => `/api/v2/credentials/${id}?workspaceId=${workspaceId}`;
+    const pathOf = (id: string): string => `/api/v2/credentials/${id}?workspaceId=${workspaceId}`;
     return {
       ...api,
       sealer,
-      at,
+      pathOf,
       find: async (id: string) => (await find(workspaceId, { id }))?.secret,
       member: async (role: 'read' | 'write' | 'admin') => {
         const userId = await store.workspaces.createUser({
@@ -53,7 +53,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
         return api.call<Credential>('POST', '/api/v2/credentials', { body: { ...defaults, ...body }, key });
       },
       change: (id: string, body: object, key = api.key) =>
-        api.call<Credential>('PATCH', at(id), { body, key }),
+        api.call<Credential>('PATCH', pathOf(id), { body, key }),
       names: async (query: object = {}, key = api.key) => {
         const search = new URLSearchParams({ workspaceId, ...query }).toString();
         const { data } = await api.call<Credential[]>('GET', `/api/v2/credentials?${search}`, { key });
@@ -86,7 +86,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     const replaced = await api.change(id, { apiToken: 'sk-another-key' });
     expect(await api.find(id)).toBe('sk-another-key');
     const listed = await api.call('GET', `/api/v2/credentials?workspaceId=${api.workspaceId}`);
-    const deleted = await api.call('DELETE', api.at(id));
+    const deleted = await api.call('DELETE', api.pathOf(id));
     expect(deleted.data).toEqual({ id, deleted: true });
     expect(await api.find(id)).toBeUndefined();
     const { rows } = await sql`select * from audit where resource_id = ${id} order by created_at`.execute(
@@ -132,7 +132,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     for (const key of [reader, other]) {
       for (const refused of [
         await api.change(data.id, { displayName: 'Theirs' }, key),
-        await api.call('DELETE', api.at(data.id), { key }),
+        await api.call('DELETE', api.pathOf(data.id), { key }),
       ]) {
         expect(refused.status).toBe(403);
         expect(errorIn(refused.body).details?.code).toBe('CREDENTIAL_ADMIN_ACCESS_REQUIRED');
@@ -143,7 +143,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
       expect(list.data).toMatchObject([{ displayName: 'Mine', role: 'member' }]);
     }
     expect((await api.change(data.id, { displayName: 'Still mine' }, writer)).data.role).toBe('admin');
-    expect((await api.call('DELETE', api.at(data.id), { key: admin })).status).toBe(200);
+    expect((await api.call('DELETE', api.pathOf(data.id), { key: admin })).status).toBe(200);
   });
 
   it('of other workspaces are not found, and workspace keys can only list credentials', async () => {
@@ -175,7 +175,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     const all = await api.names();
     expect(all).toEqual(['account', 'd', 'c', 'B_2', 'a%1', 'b_1']);
     expect((await api.names({ sortBy: 'displayName', sortOrder: 'asc' })).toSorted()).toEqual(all.toSorted());
-    const read: string[] = [];
+    const items: string[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {
       const query = {
@@ -187,10 +187,10 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
       const path = `/api/v2/credentials?${new URLSearchParams(query).toString()}`;
       const body: { data: Credential[]; nextCursor: string | null } = (await api.call('GET', path))
         .body as never;
-      read.push(...body.data.map((each) => each.displayName));
+      items.push(...body.data.map((each) => each.displayName));
       cursor = body.nextCursor;
     }
-    expect(read).toEqual(all);
+    expect(items).toEqual(all);
   });
 
   it('have a list of providers: those of models and those with an OAuth client', async () => {

@@ -31,29 +31,29 @@ describe.each(NAMES)('versions on %s', (database) => {
     });
   });
 
-  const at = (id: string, path: string): string => `/api/v2/workflows/${id}/${path}`;
+  const pathOf = (id: string, path: string): string => `/api/v2/workflows/${id}/${path}`;
   const post = (id: string, path: string, options: { body?: unknown; key?: string | null } = {}) =>
-    api.call<{ version: number; lastSaved: number }>('POST', at(id, path), options);
+    api.call<{ version: number; lastSaved: number }>('POST', pathOf(id, path), options);
 
   /** Deploys a workflow with versions that return 1, 2 and so on. The last version is live. */
   async function deployVersions(count: number): Promise<string> {
     const id = await api.deployed(returning(1));
     for (let value = 2; value <= count; value += 1) {
-      await api.call('PUT', at(id, 'state'), { body: draftOf(returning(value)) });
+      await api.call('PUT', pathOf(id, 'state'), { body: draftOf(returning(value)) });
       expect((await post(id, 'deploy')).status).toBe(200);
     }
     return id;
   }
 
   async function resultOf(id: string): Promise<unknown> {
-    const { data } = await api.call<{ output: { result?: unknown } }>('POST', at(id, 'execute'), {
+    const { data } = await api.call<{ output: { result?: unknown } }>('POST', pathOf(id, 'execute'), {
       body: { input: {} },
     });
     return data.output.result;
   }
 
   async function deployment(id: string): Promise<Deployment> {
-    return (await api.call<Deployment>('GET', at(id, 'deployment'))).data;
+    return (await api.call<Deployment>('GET', pathOf(id, 'deployment'))).data;
   }
 
   async function liveVersion(id: string): Promise<number | undefined> {
@@ -80,14 +80,14 @@ describe.each(NAMES)('versions on %s', (database) => {
     const id = await deployVersions(1);
     const body = { name: 'Second', description: 'With thanks.' };
     expect((await post(id, 'deploy', { body })).data.version).toBe(2);
-    const read = async () => (await api.call('GET', at(id, 'versions/2'))).data;
+    const read = async () => (await api.call('GET', pathOf(id, 'versions/2'))).data;
     expect(await read()).toMatchObject({ version: 2, ...body });
-    const renamed = await api.call('PATCH', at(id, 'versions/2'), { body: { name: 'Third' } });
+    const renamed = await api.call('PATCH', pathOf(id, 'versions/2'), { body: { name: 'Third' } });
     expect([renamed.status, renamed.data]).toEqual([200, { ...body, version: 2, name: 'Third' }]);
-    const cleared = await api.call('PATCH', at(id, 'versions/2'), { body: { description: null } });
+    const cleared = await api.call('PATCH', pathOf(id, 'versions/2'), { body: { description: null } });
     expect(cleared.data).toEqual({ version: 2, name: 'Third', description: null });
     expect(await read()).toMatchObject({ name: 'Third', description: null });
-    expect((await api.call('GET', at(id, 'versions/1'))).data).toMatchObject({
+    expect((await api.call('GET', pathOf(id, 'versions/1'))).data).toMatchObject({
       name: null,
       description: null,
     });
@@ -98,7 +98,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     'refuse the change %j',
     async (body) => {
       const id = await deployVersions(1);
-      const { status } = await api.call('PATCH', at(id, 'versions/1'), { body });
+      const { status } = await api.call('PATCH', pathOf(id, 'versions/1'), { body });
       expect(status).toBe(400);
       expect(await actions(id)).not.toContain('WORKFLOW_VERSION_UPDATED');
     },
@@ -127,7 +127,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect((await post(id, 'rollback', { body: { version: 9 } })).status).toBe(404);
     for (const body of [{ version: 0 }, { version: '1' }, { versoin: 1 }])
       expect((await post(id, 'rollback', { body })).status).toBe(400);
-    await api.call('DELETE', at(id, 'deploy'));
+    await api.call('DELETE', pathOf(id, 'deploy'));
     expect((await post(id, 'rollback')).status).toBe(409);
     expect((await post(id, 'rollback', { body: { version: 1 } })).status).toBe(200);
     expect(await liveVersion(id)).toBe(1);
@@ -135,13 +135,13 @@ describe.each(NAMES)('versions on %s', (database) => {
 
   it('replace the draft, and the live version stays live', async () => {
     const id = await deployVersions(2);
-    const original = (await api.call('GET', at(id, 'versions/1'))).data as { state: object };
+    const original = (await api.call('GET', pathOf(id, 'versions/1'))).data as { state: object };
     const reverted = await post(id, 'versions/1/revert');
     expect([reverted.status, reverted.data]).toEqual([
       200,
       { id, version: 1, lastSaved: expect.any(Number) as number },
     ]);
-    expect((await api.call('GET', at(id, 'state'))).data).toEqual(original.state);
+    expect((await api.call('GET', pathOf(id, 'state'))).data).toEqual(original.state);
     expect(await deployment(id)).toMatchObject({ activeDeployment: { version: 2 }, needsRedeployment: true });
     expect(await resultOf(id)).toBe(2);
     expect((await post(id, 'versions/active/revert')).data.version).toBe(2);
@@ -154,7 +154,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect((await post(id, 'versions/9/revert')).status).toBe(404);
     expect((await post(id, 'versions/latest/revert')).status).toBe(400);
     expect((await post(id, 'versions/1/revert', { body: { force: true } })).status).toBe(400);
-    await api.call('DELETE', at(id, 'deploy'));
+    await api.call('DELETE', pathOf(id, 'deploy'));
     expect((await post(id, 'versions/active/revert')).status).toBe(404);
     expect(await actions(id)).not.toContain('WORKFLOW_DRAFT_REVERTED');
   });
@@ -167,22 +167,25 @@ describe.each(NAMES)('versions on %s', (database) => {
       `versions/compare?base=${large}`,
       `versions/compare?base=1&target=${large}`,
     ])
-      expect((await api.call('GET', at(id, path))).status).toBe(400);
+      expect((await api.call('GET', pathOf(id, path))).status).toBe(400);
     expect((await post(id, 'rollback', { body: { version: Number(large) } })).status).toBe(400);
-    expect((await api.call('GET', at(id, 'versions/compare?base=999999999'))).status).toBe(404);
+    expect((await api.call('GET', pathOf(id, 'versions/compare?base=999999999'))).status).toBe(404);
   });
 
   it('do not replace the draft if another workflow now has their block ids', async () => {
     const id = await deployVersions(1);
-    const { data } = await api.call<{ blocks: { [id: string]: { name: string } } }>('GET', at(id, 'state'));
+    const { data } = await api.call<{ blocks: { [id: string]: { name: string } } }>(
+      'GET',
+      pathOf(id, 'state'),
+    );
     const copy = structuredClone(data);
-    await api.call('PUT', at(id, 'state'), { body: { blocks: {}, edges: [] } });
+    await api.call('PUT', pathOf(id, 'state'), { body: { blocks: {}, edges: [] } });
     const other = await api.drafted({ state: { blocks: {}, edges: [] } });
-    expect((await api.call('PUT', at(other, 'state'), { body: copy })).status).toBe(200);
+    expect((await api.call('PUT', pathOf(other, 'state'), { body: copy })).status).toBe(200);
     const refused = await post(id, 'versions/1/revert');
     expect(refused.status).toBe(409);
     expect(errorIn(refused.body).message).toContain(Object.keys(copy.blocks)[0]);
-    expect((await api.call<{ blocks: object }>('GET', at(id, 'state'))).data.blocks).toEqual({});
+    expect((await api.call<{ blocks: object }>('GET', pathOf(id, 'state'))).data.blocks).toEqual({});
   });
 
   it('do not replace the draft of a workflow in a locked folder', async () => {
@@ -203,7 +206,7 @@ describe.each(NAMES)('versions on %s', (database) => {
   ] as const)('require for %s %s the role %s in the workspace', async (method, path, role) => {
     const id = await deployVersions(2);
     const call = async (key: string | null, of = id) =>
-      api.call(method, at(of, path), { key, ...(method === 'PATCH' && { body: { name: 'N' } }) });
+      api.call(method, pathOf(of, path), { key, ...(method === 'PATCH' && { body: { name: 'N' } }) });
     const lower = await call(await createMember(role === 'admin' ? 'write' : 'read'));
     expect([lower.status, errorIn(lower.body).details?.code]).toEqual([403, 'INSUFFICIENT_WORKSPACE_ROLE']);
     expect((await call(await createMember(role))).status).toBe(200);
@@ -228,12 +231,12 @@ describe.each(NAMES)('versions on %s', (database) => {
         ['Start -> Ask', 'Ask -> Say'],
       );
     const id = await api.deployed(paused(1));
-    const started = await api.call<{ runId: string; status: string }>('POST', at(id, 'execute'), {
+    const started = await api.call<{ runId: string; status: string }>('POST', pathOf(id, 'execute'), {
       body: { input: {} },
     });
-    await api.call('PUT', at(id, 'state'), { body: draftOf(paused(2)) });
+    await api.call('PUT', pathOf(id, 'state'), { body: draftOf(paused(2)) });
     await post(id, 'deploy');
-    const run = at(id, `runs/${started.data.runId}`);
+    const run = pathOf(id, `runs/${started.data.runId}`);
     const { contextId } = (await api.call<{ paused: { contextId: string } }>('GET', run)).data.paused;
     expect((await api.call('POST', `${run}/resume`, { body: { contextId } })).status).toBe(200);
     await expect

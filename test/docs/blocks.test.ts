@@ -86,8 +86,8 @@ describe('the table of all types of blocks', () => {
   });
 
   it('says yes exactly for the types that heddle blocks show describes', async () => {
-    const described = (await describeBlocks()).map(({ type }) => type);
-    expect(typesThat('yes').sort()).toEqual(described.sort());
+    const descriptions = (await describeBlocks()).map(({ type }) => type);
+    expect(typesThat('yes').sort()).toEqual(descriptions.sort());
   });
 
   it('has every type that Heddle knows, and every type of the format', () => {
@@ -126,9 +126,9 @@ it('the table of personal data has the types that guardrails find', () => {
 
 describe('the outputs of blocks in @heddle/blocks', async () => {
   const own = new Set(blocks().flatMap(({ types }) => types));
-  const described = (await describeBlocks()).filter(({ type }) => own.has(type));
+  const descriptions = (await describeBlocks()).filter(({ type }) => own.has(type));
 
-  it.each(described.map((each) => [each.type, each] as const))(
+  it.each(descriptions.map((each) => [each.type, each] as const))(
     'are the outputs that references may name: %s',
     (type, { outputs }) => {
       // References may name any output of a type without declared outputs.

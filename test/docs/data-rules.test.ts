@@ -64,11 +64,11 @@ describe('data', () => {
   });
 
   it('R43 from an item or a reference in code and conditions is not a template', async () => {
-    const inside = fn('Work', 'return <loop.currentItem>');
+    const work = fn('Work', 'return <loop.currentItem>');
     const check = condition('Check', { same: `<work.result> === <start.text> && {{NAME}} !== <start.text>` });
     const { blockOutputs } = await run(
       [
-        loop('Each', { loopType: 'forEach', collection: '<start.texts>' }, inside),
+        loop('Each', { loopType: 'forEach', collection: '<start.texts>' }, work),
         check,
         block('After', 'echo', { value: '<check.conditionResult>' }),
       ],

@@ -69,11 +69,11 @@ export function generated(text: string): string {
 
 /** Returns the row with the value of the constant that its last cell names. */
 function limitRow(row: string): string {
-  const [what = '', , ...others] = cellsOf(row);
+  const [name = '', , ...others] = cellsOf(row);
   const constant = others.at(-1) ?? '';
   const value = constantAt(codeIn(constant) ?? '');
   if (value === undefined) throw new Error(`There is no number at ${constant} (${row}).`);
-  return lineOf([what, value.toLocaleString('en-US'), ...others]);
+  return lineOf([name, value.toLocaleString('en-US'), ...others]);
 }
 
 /** Returns a row of a table; an empty cell is one space. */
@@ -144,8 +144,8 @@ function statuses(): string[] {
   const rows = Object.entries(STATUS_CODES).map(([status, code]) => {
     const declares = (operation: AnyOperation): boolean =>
       refusalsOf(operation).some((each) => String(each) === status);
-    const [by, others] = partition(newer, declares);
-    return [status, `[${code}](#${code.toLowerCase()})`, operationList(by, others)];
+    const [declaring, others] = partition(newer, declares);
+    return [status, `[${code}](#${code.toLowerCase()})`, operationList(declaring, others)];
   });
   return tableOf(['status', 'code', 'operations that declare it'], rows);
 }
@@ -159,9 +159,9 @@ function partition(
   return [ids(true), ids(false)];
 }
 
-function operationList(by: string[], others: string[]): string {
-  if (others.length === 0) return 'all';
-  return by.length > others.length ? `all but ${others.join(', ')}` : by.join(', ');
+function operationList(included: string[], excluded: string[]): string {
+  if (excluded.length === 0) return 'all';
+  return included.length > excluded.length ? `all but ${excluded.join(', ')}` : included.join(', ');
 }
 
 /** Returns the table of the engine's error codes, with their status over HTTP. */
@@ -371,7 +371,7 @@ function bodySchema(body: unknown): Schema {
 
 /** Returns `field\nbound` for each bound in a schema. */
 function boundsIn(name: string, schema: Schema): string[] {
-  const own = Object.entries(BOUNDS)
+  const ownBounds = Object.entries(BOUNDS)
     .filter(([key]) => typeof schema[key] === 'number' && schema[key] < Number.MAX_SAFE_INTEGER)
     .map(
       ([key, unit]) => `\`${name}\`\n${`${(schema[key] as number).toLocaleString('en-US')} ${unit}`.trim()}`,
@@ -391,7 +391,7 @@ function boundsIn(name: string, schema: Schema): string[] {
     oneOf?: Schema[];
   };
   return [
-    ...own,
+    ...ownBounds,
     ...Object.entries(properties).flatMap(([key, inner]) => boundsIn(within(key), inner)),
     ...(items ? boundsIn(`${name}[]`, items) : []),
     ...(typeof additionalProperties === 'object' ? boundsIn(within('*'), additionalProperties) : []),

@@ -78,8 +78,8 @@ function values(results: Json): Json {
 }
 
 function rows(kind: 'loop' | 'parallel', data: { [key: string]: Json }, written: string): Drawn[] {
-  const inside = block('Reader', 'echo', { value: written });
-  return [kind === 'loop' ? loop('Rows', data, inside) : parallel('Rows', data, inside)];
+  const inner = block('Reader', 'echo', { value: written });
+  return [kind === 'loop' ? loop('Rows', data, inner) : parallel('Rows', data, inner)];
 }
 
 const LETTERS = '["a", "b"]';

@@ -92,8 +92,8 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
     async (_at, { marks, text }) => {
       const { type, fields, secret = '', calls = 1 } = SENDERS[marks.get('receive') ?? ''] as Sender;
       const { path } = await api.webhook(fields, { type });
-      const more = { URL: server.url + path, SECRET: SECRETS[secret] ?? '' };
-      const { exit, stdout, stderr } = await shell(`${PRELUDE}\n${text}`, folder, more);
+      const env = { URL: server.url + path, SECRET: SECRETS[secret] ?? '' };
+      const { exit, stdout, stderr } = await shell(`${PRELUDE}\n${text}`, folder, env);
       expect(exit, `${stderr}\n${stdout}`).toBe(0);
       const answers = stdout
         .trim()

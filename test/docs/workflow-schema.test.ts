@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
 import { fencesOf, readPage, repository } from './markdown.ts';
 
-const described = await describeBlocks();
-const schema = await workflowSchemaOf(described);
+const descriptions = await describeBlocks();
+const schema = await workflowSchemaOf(descriptions);
 const validator = new Validator(schema as never, '7', false);
 const problems = (workflow: unknown): string[] =>
   validator.validate(workflow).errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
@@ -54,7 +54,7 @@ describe('the JSON Schema of workflow files', () => {
   });
 
   it('has every type that the engine runs', () => {
-    const types = described.map(({ type }) => type);
+    const types = descriptions.map(({ type }) => type);
     expect(types).toEqual(expect.arrayContaining(builtInExecutors.flatMap((executor) => executor.types)));
   });
 

@@ -80,8 +80,8 @@ describe('hostile references and placeholders', () => {
               return bindExpression(compileExpression(text, context, as).expression, lookup(value));
             }),
           );
-          const [one, two] = bound;
-          if (one && two) expect(one.code).toBe(two.code);
+          const [first, second] = bound;
+          if (first && second) expect(first.code).toBe(second.code);
           for (const each of bound)
             for (const json of Object.values(each?.values ?? {}))
               expect(() => JSON.parse(json) as unknown).not.toThrow();

@@ -27,7 +27,7 @@ function block(id: string, fields: { [key: string]: [type: string, value: Json] 
 }
 
 const blockWith = (type: string, value: Json) => [block('b', { tools: [type, value] })];
-const at = (subBlockKey: string) => ({
+const occurrenceOf = (subBlockKey: string) => ({
   ...{ blockId: 'b', subBlockKey, valuePath: [] as (string | number)[], encoding: 'array' as const },
 });
 
@@ -76,7 +76,7 @@ const SHAPES: readonly Shape[] = [
       version: 1,
       references: list(n, (i) => ({
         ...{ kind: 'credential', sourceId: `c${i}`, required: false },
-        occurrences: [{ ...at('credential'), blockId: `b${i}`, encoding: 'scalar' }],
+        occurrences: [{ ...occurrenceOf('credential'), blockId: `b${i}`, encoding: 'scalar' }],
       })),
     }),
   },

@@ -221,13 +221,13 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const recorded = await audited();
     faults.length = 0;
     const packages = { language: 'javascript', dependencies: ['alpha'] };
-    const at = `/${built.id}?workspaceId=${workspaceId}`;
+    const sandboxPath = `/${built.id}?workspaceId=${workspaceId}`;
     for (const [method, path, body] of [
       ['POST', '', { workspaceId, name: 'new', ...packages }],
       ['PATCH', `/${built.id}`, { workspaceId, name: 'changed' }],
       ['PATCH', `/${built.id}`, { workspaceId, dependencies: [] }],
-      ['DELETE', at],
-      ['GET', at],
+      ['DELETE', sandboxPath],
+      ['GET', sandboxPath],
       ['GET', `?workspaceId=${workspaceId}`],
     ] as const) {
       const answer = await call(method, path, body);
@@ -252,16 +252,16 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
 
   it('have unique names in a workspace, when they are created and renamed', async () => {
     const api = await setUp({ url });
-    const one = await api.create();
+    const first = await api.create();
     const twice = await api.create();
     expect(twice.status).toBe(409);
     expect(errorIn(twice.body).message).toBe('A sandbox named "tools" already exists in this workspace');
-    const two = await api.create({ name: 'more' });
-    expect((await api.patch(two.data.id, { name: 'tools' })).status).toBe(409);
-    expect((await api.patch(one.data.id, { name: 'tools' })).status).toBe(200);
+    const second = await api.create({ name: 'more' });
+    expect((await api.patch(second.data.id, { name: 'tools' })).status).toBe(409);
+    expect((await api.patch(first.data.id, { name: 'tools' })).status).toBe(200);
   });
 
-  it('refuse invalid lines by their numbers, unknown and duplicate tools, and an update without a field', async () => {
+  it('refuse invalid lines and return their numbers; refuse unknown and duplicate tools, and an update without a field', async () => {
     const api = await setUp({ url });
     const bad = await api.create({ dependencies: ['alpha', '', '--flag', 'git+https://x'] });
     expect(bad.status).toBe(400);
@@ -372,7 +372,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect(names(await list({ sortOrder: 'desc' }))).toEqual(['cx1', 'c_1', 'b', 'a']);
   });
 
-  it('have a rate limit for each workspace: after 20 changes, the next one gets status 429', async () => {
+  it('have a rate limit for each workspace: after 20 changes, the next change gets status 429', async () => {
     const api = await setUp({ url });
     for (let index = 0; index < 20; index++)
       expect((await api.create({ name: `s${index}`, dependencies: [] })).status).toBe(201);

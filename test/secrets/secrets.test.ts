@@ -232,7 +232,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
       ['createdAt', 'desc'],
     ] as const) {
       const all = await api.names({ sortBy, sortOrder });
-      const read: string[] = [];
+      const items: string[] = [];
       let cursor: string | null = '';
       while (cursor !== null) {
         const query = {
@@ -245,10 +245,10 @@ describe.each(NAMES)('secrets on %s', (name) => {
         const path = `/api/v2/secrets?${new URLSearchParams(query).toString()}`;
         const body: { data: Secret[]; nextCursor: string | null } = (await api.call('GET', path))
           .body as never;
-        read.push(...body.data.map((secret) => secret.name));
+        items.push(...body.data.map((secret) => secret.name));
         cursor = body.nextCursor;
       }
-      expect(read).toEqual(all);
+      expect(items).toEqual(all);
     }
     expect((await api.names({ search: 'B_' })).sort()).toEqual(['B_2', 'b_1']);
     expect(await api.names({ search: '%' })).toEqual(['a%1', 'a%1']);
@@ -293,23 +293,23 @@ describe.each(NAMES)('secrets on %s', (name) => {
         name: each,
         value: `value of ${each}`,
       });
-    const both = new Sealer(keysInText(`${NEW_KEY},${OLD_KEY}`));
+    const rotatingSealer = new Sealer(keysInText(`${NEW_KEY},${OLD_KEY}`));
     // The state after an interrupted rotation: some values have the new key.
     for (const each of names.slice(0, 50))
-      await setStoredSecret(api.database, both, {
+      await setStoredSecret(api.database, rotatingSealer, {
         workspaceId: api.workspaceId,
         name: each,
         value: `value of ${each}`,
       });
-    const { values } = secretEnvironments(api.database, both);
+    const { values } = secretEnvironments(api.database, rotatingSealer);
     const before = await values(api.workspaceId, names);
-    expect(await rotateStoredSecrets(api.database, both, undefined)).toEqual({
+    expect(await rotateStoredSecrets(api.database, rotatingSealer, undefined)).toEqual({
       resealed: 200,
-      keyId: both.currentKeyId(),
+      keyId: rotatingSealer.currentKeyId(),
     });
-    const fresh = new Sealer(keysInText(NEW_KEY));
-    expect(await secretEnvironments(api.database, fresh).values(api.workspaceId, names)).toEqual(before);
-    expect(await rotateStoredSecrets(api.database, both, undefined)).toMatchObject({ resealed: 0 });
+    const newSealer = new Sealer(keysInText(NEW_KEY));
+    expect(await secretEnvironments(api.database, newSealer).values(api.workspaceId, names)).toEqual(before);
+    expect(await rotateStoredSecrets(api.database, rotatingSealer, undefined)).toMatchObject({ resealed: 0 });
   });
 
   it('of a workspace can be managed without the HTTP API', async () => {

@@ -29,14 +29,14 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     let time = Date.parse('2026-01-01T00:00:00Z');
     const api = await testApi({ engine, store, now: () => time });
     const { workspaceId } = api;
-    const at = (id: string): string => `/api/v2/skills/${id}`;
+    const pathOf = (id: string): string => `/api/v2/skills/${id}`;
     const inWorkspace = (path: string, query: object = {}): string =>
       `${path}?${new URLSearchParams({ workspaceId, ...query }).toString()}`;
     const change = (id: string, body: object, options: CallOptions = {}) =>
-      api.call<Skill>('PATCH', at(id), { body: { workspaceId, ...body }, ...options });
+      api.call<Skill>('PATCH', pathOf(id), { body: { workspaceId, ...body }, ...options });
     return {
       ...api,
-      at,
+      pathOf,
       inWorkspace,
       change,
       member: async (role: 'read' | 'write' | 'admin') => {
@@ -62,11 +62,11 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
       editors: (id: string, method: 'GET' | 'DELETE' = 'GET', query: object = {}, key = api.key) =>
         api.call<{ email: string; isWorkspaceAdmin: boolean }[]>(
           method,
-          inWorkspace(`${at(id)}/editors`, query),
+          inWorkspace(`${pathOf(id)}/editors`, query),
           { key },
         ),
       grant: (id: string, email: string, key = api.key) =>
-        api.call('POST', `${at(id)}/editors`, { body: { workspaceId, email }, key }),
+        api.call('POST', `${pathOf(id)}/editors`, { body: { workspaceId, email }, key }),
     };
   }
 
@@ -86,15 +86,15 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     const { id } = created.data;
     const changed = await api.change(id, { content: 'Rhyme.' });
     expect(changed.data).toEqual({ ...created.data, content: 'Rhyme.' });
-    expect((await api.call('GET', api.inWorkspace(api.at(id)))).data).toEqual(changed.data);
+    expect((await api.call('GET', api.inWorkspace(api.pathOf(id)))).data).toEqual(changed.data);
     const { content: _, ...summary } = changed.data;
     expect((await api.call('GET', api.inWorkspace('/api/v2/skills'))).data).toEqual([summary]);
     expect((await api.change(id, {})).status).toBe(400);
-    expect((await api.call('DELETE', api.inWorkspace(api.at(id)))).data).toEqual({ id, deleted: true });
+    expect((await api.call('DELETE', api.inWorkspace(api.pathOf(id)))).data).toEqual({ id, deleted: true });
     for (const missing of [
-      await api.call('GET', api.inWorkspace(api.at(id))),
+      await api.call('GET', api.inWorkspace(api.pathOf(id))),
       await api.change(id, { content: 'x' }),
-      await api.call('DELETE', api.inWorkspace(api.at(id))),
+      await api.call('DELETE', api.inWorkspace(api.pathOf(id))),
       await api.editors(id),
     ])
       expect(missing.status).toBe(404);
@@ -129,7 +129,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     const { data } = await api.add('mine', {}, writer.key);
     const refusals = [
       await api.change(data.id, { content: 'theirs' }, { key: reader.key }),
-      await api.call('DELETE', api.inWorkspace(api.at(data.id)), { key: reader.key }),
+      await api.call('DELETE', api.inWorkspace(api.pathOf(data.id)), { key: reader.key }),
       await api.grant(data.id, reader.email, reader.key),
       await api.editors(data.id, 'DELETE', { email: writer.email }, reader.key),
     ];
@@ -176,7 +176,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     const api = await setUp();
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     const { data } = await api.add('mine');
-    const otherPath = `${api.at(data.id)}?workspaceId=${other}`;
+    const otherPath = `${api.pathOf(data.id)}?workspaceId=${other}`;
     expect((await api.call('GET', otherPath)).status).toBe(404);
     expect((await api.call('DELETE', otherPath)).status).toBe(404);
     expect((await api.change(data.id, { content: 'x', workspaceId: other })).status).toBe(404);
@@ -195,16 +195,16 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     expect(await api.names({ search: 'a-1' })).toEqual(['d', 'a-1']);
     expect(await api.names({ search: '%' })).toEqual(['d']);
     const pages = async (path: string, query: object, key: 'name' | 'email'): Promise<string[]> => {
-      const read: string[] = [];
+      const items: string[] = [];
       let cursor: string | null = '';
       while (cursor !== null) {
         const page = { ...query, limit: '2', ...(cursor && { cursor }) };
         const { body } = await api.call('GET', api.inWorkspace(path, page));
         const list = body as { data: { [key: string]: string }[]; nextCursor: string | null };
-        read.push(...list.data.map((each) => each[key] ?? ''));
+        items.push(...list.data.map((each) => each[key] ?? ''));
         cursor = list.nextCursor;
       }
-      return read;
+      return items;
     };
     const sorted = { sortBy: 'name', sortOrder: 'asc' };
     expect(await pages('/api/v2/skills', sorted, 'name')).toEqual(['a-1', 'b-1', 'c', 'd']);

@@ -106,7 +106,7 @@ describe.each(drawnStores('exports'))('exports on %s', (name) => {
     expect((await api.call('GET', `/api/v2/workflows/${id}/export`)).status).toBe(404);
   });
 
-  it('require the role read in the workspace, and known query keys', async () => {
+  it('require the role read, and refuse unknown query keys', async () => {
     const id = await api.drafted(FILE);
     const reader = await api.member(api.workspaceId, 'read');
     expect((await api.call('GET', `/api/v2/workflows/${id}/export`, { key: reader })).status).toBe(200);

@@ -113,8 +113,8 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     expect([first.data.name, first.data.description]).toEqual(['Twice', 'of the file']);
     expect([second.data.name, second.data.description]).toEqual(['Twice (2)', 'mine']);
     expect((await post(IMPORT, { workflow: file, name: 'Twice' })).status).toBe(409);
-    const bare = await post<Imported>(IMPORT, { workflow: { blocks: {}, edges: [] } });
-    expect(bare.data.name).toBe('Imported workflow');
+    const unnamed = await post<Imported>(IMPORT, { workflow: { blocks: {}, edges: [] } });
+    expect(unnamed.data.name).toBe('Imported workflow');
     expect((await post(IMPORT, { workflow: file, folderPath: '/none' })).status).toBe(404);
     expect((await post(PREVIEW, { workflow: file, folderPath: '/none' })).status).toBe(404);
   });
@@ -188,10 +188,10 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
       fileOf([blockWith('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
     );
     const workflow = await api.exported(source, '?includeWorkspaceBindings=true');
-    const here = await post<Imported>(IMPORT, { workflow });
-    expect(here.data.warnings).toEqual([]);
-    const there = await post<Imported>(IMPORT, { workspaceId: await api.workspace(), workflow });
-    expect(there.data.warnings).toHaveLength(1);
+    const sameWorkspace = await post<Imported>(IMPORT, { workflow });
+    expect(sameWorkspace.data.warnings).toEqual([]);
+    const otherWorkspace = await post<Imported>(IMPORT, { workspaceId: await api.workspace(), workflow });
+    expect(otherWorkspace.data.warnings).toHaveLength(1);
   });
 
   it('answer a repeated request with the first receipt, even after a mapped target was deleted, and add no workflow', async () => {
@@ -284,7 +284,7 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
 
   it('show receipts only to members of the workspace, newest first and in pages', async () => {
     const workspaceId = await api.workspace();
-    const at = `/api/v2/workspaces/${workspaceId}/operations`;
+    const operationsPath = `/api/v2/workspaces/${workspaceId}/operations`;
     const ids: string[] = [];
     for (const workflow of [fileOf([]), fileOf([]), fileOf([])]) {
       const body = await (async () => {
@@ -293,20 +293,20 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
       })();
       ids.unshift((await post<Imported>(IMPORT, body)).data.operationId ?? '');
     }
-    const first = await api.call<Imported[]>('GET', `${at}?limit=2`);
+    const first = await api.call<Imported[]>('GET', `${operationsPath}?limit=2`);
     const { nextCursor } = first.body as { nextCursor: string };
-    const second = await api.call<Imported[]>('GET', `${at}?limit=2&cursor=${nextCursor}`);
+    const second = await api.call<Imported[]>('GET', `${operationsPath}?limit=2&cursor=${nextCursor}`);
     const listed = [...first.data, ...second.data];
     expect(new Set(listed.map(({ operationId }) => operationId))).toEqual(new Set(ids));
     const [receipt] = listed;
-    const matching = await api.call<Imported[]>('GET', `${at}?requestId=${receipt?.requestId}`);
+    const matching = await api.call<Imported[]>('GET', `${operationsPath}?requestId=${receipt?.requestId}`);
     expect(matching.data.map(({ operationId }) => operationId)).toEqual([receipt?.operationId]);
     // A cursor of one workspace is not valid in another workspace.
     const otherPath = `/api/v2/workspaces/${api.workspaceId}/operations`;
     expect((await api.call('GET', `${otherPath}?limit=2&cursor=${nextCursor}`)).status).toBe(400);
     expect((await api.call('GET', `${otherPath}/${receipt?.operationId}`)).status).toBe(404);
     const stranger = await api.member(await api.workspace(), 'admin');
-    for (const path of [at, `${at}/${receipt?.operationId}`])
+    for (const path of [operationsPath, `${operationsPath}/${receipt?.operationId}`])
       expect((await api.call('GET', path, { key: stranger })).status).toBe(404);
   });
 

@@ -52,10 +52,10 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     const items: Item[] = [];
     let cursor: string | null = null;
     do {
-      const at = new URL(path, 'http://x');
-      at.searchParams.set('limit', '1');
-      if (cursor !== null) at.searchParams.set('cursor', cursor);
-      const { data, nextCursor } = await readPage<Item>(`${at.pathname}${at.search}`, key);
+      const url = new URL(path, 'http://x');
+      url.searchParams.set('limit', '1');
+      if (cursor !== null) url.searchParams.set('cursor', cursor);
+      const { data, nextCursor } = await readPage<Item>(`${url.pathname}${url.search}`, key);
       items.push(...data);
       cursor = nextCursor;
     } while (cursor !== null);
@@ -103,7 +103,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect(Date.parse(open?.updatedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(open?.createdAt ?? ''));
   });
 
-  it('listed for a workspace key are only the workspace of this key', async () => {
+  it('are limited to its own workspace for a workspace key', async () => {
     const { userId } = await createPerson();
     const id = await api.store.workspaces.createWorkspace('Keyed', userId);
     const { key } = await api.store.keys.create({ workspaceId: id }, 'workspace');
@@ -236,9 +236,9 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     const created = await api.call<{ id: string }>('POST', '/api/v2/workflows', { key: writer.key, body });
     const workflowId = created.data.id;
     await api.call('PATCH', `/api/v2/workflows/${workflowId}`, { key: admin.key, body: { name: 'Prices' } });
-    const at = `${path}/audit-logs`;
+    const auditPath = `${path}/audit-logs`;
     const events = await readAll<{ action: string; actorEmail: string }>(
-      `${at}?resourceType=workflow&resourceId=${workflowId}`,
+      `${auditPath}?resourceType=workflow&resourceId=${workflowId}`,
       admin.key,
     );
     expect(events).toEqual([
@@ -250,11 +250,11 @@ describe.each(NAMES)('workspaces on %s', (database) => {
       }),
     ]);
     expect(new Set(events.map(({ actorEmail }) => actorEmail)).size).toBe(2);
-    const count = async (query: string) => (await readPage(`${at}?${query}`, admin.key)).data.length;
+    const count = async (query: string) => (await readPage(`${auditPath}?${query}`, admin.key)).data.length;
     expect(await count('action=WORKFLOW_CREATED')).toBe(1);
     expect(await count('startDate=2100-01-01T00:00:00Z')).toBe(0);
     expect(await count('endDate=2020-01-01T00:00:00Z')).toBe(0);
-    expect((await api.call('GET', at, { key: writer.key })).status).toBe(403);
+    expect((await api.call('GET', auditPath, { key: writer.key })).status).toBe(403);
     expect(
       (await api.call('GET', `${WORKSPACES}/${api.workspaceId}/audit-logs`, { key: admin.key })).status,
     ).toBe(404);

@@ -6,12 +6,12 @@ import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '
 
 const data = process.env['HEDDLE_DATA'] ?? './.heddle';
 type Served = Pick<Api, 'fetch' | 'close'>;
-const held = globalThis as { heddleApi?: Promise<Served> };
+const globals = globalThis as { heddleApi?: Promise<Served> };
 
 /** Returns the API of this process. `globalThis` stores it, because the development server reloads this file. */
 export function heddle(): Promise<Served> {
-  held.heddleApi ??= start();
-  return held.heddleApi;
+  globals.heddleApi ??= start();
+  return globals.heddleApi;
 }
 
 async function start(): Promise<Served> {
