@@ -132,7 +132,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     downloadWorkflowRunFileV2: {
       path: { workflowId: files, runId: download.runId, fileId: download.files?.[0]?.id ?? '' },
     },
-    // Answering twice with the same text is accepted.
+    // A repeated answer with the same content is accepted.
     resumeWorkflowRunV2: {
       path: { workflowId: approval, runId: first.runId },
       body: { contextId: contextOf(first), input: { ok: true } },

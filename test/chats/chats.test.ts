@@ -144,8 +144,8 @@ describe('a chat', () => {
     const { name } = await deployPages(echo());
     const headers = { 'Sec-Fetch-Site': 'cross-site' };
     expect((await visit(`/chat/${name}`, { body: { message: 'x' }, headers })).status).toBe(403);
-    const text = { 'Content-Type': 'text/plain' };
-    expect((await visit(`/chat/${name}`, { body: { message: 'x' }, headers: text })).status).toBe(415);
+    const plainText = { 'Content-Type': 'text/plain' };
+    expect((await visit(`/chat/${name}`, { body: { message: 'x' }, headers: plainText })).status).toBe(415);
   });
 
   it('accepts 60 messages per minute', async () => {
@@ -204,7 +204,7 @@ describe('a chat with a password', () => {
     expect(await status({ cookie: forged })).toBe(401);
   });
 
-  it('keeps its password if an update has none, and never returns it', async () => {
+  it('keeps its password if an update omits it, and never returns it', async () => {
     const { id, name } = await deployPages(echo(), { authType: 'password', password });
     const body = { identifier: name, title: 'New title', authType: 'password' };
     const answer = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });

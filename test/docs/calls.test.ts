@@ -11,7 +11,7 @@ const PAGE = 'docs/api-calls.md';
 const curl = requireTool('curl');
 const fences = fencesOf(PAGE, readPage(PAGE)).filter(({ marks }) => marks.has('call'));
 
-/** Returns `METHOD /path` of each call in a text. */
+/** Returns `METHOD /path` of each call with curl in the commands. */
 function callsIn(text: string): string[] {
   const joined = text.replaceAll('\\\n', ' ');
   return [...joined.matchAll(/curl (-X (\w+) )?"\$BASE([^"?]+)[^"]*"([^|\n)]*)/g)].map(

@@ -13,14 +13,14 @@ import { pages, readPage, repository } from './markdown.ts';
 const format = readPage('docs/format.md');
 const architecture = readPage('docs/architecture.md');
 
-/** Returns the text under a heading, up to the next heading of its level or above. */
+/** Returns the text under a heading, up to the next heading of the same or a higher level. */
 function section(page: string, heading: string): string {
   const level = heading.indexOf(' ');
   const [, text = ''] = page.split(`\n${heading}\n`);
   return text.split(new RegExp(`^#{1,${level}} `, 'm'))[0] ?? '';
 }
 
-/** Returns the code spans in the first cells of the tables of a text. */
+/** Returns the code spans in the first cell of each table row. */
 function firstCells(text: string): string[] {
   return [...text.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code),

@@ -64,7 +64,7 @@ export function examplesOf(fences: readonly Fence[], mainMark: string, parts: re
   return examples;
 }
 
-/** A table of a page: the name in the comment above it (`<!-- name -->`), and the text of its cells without the header. */
+/** A table of a page: the name in the comment above it (`<!-- name -->`), and its cells without the header. */
 export interface Table {
   readonly name: string;
   readonly rows: readonly { readonly at: string; readonly cells: readonly string[] }[];

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 /** Returns the exported workflows of the repository (fixtures and examples) as JSON texts. */
 export function exportedTexts(): string[] {
   const folders = ['../fixtures/exported/', '../../examples/', '../../examples/child-workflow/'];
-  const texts = folders.flatMap((folder) => {
+  const contents = folders.flatMap((folder) => {
     const path = fileURLToPath(new URL(folder, import.meta.url));
     return readdirSync(path)
       .filter((name) => name.endsWith('.json'))
       .map((name) => readFileSync(path + name, 'utf8'));
   });
   // These folders also contain inputs and mocks.
-  return texts.filter((text) => text.includes('"blocks"') && text.includes('"edges"'));
+  return contents.filter((text) => text.includes('"blocks"') && text.includes('"edges"'));
 }
