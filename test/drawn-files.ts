@@ -2,8 +2,8 @@ import { isDrawn, numbersFor } from './support/seeded.ts';
 
 /** Files of one kind, each of which takes 3 to 30 seconds of processor time. */
 interface Group {
-  readonly what: string;
-  /** Share of the files that a quick run draws. */
+  readonly description: string;
+  /** The share of the files that a quick run draws. */
   readonly share: number;
   /** Sorted by processor time. */
   readonly files: readonly string[];
@@ -11,7 +11,7 @@ interface Group {
 
 const GROUPS: readonly Group[] = [
   {
-    what: 'the command line on Temporal',
+    description: 'the command line on Temporal',
     share: 1 / 5,
     files: [
       'test/temporal/cli-triggers.test.ts',
@@ -22,7 +22,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    what: 'runs on Temporal beside the suites of conformance, faults and recorded histories',
+    description: 'runs on Temporal except the suites of conformance, faults and recorded histories',
     share: 1 / 7,
     files: [
       'test/temporal/docs.test.ts',
@@ -55,7 +55,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    what: 'processes that are killed',
+    description: 'processes that are killed',
     share: 1 / 7,
     files: [
       'test/agents/killed-call.test.ts',
@@ -80,7 +80,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    what: 'servers as processes',
+    description: 'servers as processes',
     share: 1 / 7,
     files: [
       'test/cli/logs-export.test.ts',
@@ -97,7 +97,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    what: 'pages in a browser',
+    description: 'pages in a browser',
     share: 1 / 7,
     files: [
       'test/api/reference.test.ts',
@@ -114,7 +114,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    what: 'images of real packages and tools',
+    description: 'images of real packages and tools',
     share: 1 / 7,
     files: [
       'packages/images/src/native/tools/real.test.ts',
@@ -133,7 +133,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    what: 'sandboxes on the command line and native code',
+    description: 'sandboxes on the command line and native code',
     share: 1 / 5,
     files: [
       'packages/sandbox/src/native/native-egress.test.ts',
@@ -144,7 +144,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    what: 'Python in the sandbox',
+    description: 'Python in the sandbox',
     share: 1 / 7,
     files: [
       'packages/sandbox/src/python-network.test.ts',
@@ -161,7 +161,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    what: 'records on PostgreSQL and in several processes',
+    description: 'records on PostgreSQL and in several processes',
     share: 1 / 5,
     files: [
       'packages/service/src/limits/shared.test.ts',
@@ -175,7 +175,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    what: 'work counted in operations',
+    description: 'work counted in operations',
     share: 1 / 3,
     files: [
       'test/operations/drafts.test.ts',
@@ -187,7 +187,7 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    what: 'attacks on the sandbox',
+    description: 'attacks on the sandbox',
     share: 1 / 5,
     files: [
       'test/attacks/suite.test.ts',
@@ -210,17 +210,17 @@ const GROUPS: readonly Group[] = [
 
 /**
  * Returns the files that a quick run with this seed leaves out, each with its reason. Files that an argument of vitest
- * names always run. The drawn files of a group have equal distances in its order, so that runs take about the same
- * time.
+ * names always run. The drawn files are evenly spaced in their group, which is sorted by processor time, so that runs
+ * take about the same time.
  */
 export function filesLeftOut(seed: string, args: readonly string[]): Record<string, string> {
   const isNamed = (file: string): boolean => args.some((arg) => file.includes(arg.replace(/^\.\//, '')));
   return Object.fromEntries(
-    GROUPS.flatMap(({ what, share, files }) => {
-      const first = numbersFor(Number(seed), Buffer.from(what))();
-      const left = files.filter((_, at) => !isDrawn(at, share, first));
-      const why = `of ${what}, ${files.length - left.length} of ${files.length} files are drawn`;
-      return left.filter((file) => !isNamed(file)).map((file) => [file, why]);
+    GROUPS.flatMap(({ description, share, files }) => {
+      const offset = numbersFor(Number(seed), Buffer.from(description))();
+      const leftOut = files.filter((_, at) => !isDrawn(at, share, offset));
+      const reason = `of ${description}, ${files.length - leftOut.length} of ${files.length} files are drawn`;
+      return leftOut.filter((file) => !isNamed(file)).map((file) => [file, reason]);
     }),
   );
 }

@@ -51,9 +51,9 @@ describe('the examples', () => {
     });
   });
 
-  it('order-triage: ships a small order, refuses one without items', async () => {
-    const small = '{"orderId": "B", "items": [{"sku": "MUG", "quantity": 2, "price": 9.5}]}';
-    expect(await outputOf('order-triage.json', '--input', small)).toMatchObject({
+  it('order-triage: ships a small order, refuses an order without items', async () => {
+    const smallOrder = '{"orderId": "B", "items": [{"sku": "MUG", "quantity": 2, "price": 9.5}]}';
+    expect(await outputOf('order-triage.json', '--input', smallOrder)).toMatchObject({
       data: { decision: 'ship', subtotal: 19 },
     });
     expect(await outputOf('order-triage.json', '--input', '{"items": []}')).toMatchObject({
@@ -64,17 +64,17 @@ describe('the examples', () => {
 
   it('approval: waits for a person, and books the approved claim', async () => {
     const cwd = dataFolder();
-    const asked = await heddle(['run', `${EXAMPLES}/approval.json`], { cwd });
-    expect(asked.exit).toBe(3);
-    const [, command] = /→ heddle (runs resume \w+)/.exec(asked.stderr)!;
+    const firstRun = await heddle(['run', `${EXAMPLES}/approval.json`], { cwd });
+    expect(firstRun.exit).toBe(3);
+    const [, command] = /→ heddle (runs resume \w+)/.exec(firstRun.stderr)!;
     const { exit, stdout } = await heddle([...command!.split(' '), '--input', '{"approved": true}'], { cwd });
     expect(JSON.parse(stdout)).toMatchObject({ result: { status: 'booked', amount: 369.9 } });
     expect(exit).toBe(0);
   });
 
   it('approval: pays small claims without an approval', async () => {
-    const small = '{"receipts": [{"what": "Tea", "amount": 3.5}]}';
-    expect(await outputOf('approval.json', '--input', small)).toMatchObject({
+    const smallClaim = '{"receipts": [{"what": "Tea", "amount": 3.5}]}';
+    expect(await outputOf('approval.json', '--input', smallClaim)).toMatchObject({
       result: { status: 'booked', amount: 3.5 },
     });
   });
@@ -102,12 +102,12 @@ describe('the examples', () => {
     onTestFinished(() => server.close());
     const model = ['--service', `openai=${server.services.openai}`, '--credential', 'openai=key'];
     const cwd = dataFolder();
-    const asked = await heddle(['run', `${EXAMPLES}/refund-agent.json`, ...model], { cwd });
-    expect(asked.stderr).toContain('Support waits for the approval of calls');
-    expect(asked.stderr).toMatch(/2\.1 +refund +{"order":"A-1001","amount":48}/);
-    expect(asked.stderr).toMatch(/2\.2 +refund +{"order":"A-1002","amount":48}/);
-    expect(asked.exit).toBe(3);
-    const [, resume] = /→ heddle (runs resume \w+) --approve all/.exec(asked.stderr)!;
+    const pausedRun = await heddle(['run', `${EXAMPLES}/refund-agent.json`, ...model], { cwd });
+    expect(pausedRun.stderr).toContain('Support waits for the approval of calls');
+    expect(pausedRun.stderr).toMatch(/2\.1 +refund +{"order":"A-1001","amount":48}/);
+    expect(pausedRun.stderr).toMatch(/2\.2 +refund +{"order":"A-1002","amount":48}/);
+    expect(pausedRun.exit).toBe(3);
+    const [, resume] = /→ heddle (runs resume \w+) --approve all/.exec(pausedRun.stderr)!;
     const answers = ['--approve', '2.1', '--deny', '2.2', '--reason', 'The mug is fine.'];
     const { exit, stdout } = await heddle([...resume!.split(' '), ...answers, ...model], { cwd });
     expect(JSON.parse(stdout)).toMatchObject({
@@ -134,7 +134,7 @@ describe('the examples', () => {
     expect(result.at(-1)).toBe('2.3 Gera: 2 iterations, error 1');
   });
 
-  it('error-handling: retries, continues at an error port, collects', async () => {
+  it('error-handling: retries, continues at an error port, collects errors', async () => {
     const { stdout, stderr, exit } = await heddle(['run', `${EXAMPLES}/error-handling.json`], {
       cwd: dataFolder(),
     });
@@ -165,14 +165,14 @@ describe('the programs that embed the engine', () => {
   it.each([
     ['embed/embed.ts', 10, '"orderId": "B-2002"'],
     ['custom-block/shout.ts', 15, '"said":"HELLO WEAVER!HELLO WEAVER!HELLO WEAVER!"'],
-  ])('%s prints the expected output, in at most %d lines of code', async (file, most, said) => {
+  ])('%s prints the expected output, in at most %d lines of code', async (file, maxLines, output) => {
     const path = `${EXAMPLES}/${file}`;
     const code = readFileSync(path, 'utf8')
       .trimEnd()
       .replaceAll(/^\/\/.*\n/gm, '');
-    expect(code.split('\n').length).toBeLessThanOrEqual(most);
+    expect(code.split('\n').length).toBeLessThanOrEqual(maxLines);
     const { stdout, stderr } = await run(process.execPath, [path], { cwd: dataFolder() });
-    expect(stdout).toContain(said);
+    expect(stdout).toContain(output);
     expect(stderr).toBe('');
   });
 });

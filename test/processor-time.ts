@@ -7,13 +7,13 @@ declare module 'vitest' {
   }
 }
 
-/** Linux counts in hundredths of a second (USER_HZ). It adds the times of a child when its parent has waited for its end. */
+/** Linux counts in hundredths of a second (USER_HZ). A process has the times of the children that it has waited for. */
 const MS_PER_TICK = 10;
 
 /** Returns the processor time of this process and of its ended children in milliseconds; undefined if there is no /proc. */
 export function processorMs(): number | undefined {
   const field = processStat('self');
   if (!field) return undefined;
-  // utime, stime, and those of children.
+  // utime, stime, cutime, cstime.
   return [14, 15, 16, 17].reduce((sum, each) => sum + Number(field(each)), 0) * MS_PER_TICK;
 }

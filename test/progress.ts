@@ -5,16 +5,16 @@ const MINUTE = 60_000;
 
 /**
  * Prints the progress of a full run, whose files can take minutes each: the finished and running files every minute,
- * failures at once, and the total at the end.
+ * each failure immediately, and the total at the end.
  */
 export class ProgressReporter implements Reporter {
   readonly #running = new Map<TestModule, { path: string; since: number; tests: number }>();
   #root = '';
-  #started = 0;
-  #files = 0;
-  #ended = 0;
-  #tests = 0;
-  #failed = 0;
+  #startedMs = 0;
+  #fileCount = 0;
+  #endedFiles = 0;
+  #testCount = 0;
+  #failedTests = 0;
   #timer: NodeJS.Timeout | undefined;
 
   onInit(vitest: Vitest): void {
@@ -22,8 +22,8 @@ export class ProgressReporter implements Reporter {
   }
 
   onTestRunStart(specifications: readonly TestSpecification[]): void {
-    this.#started = Date.now();
-    this.#files = specifications.length;
+    this.#startedMs = Date.now();
+    this.#fileCount = specifications.length;
     this.#timer = setInterval(() => this.#print(), MINUTE).unref();
   }
 
@@ -35,18 +35,18 @@ export class ProgressReporter implements Reporter {
   onTestCaseResult(test: TestCase): void {
     const { state, errors } = test.result();
     if (state === 'skipped') return;
-    this.#tests += 1;
+    this.#testCount += 1;
     const file = this.#running.get(test.module);
     if (file) file.tests += 1;
     if (state !== 'failed') return;
-    this.#failed += 1;
-    const [first = ''] = errors?.[0]?.message.split('\n') ?? [];
-    process.stdout.write(`Failed: ${file?.path ?? test.module.moduleId}: ${test.fullName}: ${first}\n`);
+    this.#failedTests += 1;
+    const [firstLine = ''] = errors?.[0]?.message.split('\n') ?? [];
+    process.stdout.write(`Failed: ${file?.path ?? test.module.moduleId}: ${test.fullName}: ${firstLine}\n`);
   }
 
   onTestModuleEnd(module: TestModule): void {
     this.#running.delete(module);
-    this.#ended += 1;
+    this.#endedFiles += 1;
   }
 
   onTestRunEnd(): void {
@@ -63,8 +63,9 @@ export class ProgressReporter implements Reporter {
   }
 
   #total(): string {
-    const files = `${this.#ended} of ${this.#files} files`;
-    return `${files}, ${this.#tests} tests, ${this.#failed} failed, in ${minutes(Date.now() - this.#started)} minutes.`;
+    const files = `${this.#endedFiles} of ${this.#fileCount} files`;
+    const duration = minutes(Date.now() - this.#startedMs);
+    return `${files}, ${this.#testCount} tests, ${this.#failedTests} failed, in ${duration} minutes.`;
   }
 }
 

@@ -4,18 +4,18 @@ import { processorMs } from './processor-time.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** The tests that a file omits in a quick run or on this system (`leftOut` of test/support/scale.ts). */
+    /** The tests that a file leaves out in a quick run or on this system (`leftOut` of test/support/scale.ts). */
     leftOut?: readonly string[];
   }
 }
 
-/** Patterns of the files that a quick run omits, with the reasons. */
+/** Patterns of the files that a quick run leaves out, with the reasons. */
 type Excluded = Readonly<Record<string, string>>;
 
 /**
  * Prints the minutes of tests by folder, the files with the most processor time, the tests that passed only at their
- * second attempt, the omitted tests (on this system, or in a quick run those that only `npm run test:full` runs), and
- * the failed tests. At the exit it prints the processor time.
+ * second attempt, the tests that were left out (on this system, or because only `npm run test:full` runs them), and the
+ * failed tests. When the process exits, it prints the processor time.
  */
 export class FolderReporter implements Reporter {
   readonly #seed: string;
@@ -30,10 +30,11 @@ export class FolderReporter implements Reporter {
 
   onInit(vitest: Vitest): void {
     this.#vitest = vitest;
-    // At the exit, because the time of workers is counted when they have ended.
+    // At the exit, because the time of a worker is counted only after the worker has ended.
     process.once('exit', () => {
       const ms = processorMs();
-      if (ms !== undefined) process.stdout.write(`${inMinutes(ms)} minutes of processor time, ${COUNTED}.\n`);
+      if (ms !== undefined)
+        process.stdout.write(`${inMinutes(ms)} minutes of processor time, ${COUNTED_PROCESSES}.\n`);
     });
   }
 
@@ -41,11 +42,11 @@ export class FolderReporter implements Reporter {
     const root = this.#vitest?.config.root ?? '';
     const files = modules.map((module) => ({ module, path: relative(root, module.moduleId) }));
     const lines = ['', 'Minutes of tests, by folder:', ...minutesByFolder(files)];
-    lines.push(...mostExpensive(files));
+    lines.push(...mostExpensiveFiles(files));
     const repeated = files.flatMap(repeatedTests);
     if (repeated.length > 0) lines.push('', 'Passed only at the second attempt:', ...repeated);
     const left = leftOut(files);
-    if (this.#excluded) lines.push('', ...ofQuickRun(left, this.#excluded));
+    if (this.#excluded) lines.push('', ...linesOfQuickRun(left, this.#excluded));
     else if (left.length > 0) lines.push('', 'Left out on this system:', ...left);
     lines.push('', `Samples were drawn with HEDDLE_SAMPLE_SEED=${this.#seed}.`);
     const failed = files.flatMap(failures);
@@ -57,11 +58,11 @@ export class FolderReporter implements Reporter {
 }
 
 /** The processes that Linux includes in the processor time of the run. */
-const COUNTED =
+const COUNTED_PROCESSES =
   'with all processes that ended before their parents (not PostgreSQL, which ends after the run)';
 
-/** Number of listed files with the most processor time. */
-const LISTED = 10;
+/** The number of listed files with the most processor time. */
+const MAX_LISTED_FILES = 10;
 
 interface File {
   readonly module: TestModule;
@@ -85,21 +86,21 @@ function minutesByFolder(files: readonly File[]): string[] {
 }
 
 /**
- * Returns the lines of the files with the most processor time. It includes processes that a file has waited for, but
- * not shared servers. Empty without /proc.
+ * Returns the lines of the files with the most processor time. The time includes processes that a file has waited for,
+ * but not shared servers. Without /proc there are no lines.
  */
-function mostExpensive(files: readonly File[]): string[] {
+function mostExpensiveFiles(files: readonly File[]): string[] {
   const timed = files.flatMap(({ module, path }) => {
     const { processorMs: ms } = module.meta();
     return ms === undefined ? [] : [{ path, ms }];
   });
   if (timed.length === 0) return [];
   const total = timed.reduce((sum, { ms }) => sum + ms, 0);
-  const most = timed.toSorted((a, b) => b.ms - a.ms).slice(0, LISTED);
+  const slowest = timed.toSorted((a, b) => b.ms - a.ms).slice(0, MAX_LISTED_FILES);
   return [
     '',
     `Seconds of processor time of the most expensive files (all ${timed.length} took ${inMinutes(total)} minutes):`,
-    ...most.map(({ path, ms }) => `${(ms / 1000).toFixed(1).padStart(6)}  ${path}`),
+    ...slowest.map(({ path, ms }) => `${(ms / 1000).toFixed(1).padStart(6)}  ${path}`),
   ];
 }
 
@@ -119,9 +120,9 @@ function failures({ module, path }: File): string[] {
     name: test.fullName,
     errors: test.result().errors,
   }));
-  const outside =
+  const fileErrors =
     module.errors().length > 0 ? [{ name: 'outside of its tests', errors: module.errors() }] : [];
-  return [...tests, ...outside].map(
+  return [...tests, ...fileErrors].map(
     ({ name, errors }) => `  ${path}: ${name}: ${errors?.[0]?.message.split('\n', 1)[0] ?? ''}`,
   );
 }
@@ -132,7 +133,7 @@ function leftOut(files: readonly File[]): string[] {
   );
 }
 
-function ofQuickRun(left: readonly string[], excluded: Excluded): string[] {
+function linesOfQuickRun(left: readonly string[], excluded: Excluded): string[] {
   return [
     'Left out of this quick run; `npm run test:full` runs it (`npm run test:full -- <path>` a part of it):',
     ...Object.entries(excluded).map(([path, why]) => `  ${path}: ${why}`),

@@ -1,11 +1,7 @@
 import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
 
-/**
- * Files that take longest. They start first, because a long file that starts last would run alone at the end. Files
- * that wait for Temporal and files that compute alternate, so that the workers neither all wait nor all compete for the
- * processor.
- */
+/** The files that take longest. They start first, because a long file that starts last would run alone at the end. */
 export const LONGEST: readonly string[] = [
   'test/temporal/conformance.test.ts',
   'test/conformance/local.test.ts',
@@ -26,8 +22,10 @@ export const LONGEST: readonly string[] = [
 ];
 
 /**
- * Sorts the files: first those that need a separate process, because its start would end a shared process; then the
- * longest, even without durations of an earlier run; last the tests of modules, which are short.
+ * Sorts the files. First come those that need a separate process, because its start ends a shared process, then
+ * `LONGEST`, which needs no durations of an earlier run. Last come the tests of modules, which are short. Between them,
+ * files that wait for Temporal and files that compute alternate, so that the workers neither all wait nor all compete
+ * for the processor.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -36,20 +34,20 @@ export class LongestFirst extends BaseSequencer {
       LONGEST.findIndex((file) => moduleId.endsWith(`/${file}`));
     const isOfModule = ({ moduleId }: TestSpecification): boolean => UNITS.test(moduleId);
     const isWaiting = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/test/temporal/');
-    const own = sorted.filter(({ project }) => project.name === 'counted');
+    const isolated = sorted.filter(({ project }) => project.name === 'counted');
     const shared = sorted.filter(({ project }) => project.name !== 'counted');
     const longest = shared.filter((file) => rankOf(file) >= 0).toSorted((a, b) => rankOf(a) - rankOf(b));
     const others = shared.filter((file) => rankOf(file) < 0 && !isOfModule(file));
     const waiting = others.filter(isWaiting);
     const computing = others.filter((file) => !isWaiting(file));
     const units = shared.filter((file) => rankOf(file) < 0 && isOfModule(file));
-    return [...own, ...longest, ...spread(waiting, computing), ...units];
+    return [...isolated, ...longest, ...spread(waiting, computing), ...units];
   }
 }
 
 const UNITS = /\/packages\/(?:api|blocks|cli|core|engine|service|temporal)\/src\//;
 
-/** Returns the items of `few` at equal distances among those of `many`. */
+/** Returns the items of `many` with those of `few` evenly spaced among them. */
 function spread<T>(few: readonly T[], many: readonly T[]): T[] {
   const distance = Math.ceil(many.length / Math.max(1, few.length));
   const mixed = many.flatMap((item, at) =>

@@ -2,9 +2,9 @@ import { afterAll } from 'vitest';
 import { processorMs } from './processor-time.ts';
 
 // Vitest runs this before it imports a test file, so the measured time includes the imports.
-const before = processorMs();
+const startMs = processorMs();
 
 afterAll(({}, { file }) => {
-  const now = processorMs();
-  if (before !== undefined && now !== undefined) file.meta.processorMs = now - before;
+  const endMs = processorMs();
+  if (startMs !== undefined && endMs !== undefined) file.meta.processorMs = endMs - startMs;
 });

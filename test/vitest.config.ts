@@ -14,18 +14,18 @@ const conditions = ['@heddle/source'];
 const TEMPORAL = 'test/temporal/**/*.test.ts';
 const S3 = 'test/integrations/s3.test.ts';
 const PRODUCTION = 'test/temporal/production/**/*.test.ts';
-/** Tests that only `npm run test:full` runs, with their descriptions for the reporter. */
+/** The tests that only `npm run test:full` runs, with the descriptions that the reporter prints. */
 const FULL_ONLY = {
   [PRODUCTION]: 'on the production server of Temporal, which takes minutes to build',
   'test/temporal/chaos/**/*.test.ts': 'workers and servers of Temporal killed while runs are in flight',
 };
 /**
- * Tests that count operations (test/support/operations.ts). Each file has its own process. In a shared one, code that an
- * earlier file has compiled is not counted, its timers are counted, and reading the counters takes time in proportion to all
- * loaded code.
+ * Tests that count operations (test/support/operations.ts). Each file has its own process. In a shared process, code
+ * that an earlier file has compiled would not be counted, the timers of that file would be counted, and reading the
+ * counters would take time in proportion to all loaded code.
  */
 const COUNTED = 'test/operations/**/*.test.ts';
-/** Temporal's server if it can start at once. Its kind is "none" if it must be built first. */
+/** The Temporal server that can start immediately. Its kind is "none" if a server must be built first. */
 const temporal = await findServer({
   env: process.env,
   say: () => undefined,
@@ -33,8 +33,8 @@ const temporal = await findServer({
 });
 const isTemporalReady = temporal.kind !== 'none';
 
-/** Returns the tests that start last, because a server that they need is built in the meantime. */
-function builtMeanwhile(isFull: boolean): { name: string; files: string; globalSetup: string }[] {
+/** Returns the projects that start last, because a server that they need is built in the meantime. */
+function projectsAfterBuilds(isFull: boolean): { name: string; files: string; globalSetup: string }[] {
   const server = { name: 'temporal', files: TEMPORAL, globalSetup: 'test/temporal/setup.ts' };
   const s3 = { name: 's3', files: S3, globalSetup: 'test/integrations/s3-setup.ts' };
   return [...(isTemporalReady ? [] : [server]), ...(hasToBuildS3({ isFull }) ? [s3] : [])];
@@ -45,10 +45,10 @@ export default defineConfig(({ mode }) => {
   const seed = process.env['HEDDLE_SAMPLE_SEED'] ?? String(Math.floor(Math.random() * 2 ** 31));
   // The arguments after `vitest run`.
   const args = process.argv.slice(3);
-  const left = isFull ? undefined : { ...FULL_ONLY, ...filesLeftOut(seed, args) };
-  const excluded = [...configDefaults.exclude, ...Object.keys(left ?? {})];
+  const leftOut = isFull ? undefined : { ...FULL_ONLY, ...filesLeftOut(seed, args) };
+  const excluded = [...configDefaults.exclude, ...Object.keys(leftOut ?? {})];
   const testTimeout = isFull ? 600_000 : 60_000;
-  const later = builtMeanwhile(isFull);
+  const lateProjects = projectsAfterBuilds(isFull);
   const root = fileURLToPath(new URL('..', import.meta.url));
   return {
     root,
@@ -59,7 +59,7 @@ export default defineConfig(({ mode }) => {
       env: {
         HEDDLE_SCALE: isFull ? 'full' : 'quick',
         HEDDLE_SAMPLE_SEED: seed,
-        // For the processes that tests start: hundreds of them load the same modules.
+        // Tests start hundreds of processes that load the same modules.
         NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/heddle-test/compiled'),
       },
       // .ci/run reads the numbers from the JSON report.
@@ -67,7 +67,7 @@ export default defineConfig(({ mode }) => {
         'default',
         ['json', { outputFile: 'node_modules/.cache/heddle-test/report.json' }],
         ...(isFull ? [new ProgressReporter()] : []),
-        new FolderReporter(seed, left),
+        new FolderReporter(seed, leftOut),
       ],
       setupFiles: 'test/setup-file.ts',
       sequence: { sequencer: LongestFirst },
@@ -97,16 +97,16 @@ export default defineConfig(({ mode }) => {
         {
           extends: true,
           test: {
-            // Files of one project share worker processes. A process ends if the next file belongs to another project, so all
-            // files that can start at once are in this one.
+            // Files of one project share worker processes. A process ends if the next file belongs to another project,
+            // so all files that need no server to be built first are in this project.
             name: 'heddle',
             include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
-            exclude: [...excluded, COUNTED, PRODUCTION, ...later.map(({ files }) => files)],
+            exclude: [...excluded, COUNTED, PRODUCTION, ...lateProjects.map(({ files }) => files)],
             globalSetup: isTemporalReady ? 'test/temporal/setup.ts' : [],
             sequence: { groupOrder: 1 },
           },
         },
-        ...later.map(({ name, files, globalSetup }): TestProjectInlineConfiguration => ({
+        ...lateProjects.map(({ name, files, globalSetup }): TestProjectInlineConfiguration => ({
           extends: true,
           test: {
             name,

@@ -8,17 +8,17 @@ import { heddle } from './support/heddle.ts';
 const FIXTURES = fileURLToPath(new URL('fixtures/exported', import.meta.url));
 const MOCKS = join(FIXTURES, 'mocks.json');
 const INPUT = join(FIXTURES, 'input.json');
-const EXPORTED = process.env['HEDDLE_WORKFLOWS'];
+const EXPORTED_FOLDER = process.env['HEDDLE_WORKFLOWS'];
 
-/** Returns the exported workflows in a folder, without the files of mocks and inputs. */
+/** Returns the paths of the exported workflows in a folder, without the files of mocks and inputs. */
 function workflowsIn(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.json') && ![MOCKS, INPUT].includes(join(folder, name)))
     .map((name) => join(folder, name));
 }
 
-/** Checks and runs a workflow with the command line. Its integrations are mocked by type, and its model is scripted. */
-async function expectItRuns(file: string): Promise<void> {
+/** Checks and runs a workflow on the command line, with integrations mocked by type and a scripted model. */
+async function expectToComplete(file: string): Promise<void> {
   const checked = await heddle(['check', '--json', file]);
   const { diagnostics } = JSON.parse(checked.stdout) as { diagnostics: { severity: string; code: string }[] };
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
@@ -39,23 +39,23 @@ async function expectItRuns(file: string): Promise<void> {
 
 describe('exported workflows among the fixtures', () => {
   it.each(workflowsIn(FIXTURES).map((file) => [basename(file), file]))('%s completes', async (_, file) => {
-    await expectItRuns(file);
+    await expectToComplete(file);
   });
 });
 
-const files = EXPORTED === undefined ? [] : workflowsIn(EXPORTED);
-if (EXPORTED === undefined) {
+const files = EXPORTED_FOLDER === undefined ? [] : workflowsIn(EXPORTED_FOLDER);
+if (EXPORTED_FOLDER === undefined) {
   process.stderr.write(
     'Skipped: exported workflows, because HEDDLE_WORKFLOWS is not set to a folder of workflows.\n',
   );
 }
 
-describe.skipIf(EXPORTED === undefined)('exported workflows of HEDDLE_WORKFLOWS', () => {
+describe.skipIf(EXPORTED_FOLDER === undefined)('exported workflows of HEDDLE_WORKFLOWS', () => {
   it('exist', () => {
     expect(files.length).toBeGreaterThan(0);
   });
 
   it.each(files.map((file) => [basename(file), file]))('%s completes', async (_, file) => {
-    await expectItRuns(file);
+    await expectToComplete(file);
   });
 });
