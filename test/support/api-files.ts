@@ -1,10 +1,10 @@
 import { block, workflow } from './workflow.ts';
 
-/** A file in the format of callers, and its content. */
+/** A file as a caller sends it. `CONTENT_FILE` is its content in Base64. */
 export const FILE = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
 export const CONTENT_FILE = 'YWJj';
 
-/** Responds with the files of its input, and with the content of the first. */
+/** A workflow that responds with the files of its input, and with the content of the first file. */
 export const ECHO = workflow(
   [
     block('Reply', 'response', {

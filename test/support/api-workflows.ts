@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import type { TestApi } from './api.ts';
 import { block, workflow } from './workflow.ts';
 
-/** Responds with the name in its input. */
+/** A workflow that responds with the name in its input, with status 418. */
 export const GREETING = workflow(
   [
     block('Words', 'variables', {}),
@@ -12,7 +12,7 @@ export const GREETING = workflow(
   { inputFormat: [{ name: 'name', type: 'string', value: 'nobody' }] },
 );
 
-/** Waits for a person, who approves or rejects. */
+/** A workflow that waits until a person approves or rejects. */
 export const APPROVAL = workflow(
   [
     block('Ask', 'human_in_the_loop', {
@@ -23,13 +23,13 @@ export const APPROVAL = workflow(
   ['Start -> Ask -> Reply'],
 );
 
-/** Fails, because its address is not allowed. */
+/** A workflow that fails, because egress to its URL is not allowed. */
 export const BROKEN = workflow(
   [block('Fetch', 'api', { url: 'http://127.0.0.1:9/', method: 'GET' })],
   ['Start -> Fetch'],
 );
 
-/** Takes ten minutes. */
+/** A workflow that takes ten minutes. */
 export const LONG = workflow(
   [block('Rest', 'wait', { timeValue: '10', timeUnit: 'minutes' })],
   ['Start -> Rest'],
@@ -42,12 +42,12 @@ export interface ShownRun {
   paused: { contextId: string | null; pauseKind: string } | null;
 }
 
-/** Deploys a workflow that greets. Returns its path. */
+/** Deploys `GREETING`. Returns the path of the workflow. */
 export async function greetingOf(api: TestApi): Promise<string> {
   return `/api/v2/workflows/${await api.deployed(GREETING)}`;
 }
 
-/** Queues a run of a deployed workflow like a process that ends before it starts the run. Returns the id of the run. */
+/** Queues a run of a deployed workflow as a process does that ends before it starts the run. Returns the run's id. */
 export async function queueRun(
   { store, workspaceId }: Pick<TestApi, 'store' | 'workspaceId'>,
   workflowId: string,
@@ -69,7 +69,7 @@ export async function queueRun(
 
 /** Resolves with the run at `path` when it has this status. */
 export async function untilStatus(api: TestApi, path: string, status: string): Promise<ShownRun> {
-  for (let looks = 0; looks < 1000; looks += 1) {
+  for (let polls = 0; polls < 1000; polls += 1) {
     const { data } = await api.call<ShownRun | undefined>('GET', path);
     if (data?.status === status) return data;
     await new Promise((resolve) => {

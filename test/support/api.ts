@@ -31,7 +31,7 @@ export interface CallOptions {
   /** Null: no credential. */
   key?: string | null;
   body?: unknown;
-  /** The text of the body, sent unchanged. */
+  /** A body that is sent unchanged, instead of the JSON of `body`. */
   raw?: string;
   headers?: { [name: string]: string };
   signal?: AbortSignal;
@@ -51,7 +51,7 @@ export interface TestApi {
   deployed(exported: Json): Promise<string>;
   /** Creates a workflow with this draft without deploying it. Returns its id. */
   drafted(exported: Json): Promise<string>;
-  /** Errors that were not returned to a caller. */
+  /** Errors that the API reported to `onError`. */
   faults: unknown[];
 }
 
@@ -92,7 +92,7 @@ export function serviceApi({
     areas = [],
     allowsPublicRuns,
     access = (stored) => stored,
-    ...rest
+    ...areaAndApiOptions
   } = options;
   const {
     sealer,
@@ -107,11 +107,11 @@ export function serviceApi({
     feeds,
     hooks,
     triggers,
-    ...others
-  } = rest;
-  const { retention, ...own } = others;
+    ...retentionAndApiOptions
+  } = areaAndApiOptions;
+  const { retention, ...apiOptions } = retentionAndApiOptions;
   const limits = defined({ usage, concurrency, capacity, policy, publicInputs, bodyBytes, rate: limiter });
-  const parts = defined({
+  const areaOptions = defined({
     sealer,
     credentialProviders,
     sandboxes,
@@ -129,10 +129,10 @@ export function serviceApi({
   const ports = servicePorts(store, { limits, ...(allowsPublicRuns && { allowsPublicRuns }) });
   return createApi({
     authenticator: keyAuthenticator(store.keys, options.now),
-    ...own,
+    ...apiOptions,
     ...{ engine, database: store },
     ports: { ...ports, access: access(ports.access) },
-    areas: [...serviceAreas({ store, ...servedParts(store), ...parts }), ...areas],
+    areas: [...serviceAreas({ store, ...servedParts(store), ...areaOptions }), ...areas],
   });
 }
 
@@ -159,13 +159,13 @@ function forTenants(options: EngineOptions = {}): EngineOptions {
 
 /** Opens an API over an engine and a store in memory, closed after the file's tests. */
 export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
-  const { storeOptions, engineOptions, ...rest } = options;
+  const { storeOptions, engineOptions, ...apiOptions } = options;
   const store = options.store ?? (await openServiceStore(storeOptions));
   const engine =
     options.engine ??
     (await createEngine({ ...ownership(store), triggers: triggerTypes, ...forTenants(engineOptions) }));
   const faults: unknown[] = [];
-  const api = await serviceApi({ onError: (error) => faults.push(error), ...rest, engine, store });
+  const api = await serviceApi({ onError: (error) => faults.push(error), ...apiOptions, engine, store });
   afterAll(async () => {
     await api.close();
     await engine.close({ graceMs: 0 });
@@ -177,10 +177,10 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   });
   const workspaceId = await store.workspaces.createWorkspace('Looms', userId);
   const { key } = await store.keys.create({ userId }, 'test');
-  const fetch = (method: string, path: string, call: CallOptions = {}): Promise<Response> =>
-    api.fetch(requestOf(method, path, { key, ...call }));
-  const call = async <Data>(method: string, path: string, given?: CallOptions): Promise<Answer<Data>> => {
-    const response = await fetch(method, path, given);
+  const fetch = (method: string, path: string, options: CallOptions = {}): Promise<Response> =>
+    api.fetch(requestOf(method, path, { key, ...options }));
+  const call = async <Data>(method: string, path: string, options?: CallOptions): Promise<Answer<Data>> => {
+    const response = await fetch(method, path, options);
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');
     const body: unknown = text === '' ? undefined : isJson ? JSON.parse(text) : text;
@@ -188,8 +188,8 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   };
   const drafted = async (exported: Json): Promise<string> => {
     const name = `Workflow ${crypto.randomUUID()}`;
-    const made = await call<{ id: string }>('POST', '/api/v2/workflows', { body: { workspaceId, name } });
-    const { id } = made.data;
+    const created = await call<{ id: string }>('POST', '/api/v2/workflows', { body: { workspaceId, name } });
+    const { id } = created.data;
     const put = await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(exported) });
     if (put.status !== 200) throw new Error(JSON.stringify(put.body));
     return id;
@@ -203,7 +203,7 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   return { api, engine, store, userId, workspaceId, key, call, fetch, drafted, deployed, faults };
 }
 
-/** Returns the reservation with the engine's id of a run. */
+/** Returns the reservation of the run with this id in the engine. */
 export async function reservationOf(store: ServiceStore, engineId: string): Promise<Reservation | undefined> {
   return (await store.reservations.byEngineIds([engineId])).get(engineId);
 }

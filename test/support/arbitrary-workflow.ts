@@ -128,7 +128,7 @@ export const arbitraryFile: fc.Arbitrary<{ state: JsonObject }> = fc
     });
   });
 
-/** Valid files: an acyclic graph in which every edge leads from a block to a later block of the same container. */
+/** Valid files with acyclic graphs: an edge leads to a later block of the same container, or into a container. */
 export const soundFile: fc.Arbitrary<{ state: JsonObject }> = fc
   .record({
     parents: fc.array(fc.nat(), { minLength: 1, maxLength: 12 }),
@@ -138,24 +138,24 @@ export const soundFile: fc.Arbitrary<{ state: JsonObject }> = fc
     }),
     edges: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.constantFrom('', '', ':error')), { maxLength: 20 }),
   })
-  .map(({ parents, kinds, edges }) => drawSound(parents, kinds, edges));
+  .map(({ parents, kinds, edges }) => buildSoundFile(parents, kinds, edges));
 
-function drawSound(
+function buildSoundFile(
   parents: readonly number[],
   kinds: readonly string[],
-  drawn: readonly (readonly [number, number, string])[],
+  edgeChoices: readonly (readonly [number, number, string])[],
 ): { state: JsonObject } {
   const blocks: { [id: string]: DrawnBlock } = { s: { type: 'start_trigger', name: 'Start' } };
   const edges: string[] = [];
-  const around: (string | undefined)[] = [];
+  const parentIds: (string | undefined)[] = [];
   const isContainer = (index: number): boolean => kinds[index] === 'loop' || kinds[index] === 'parallel';
   parents.forEach((choice, index) => {
-    const homes = [
+    const candidates = [
       undefined,
       ...parents.flatMap((_, other) => (other < index && isContainer(other) ? [`n${other}`] : [])),
     ];
-    const parentId = homes[choice % homes.length];
-    around.push(parentId);
+    const parentId = candidates[choice % candidates.length];
+    parentIds.push(parentId);
     const id = `n${index}`;
     blocks[id] = {
       type: kinds[index] as string,
@@ -170,15 +170,15 @@ function drawSound(
       if (kinds[index] === 'parallel') blocks[`${id}x`] = { parentId: id, fields: { code: 'return 1' } };
     }
   });
-  for (const [one, other, port] of drawn) {
+  for (const [one, other, port] of edgeChoices) {
     const from = Math.min(one % parents.length, other % parents.length);
     const to = Math.max(one % parents.length, other % parents.length);
-    if (from !== to && around[from] === around[to]) edges.push(`n${from}${port} > n${to}`);
+    if (from !== to && parentIds[from] === parentIds[to]) edges.push(`n${from}${port} > n${to}`);
   }
   return workflowFile({ blocks, edges });
 }
 
-/** Returns the value with the keys of every object in another order. */
+/** Returns the value with the keys of every object in random order. */
 export function shuffled(value: Json, random: () => number): Json {
   if (Array.isArray(value)) return value.map((item) => shuffled(item, random));
   if (typeof value !== 'object' || value === null) return value;

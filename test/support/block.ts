@@ -26,7 +26,7 @@ export interface Scene {
   language?: 'javascript' | 'python' | 'shell';
   /** Condition rows: id, title, expression; the title `else` makes a row without an expression. */
   rows?: [id: string, title: string, value: string][];
-  /** Outputs of other blocks, by name; the id is the name in lower case. Also the order of the sources. */
+  /** Outputs of other blocks, by name, in the order of the sources. The id of a block is its name in lower case. */
   outputs?: { [name: string]: JsonObject };
   /** Blocks that exist and have not run. */
   notRun?: string[];
@@ -44,8 +44,8 @@ export interface Scene {
 
 const idOf = (name: string): string => name.toLowerCase().replaceAll(' ', '');
 
-const absent = (what: string) => (): never => {
-  throw new Error(`this test has no ${what}`);
+const missingService = (what: string) => (): never => {
+  throw new Error(`This test has no ${what}.`);
 };
 
 /** Returns the context in which references of the scene's block are compiled. */
@@ -60,7 +60,7 @@ export function readerOf(scene: Scene): TemplateContext {
   };
 }
 
-/** Returns the scene's block in the form of the compiler. */
+/** Returns the scene's block as the compiler outputs it. */
 export function blockOf(scene: Scene): BlockConfig {
   const reader = readerOf(scene);
   const block: BlockConfig = {
@@ -93,12 +93,12 @@ export function blockOf(scene: Scene): BlockConfig {
   return block;
 }
 
-/** Returns an expression of a container in the scene. */
+/** Compiles an expression of a container in the scene. */
 export function loopExpression(text: string, scene: Scene = {}): ExpressionTemplate {
   return compileExpression(text, { ...readerOf(scene), fieldPosition: 'container' }, 'loop').expression;
 }
 
-/** Returns a field of a container in the scene. */
+/** Compiles a field of a container in the scene. */
 export function fieldTemplate(value: Json, scene: Scene = {}): Template {
   return compileTemplate(value, readerOf(scene)).template;
 }
@@ -135,25 +135,29 @@ export function contextOf(scene: Scene): EngineContext {
     try: 1,
     signal,
     clock: scene.clock ?? new TestClock(),
-    step: absent('step'),
+    step: missingService('step'),
     ...(scene.deadlineMs === undefined ? {} : { deadlineMs: scene.deadlineMs }),
     services: {
-      sandbox: absent('sandbox'),
-      egress: absent('egress'),
-      service: absent('service'),
-      credential: absent('credentials'),
-      file: absent('files'),
-      storeFile: absent('files'),
-      openFile: absent('files'),
-      skills: { find: absent('skills'), read: absent('skills') },
+      sandbox: missingService('sandbox'),
+      egress: missingService('egress'),
+      service: missingService('service'),
+      credential: missingService('credentials'),
+      file: missingService('files'),
+      storeFile: missingService('files'),
+      openFile: missingService('files'),
+      skills: { find: missingService('skills'), read: missingService('skills') },
       tenantFiles: undefined,
       tenantKnowledge: undefined,
-      runs: absent('log'),
-      conversation: absent('conversations'),
-      conversationIds: absent('conversations'),
-      spending: { reserve: absent('spending') },
-      rates: { take: absent('rates'), correct: absent('rates'), block: absent('rates') },
-      connection: absent('connections'),
+      runs: missingService('log'),
+      conversation: missingService('conversations'),
+      conversationIds: missingService('conversations'),
+      spending: { reserve: missingService('spending') },
+      rates: {
+        take: missingService('rates'),
+        correct: missingService('rates'),
+        block: missingService('rates'),
+      },
+      connection: missingService('connections'),
       withoutSlot: (wait) => wait(),
       lookup: lookupOf(scene),
       run: {
@@ -165,9 +169,9 @@ export function contextOf(scene: Scene): EngineContext {
       },
       target: () => undefined,
       ports: () => [],
-      findChild: absent('children'),
-      child: absent('children'),
-      callWorkflow: absent('children'),
+      findChild: missingService('children'),
+      child: missingService('children'),
+      callWorkflow: missingService('children'),
       ...scene.services,
     },
   });

@@ -3,7 +3,7 @@ import type { Browser } from 'playwright-core';
 import { requireTool } from '../tools/fetch.ts';
 import type { Found } from '../tools/fetch.ts';
 
-/** The browser of the tests; undefined if this machine has none, and then its tests are skipped. */
+/** The browser of the tests. Undefined if this machine has none; then tests that need it are skipped. */
 export const chromiumTool = requireTool('chromium');
 
 /** Starts the browser. The caller closes it. */

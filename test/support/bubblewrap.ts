@@ -19,9 +19,9 @@ function copyTo(home: string, path: string, tree: string): void {
   try {
     chmodSync(scratch, 0o755);
     cpSync(tree, join(scratch, 'tree'), { recursive: true, verbatimSymlinks: true });
-    const moved = libraries(tree).map((folder) => join(home, 'tree', relative(tree, folder)));
+    const libraryFolders = libraries(tree).map((folder) => join(home, 'tree', relative(tree, folder)));
     const program = join(home, 'tree', relative(tree, path));
-    const script = `#!/bin/sh\nLD_LIBRARY_PATH=${moved.join(':')} exec ${program} "$@"\n`;
+    const script = `#!/bin/sh\nLD_LIBRARY_PATH=${libraryFolders.join(':')} exec ${program} "$@"\n`;
     writeFileSync(join(scratch, 'bwrap'), script, { mode: 0o755 });
     chmodSync(join(scratch, 'bwrap'), 0o755);
     // Another process of the tests may have created it first.
@@ -47,11 +47,11 @@ function copyOf({ path, tree }: Found & { tree: string }): string {
 
 /**
  * Returns the path of a bubblewrap that any user can run with an empty environment, as a sandbox starts it; undefined
- * if the machine has none. A fetched one is in the cache of this user, so it is copied to a folder that all users can
- * read.
+ * if the machine has none. A fetched bubblewrap is in the cache of this user, so it is copied to a folder that all
+ * users can read.
  */
 export function bubblewrap(): string | undefined {
   if (!othersPass) return undefined;
-  const found = requireTool('bubblewrap');
-  return found?.tree === undefined ? found?.path : copyOf({ ...found, tree: found.tree });
+  const tool = requireTool('bubblewrap');
+  return tool?.tree === undefined ? tool?.path : copyOf({ ...tool, tree: tool.tree });
 }

@@ -7,12 +7,12 @@ import { untilStatus } from './api-workflows.ts';
 import type { ShownRun } from './api-workflows.ts';
 import { block, workflow } from './workflow.ts';
 
-/** Returns the option that lets blocks connect to the server at `url` on this machine. */
+/** Returns the egress option that lets blocks connect to the server at `url` on this machine. */
 export function egressTo(url: string): { allowPrivate: true; ports: number[] } {
   return { allowPrivate: true, ports: [Number(new URL(url).port)] };
 }
 
-/** Starts listening. Returns the address of the server. */
+/** Starts the server on a free port. Returns its URL. */
 export async function listening(server: Server): Promise<string> {
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);

@@ -24,7 +24,7 @@ export interface Certificate {
   key: string;
 }
 
-/** The name and the key of the issuer of certificates. */
+/** An issuer of certificates: its name and its private key. */
 interface Issuer {
   name: string;
   privateKey: KeyObject;
@@ -32,25 +32,26 @@ interface Issuer {
 
 /** Returns a self-signed certificate for 127.0.0.1 (X.509, RFC 5280). */
 export function selfSigned(): Certificate {
-  return issued('heddle tests', FOR_THIS_MACHINE);
+  return issueCertificate('heddle tests', LOOPBACK_ADDRESS);
 }
 
 /** Returns the certificate of a certificate authority, and a certificate for 127.0.0.1 that it has signed. */
 export function authority(): { ca: string; signed: Certificate } {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = 'heddle test authority';
-  const isAuthority = sequence(oid(BASIC_CONSTRAINTS), der(0x04, sequence(der(0x01, Buffer.from([0xff])))));
-  const { cert: ca } = issued(name, isAuthority, { keys });
-  return { ca, signed: issued('heddle tests', FOR_THIS_MACHINE, { issuer: { name, ...keys } }) };
+  const constraints = sequence(oid(BASIC_CONSTRAINTS), der(0x04, sequence(der(0x01, Buffer.from([0xff])))));
+  const { cert: ca } = issueCertificate(name, constraints, { keys });
+  return { ca, signed: issueCertificate('heddle tests', LOOPBACK_ADDRESS, { issuer: { name, ...keys } }) };
 }
 
-const FOR_THIS_MACHINE = sequence(
+/** The extension for certificates of 127.0.0.1. */
+const LOOPBACK_ADDRESS = sequence(
   oid(ALTERNATIVE_NAMES),
   der(0x04, sequence(der(0x87, Buffer.from([127, 0, 0, 1])))),
 );
 
-/** Returns a certificate with an extension. Default issuer: itself. */
-function issued(
+/** Returns a certificate with an extension. By default it is self-signed. */
+function issueCertificate(
   name: string,
   extension: Buffer,
   {
@@ -59,13 +60,13 @@ function issued(
   }: { keys?: KeyPairKeyObjectResult; issuer?: Issuer } = {},
 ): Certificate {
   const { publicKey, privateKey } = keys;
-  const times = [der(0x18, Buffer.from('20200101000000Z')), der(0x18, Buffer.from('20991231235959Z'))];
+  const validity = [der(0x18, Buffer.from('20200101000000Z')), der(0x18, Buffer.from('20991231235959Z'))];
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ECDSA_SHA256,
     commonName(issuer.name),
-    sequence(...times),
+    sequence(...validity),
     commonName(name),
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(extension)),

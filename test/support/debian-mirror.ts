@@ -5,14 +5,14 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 import { tar, type TarEntry } from './tarball.ts';
 
-/** A package of a mirror. `fields` are the fields of the index: `Depends`, `Conflicts` … */
+/** A package of a mirror. `fields` are its fields in the index, such as `Depends` and `Conflicts`. */
 export interface FixtureDeb {
   readonly name: string;
   readonly version?: string;
   readonly fields?: Readonly<Record<string, string>>;
   readonly files?: readonly TarEntry[];
   readonly packing?: 'gz' | 'zst' | '';
-  /** Is served instead of the announced file. */
+  /** Served instead of the file that the index announces. */
   readonly served?: Buffer;
 }
 
@@ -64,7 +64,7 @@ export async function debianMirror(
     const bytes = debOf(deb);
     const path = `pool/${name}_${version.replaceAll(':', '%3a')}_${architecture}.deb`;
     routes.set(`/${path}`, served ?? bytes);
-    const own = {
+    const indexFields = {
       Package: name,
       Version: version,
       Architecture: architecture,
@@ -74,24 +74,24 @@ export async function debianMirror(
       SHA256: sha256(bytes),
     };
     paragraphs.push(
-      Object.entries(own)
+      Object.entries(indexFields)
         .map(([key, value]) => `${key}: ${value}\n`)
         .join(''),
     );
   }
   const index = gzipSync(paragraphs.join('\n'));
-  const place = `main/binary-${architecture}/Packages.gz`;
-  routes.set(`/dists/stable/${place}`, index);
-  const release = `Suite: stable\nSHA256:\n ${sha256(index)} ${index.length} ${place}\n`;
+  const indexPath = `main/binary-${architecture}/Packages.gz`;
+  routes.set(`/dists/stable/${indexPath}`, index);
+  const release = `Suite: stable\nSHA256:\n ${sha256(index)} ${index.length} ${indexPath}\n`;
   routes.set('/dists/stable/Release', Buffer.from(release));
   for (const [path, body] of Object.entries(more)) routes.set(path, body);
   const asked: string[] = [];
   const server = createServer((request, response) => {
     const path = decodeURI(request.url ?? '');
     asked.push(path);
-    const found = routes.get(request.url ?? '') ?? routes.get(path) ?? 404;
-    if (typeof found === 'number') response.writeHead(found).end();
-    else response.end(found);
+    const answer = routes.get(request.url ?? '') ?? routes.get(path) ?? 404;
+    if (typeof answer === 'number') response.writeHead(answer).end();
+    else response.end(answer);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());

@@ -10,7 +10,7 @@ export interface EchoServer {
   close(): void;
 }
 
-/** A received request; `body` is its text. */
+/** A received request; `own` is its header `x-own`, and `body` its text. */
 export interface Asked {
   method: string;
   path: string;
@@ -21,20 +21,20 @@ export interface Asked {
 function answer(
   { method, url: path = '', headers }: IncomingMessage,
   body: string,
-  to: ServerResponse,
+  response: ServerResponse,
 ): void {
-  if (path === '/bytes') return void to.end(Buffer.from([0, 255, 128, 10]));
+  if (path === '/bytes') return void response.end(Buffer.from([0, 255, 128, 10]));
   if (path === '/silent') return;
-  if (path === '/moved') return void to.writeHead(302, { location: '/there' }).end();
-  if (path === '/set') to.setHeader('set-cookie', 'k=v; Path=/');
-  to.writeHead(path === '/no' ? 404 : 200, { 'content-type': 'application/json', 'x-own': 'yes' });
+  if (path === '/moved') return void response.writeHead(302, { location: '/there' }).end();
+  if (path === '/set') response.setHeader('set-cookie', 'k=v; Path=/');
+  response.writeHead(path === '/no' ? 404 : 200, { 'content-type': 'application/json', 'x-own': 'yes' });
   const {
     authorization: auth = null,
     cookie = null,
     'content-type': type = null,
     'x-own': own = null,
   } = headers;
-  to.end(JSON.stringify({ method, path, type, own, auth, cookie, body }));
+  response.end(JSON.stringify({ method, path, type, own, auth, cookie, body }));
 }
 
 /**
@@ -43,7 +43,7 @@ function answer(
  * `/set` sets a cookie.
  */
 export async function echoServer(): Promise<EchoServer> {
-  const asked: Asked[] = [];
+  const requests: Asked[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -51,7 +51,7 @@ export async function echoServer(): Promise<EchoServer> {
       const body = Buffer.concat(chunks);
       const { method = '', url: path = '', headers } = request;
       const { 'x-own': own } = headers;
-      asked.push({ method, path, own: typeof own === 'string' ? own : null, body: body.toString('utf8') });
+      requests.push({ method, path, own: typeof own === 'string' ? own : null, body: body.toString('utf8') });
       answer(request, body.toString('base64'), response);
     });
   });
@@ -60,7 +60,7 @@ export async function echoServer(): Promise<EchoServer> {
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    requests: () => asked,
+    requests: () => requests,
     close: () => {
       server.closeAllConnections();
       server.close();

@@ -9,7 +9,7 @@ export interface FixtureModule {
   readonly path: string;
   /** Default v1.0.0. */
   readonly version?: string;
-  /** Texts by path in the module. A go.mod is added if there is none. */
+  /** Contents by path in the module. A go.mod is added if there is none. */
   readonly files?: Readonly<Record<string, string>>;
   /** Further entries of the archive, with full paths. */
   readonly entries?: readonly ZipEntry[];
@@ -21,13 +21,13 @@ export interface GoProxy {
   readonly asked: string[];
   /** Received authorization headers. */
   readonly tokens: Set<string>;
-  /** Answers instead of the proxy if it returns true. */
+  /** Called before the proxy answers a request. If it returns true, it has sent the response itself. */
   answer: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data);
 
-/** Returns the sum of files, written from Go's description and not from the tested code. */
+/** Returns the `h1:` hash of files. It is implemented from Go's documentation, independently of the tested code. */
 function sumOf(files: readonly (readonly [name: string, content: string])[]): string {
   const sorted = [...files].sort(([a], [b]) => (a < b ? -1 : 1));
   const hash = createHash('sha256');
@@ -39,11 +39,11 @@ function filesOf({ path, files = {} }: FixtureModule): Record<string, string> {
   return { 'go.mod': `module ${path}\n\ngo 1.24\n`, ...files };
 }
 
-/** Returns a module in the form of a recipe. */
+/** Returns the path, version and hash with which a recipe pins a module. */
 export function pinned(module: FixtureModule): { path: string; version: string; sum: string } {
   const { path, version = 'v1.0.0', entries = [] } = module;
   const own = Object.entries(filesOf(module)).map(
-    ([name, text]) => [`${path}@${version}/${name}`, text] as const,
+    ([name, content]) => [`${path}@${version}/${name}`, content] as const,
   );
   const more = entries.map((entry) => [entry.path, String(entry.content ?? '')] as const);
   return { path, version, sum: sumOf([...own, ...more]) };
@@ -66,20 +66,20 @@ export async function goProxy(modules: readonly FixtureModule[]): Promise<GoProx
   for (const module of modules) {
     const { path, version = 'v1.0.0', entries = [] } = module;
     const files = filesOf(module);
-    const place = `/${path.replace(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`)}/@v/${version}`;
+    const versionPath = `/${path.replace(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`)}/@v/${version}`;
     const own = Object.entries(files).map(([name, content]) => ({
       path: `${path}@${version}/${name}`,
       content,
     }));
-    routes.set(`${place}.zip`, zip([...own, ...entries]));
-    routes.set(`${place}.mod`, files['go.mod'] ?? '');
-    routes.set(`${place}.info`, JSON.stringify({ Version: version, Time: '2026-01-01T00:00:00Z' }));
+    routes.set(`${versionPath}.zip`, zip([...own, ...entries]));
+    routes.set(`${versionPath}.mod`, files['go.mod'] ?? '');
+    routes.set(`${versionPath}.info`, JSON.stringify({ Version: version, Time: '2026-01-01T00:00:00Z' }));
   }
-  const made: Omit<GoProxy, 'url'> = { asked: [], tokens: new Set(), answer: () => false };
+  const state: Omit<GoProxy, 'url'> = { asked: [], tokens: new Set(), answer: () => false };
   const server = createServer((request, response) => {
     const { url = '', headers } = request;
-    made.asked.push(url);
-    if (headers.authorization !== undefined) made.tokens.add(headers.authorization);
+    state.asked.push(url);
+    if (headers.authorization !== undefined) state.tokens.add(headers.authorization);
     if (proxy.answer(request, response)) return;
     const body = routes.get(url);
     if (body === undefined) response.writeHead(404).end('not found');
@@ -87,6 +87,6 @@ export async function goProxy(modules: readonly FixtureModule[]): Promise<GoProx
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => (server.closeAllConnections(), void server.close()));
-  const proxy: GoProxy = { ...made, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  const proxy: GoProxy = { ...state, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
   return proxy;
 }

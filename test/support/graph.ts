@@ -12,20 +12,20 @@ interface Edge {
 /**
  * Returns the region described by `parts`.
  *
- * A text is a node (`a`), an edge (`a -> b`), a chain (`a -> b -> c`) or a fan (`a -> b, c`); `a:error -> b` names a
+ * A string is a node (`a`), an edge (`a -> b`), a chain (`a -> b -> c`) or a fan (`a -> b, c`); `a:error -> b` names a
  * port. An object has settings of nodes, by id: `{ a: { timeoutMs: 5 }, L: loop(region('x'), { count: 2 }) }`.
- * Out-edges and entries are in the order of the text; indexes are topological, ties by id, as in a plan.
+ * Out-edges and entries are in the order of the strings; indexes are topological, ties by id, as in a plan.
  */
 export function region(...parts: (string | Record<string, NodeSettings>)[]): Region {
   const settings: Record<string, NodeSettings> = {};
   const ids = new Set<string>();
   const edges: Edge[] = [];
   for (const part of parts) {
-    if (typeof part === 'string') draw(part, ids, edges);
+    if (typeof part === 'string') addNodesAndEdges(part, ids, edges);
     else Object.assign(settings, part);
   }
   for (const id of Object.keys(settings)) ids.add(id);
-  const order = sorted([...ids], edges);
+  const order = topologicalOrder([...ids], edges);
   const index = new Map(order.map((id, at) => [id, at]));
   const at = (id: string): number => index.get(id) as number;
   return {
@@ -47,13 +47,13 @@ export function loop(body: Region, more: Partial<Subflow> = {}): NodeSettings {
   return { kind: 'loop', subflow: { body, limit: 1_000_000, ...more } };
 }
 
-/** Returns the settings of a parallel over `body`. Without `window` all branches open at once. */
+/** Returns the settings of a parallel over `body`. Without `window` all branches open at the same time. */
 export function parallel(body: Region, more: Partial<Subflow> = {}): NodeSettings {
   return { kind: 'parallel', subflow: { body, limit: 1_000_000, ...more } };
 }
 
 /**
- * Returns the address of `name`: `L/0/x` is node x in iteration 0 of L, `L/0` that iteration, and the empty text the
+ * Returns the address of `name`: `L/0/x` is node x in iteration 0 of L, `L/0` that iteration, and the empty string the
  * run.
  */
 export function addressOf(top: Region, name: string): number[] {
@@ -83,7 +83,7 @@ export function nameOf(top: Region, address: readonly number[]): string {
   return name.join('/');
 }
 
-function draw(text: string, ids: Set<string>, edges: Edge[]): void {
+function addNodesAndEdges(text: string, ids: Set<string>, edges: Edge[]): void {
   const stops = text.split('->').map((stop) => stop.split(',').map((name) => name.trim()));
   stops.forEach((stop, at) => {
     for (const name of stop) ids.add(name.split(':')[0] as string);
@@ -95,18 +95,18 @@ function draw(text: string, ids: Set<string>, edges: Edge[]): void {
 }
 
 /** Returns the ids in topological order (Kahn's algorithm), ties by id. */
-function sorted(ids: string[], edges: readonly Edge[]): string[] {
-  const open = new Map(ids.map((id) => [id, edges.filter(({ to }) => to === id).length]));
+function topologicalOrder(ids: string[], edges: readonly Edge[]): string[] {
+  const indegrees = new Map(ids.map((id) => [id, edges.filter(({ to }) => to === id).length]));
   const order: string[] = [];
-  while (open.size > 0) {
-    const next = [...open]
-      .filter(([, left]) => left === 0)
+  while (indegrees.size > 0) {
+    const next = [...indegrees]
+      .filter(([, indegree]) => indegree === 0)
       .map(([id]) => id)
       .sort()[0];
     if (next === undefined) throw new Error('a cycle');
-    open.delete(next);
+    indegrees.delete(next);
     order.push(next);
-    for (const { from, to } of edges) if (from === next) open.set(to, (open.get(to) ?? 0) - 1);
+    for (const { from, to } of edges) if (from === next) indegrees.set(to, (indegrees.get(to) ?? 0) - 1);
   }
   return order;
 }

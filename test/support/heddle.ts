@@ -17,7 +17,7 @@ export interface Ended {
 
 export interface Started {
   child: ChildProcess;
-  /** Resolves when stdout or stderr contains the text; rejects if the command ends before. */
+  /** Resolves when stdout or stderr contains the text; rejects if the command ends first. */
   until(text: string): Promise<void>;
   /** Resolves with the first line of stdout. */
   line(): Promise<string>;
@@ -34,7 +34,7 @@ export interface HeddleOptions {
   env?: { [name: string]: string };
   /** Options of Node. */
   node?: readonly string[];
-  /** Registers a function that kills the command; default: it is called when the test has finished. */
+  /** Registers a function that ends the command; default: the function is called after the test. */
   whenDone?: (clean: () => void) => void;
   /** The Node executable; default: that of the tests. */
   execPath?: string;
@@ -52,30 +52,30 @@ export async function heddle(args: readonly string[], options: HeddleOptions = {
   const needsProcess = isFull || isBusy || options.node || options.execPath !== undefined;
   if (needsProcess) return startHeddle(args, options).ended;
   isBusy = true;
-  const leave = enter(options);
-  (options.whenDone ?? onTestFinished)(leave);
+  const restore = applyOptions(options);
+  (options.whenDone ?? onTestFinished)(restore);
   try {
     const { main } = await import('../../packages/cli/src/main.ts');
     const io = keptIo(options.input);
     const exit = await main(args, io);
     return { exit, signal: null, stdout: io.stdout.text, stderr: io.stderr.text };
   } finally {
-    leave();
+    restore();
   }
 }
 
 /** Gives this process the folder and the environment of a command. Returns a function that restores both. */
-function enter({ cwd, env }: HeddleOptions): () => void {
-  const before = { cwd: process.cwd(), env: { ...process.env } };
+function applyOptions({ cwd, env }: HeddleOptions): () => void {
+  const original = { cwd: process.cwd(), env: { ...process.env } };
   replaceEnv({ ...commonEnv(), ...env });
   if (cwd !== undefined) process.chdir(cwd);
-  let isInside = true;
+  let isApplied = true;
   return () => {
-    if (!isInside) return;
-    isInside = false;
+    if (!isApplied) return;
+    isApplied = false;
     isBusy = false;
-    process.chdir(before.cwd);
-    replaceEnv(before.env);
+    process.chdir(original.cwd);
+    replaceEnv(original.env);
   };
 }
 
@@ -93,7 +93,7 @@ function commonEnv(): { PATH: string; HOME: string } {
 export interface Served {
   process: Started;
   url: string;
-  /** Printed only at the first start of its store, like the key. */
+  /** Printed only at the first start with a store, like the key. */
   workspaceId: string;
   key: string;
 }
@@ -104,7 +104,7 @@ export async function startServe(args: readonly string[], options: HeddleOptions
   return { ...(JSON.parse(await process.line()) as Omit<Served, 'process'>), process };
 }
 
-/** Starts the real, bundled command line. It is killed when the test is over, or when `whenDone` calls its function. */
+/** Starts the built command line, which is killed after the test or by the function passed to `whenDone`. */
 export function startHeddle(args: readonly string[], options: HeddleOptions = {}): Started {
   const child = spawn(options.execPath ?? process.execPath, [...(options.node ?? []), BIN, ...args], {
     cwd: options.cwd,
@@ -115,29 +115,29 @@ export function startHeddle(args: readonly string[], options: HeddleOptions = {}
   whenDone(() => void child.kill('SIGKILL'));
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
-  const said = { stdout: '', stderr: '' };
-  const waiting = new Set<() => void>();
+  const output = { stdout: '', stderr: '' };
+  const listeners = new Set<() => void>();
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
-      said[name] += text;
-      for (const look of waiting) look();
+      output[name] += text;
+      for (const check of listeners) check();
     });
   }
   const ended = new Promise<Ended>((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (exit, signal) => resolve({ exit, signal, ...said }));
+    child.on('close', (exit, signal) => resolve({ exit, signal, ...output }));
   });
   return {
     child,
     ended,
-    until: (text) => until(text, { said, waiting, ended }),
+    until: (text) => until(text, { output, listeners, ended }),
     line: async () => {
-      await until('\n', { said, waiting, ended, streams: ['stdout'] });
-      return said.stdout.slice(0, said.stdout.indexOf('\n'));
+      await until('\n', { output, listeners, ended, streams: ['stdout'] });
+      return output.stdout.slice(0, output.stdout.indexOf('\n'));
     },
     lineWith: async (text) => {
-      await until(text, { said, waiting, ended, streams: ['stdout'] });
-      return said.stdout.split('\n').find((line) => line.includes(text)) ?? '';
+      await until(text, { output, listeners, ended, streams: ['stdout'] });
+      return output.stdout.split('\n').find((line) => line.includes(text)) ?? '';
     },
   };
 }
@@ -145,35 +145,37 @@ export function startHeddle(args: readonly string[], options: HeddleOptions = {}
 function until(
   text: string,
   {
-    said,
-    waiting,
+    output,
+    listeners,
     ended,
     streams = ['stdout', 'stderr'],
   }: {
-    said: { stdout: string; stderr: string };
-    waiting: Set<() => void>;
+    output: { stdout: string; stderr: string };
+    listeners: Set<() => void>;
     ended: Promise<Ended>;
     streams?: readonly ('stdout' | 'stderr')[];
   },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    const look = (): void => {
-      if (!streams.some((name) => said[name].includes(text))) return;
-      waiting.delete(look);
+    const check = (): void => {
+      if (!streams.some((name) => output[name].includes(text))) return;
+      listeners.delete(check);
       resolve();
     };
-    waiting.add(look);
-    look();
+    listeners.add(check);
+    check();
     ended.then(({ exit }) => {
-      look();
+      check();
       reject(
-        new Error(`heddle ended with ${exit} without printing "${text}":\n${said.stdout}\n${said.stderr}`),
+        new Error(
+          `heddle ended with ${exit} without printing "${text}":\n${output.stdout}\n${output.stderr}`,
+        ),
       );
     }, reject);
   });
 }
 
-/** Returns printed text without the parts that vary: times, ids of runs, and lines about slow blocks. */
+/** Returns printed text with placeholders for times and ids of runs, and without lines about slow blocks. */
 export function steady(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'RUN')

@@ -20,7 +20,7 @@ export interface SimulatedHook {
   events: string[];
 }
 
-interface Asked {
+interface HookRequest {
   method: string;
   path: string;
   query: URLSearchParams;
@@ -32,7 +32,7 @@ interface Answer {
   status?: number;
   headers?: { [name: string]: string };
   body?: Json;
-  /** The answer is never complete: `silent` sends nothing, `slow` the head and single bytes, `fast` endless bytes. */
+  /** An answer that never ends: `silent` sends nothing, `slow` headers and single bytes, `fast` endless bytes. */
   unfinished?: 'silent' | 'slow' | 'fast';
   /** The provider executes the request before it sends this answer. */
   isDone?: true;
@@ -40,7 +40,7 @@ interface Answer {
 
 /** Simulated webhooks of GitHub, Linear, Stripe and Telegram, according to their public documentation. */
 export interface HookProviders {
-  /** Their addresses, by name. */
+  /** Base URLs of the providers. */
   services: { [name in SimulatedHook['provider']]: string };
   hooks: SimulatedHook[];
   /** Method and path of each request, with names of mutations. */
@@ -76,21 +76,21 @@ export async function hookProviders(): Promise<HookProviders> {
   const nextId = (): string => String((last += 1));
   const providers = { github: github(state.hooks, nextId), linear: linear(state.hooks, nextId) };
   const all = { ...providers, stripe: stripe(state.hooks, nextId), telegram: telegram(state.hooks) };
-  const server = createServer((request, response) => {
+  const server = createServer((incoming, response) => {
     void (async () => {
       const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      const url = new URL(request.url ?? '', 'http://provider.test');
+      for await (const chunk of incoming) chunks.push(chunk as Buffer);
+      const url = new URL(incoming.url ?? '', 'http://provider.test');
       const [, name = '', path = ''] = /^\/(\w+)(\/.*)$/.exec(url.pathname) ?? [];
-      const method = request.method ?? '';
+      const method = incoming.method ?? '';
       const text = Buffer.concat(chunks).toString();
-      const shown = `${method} ${name}${nameOf(path, text)}`;
-      state.requests.push(shown);
-      const asked = { method, path, query: url.searchParams, headers: request.headers, text };
+      const label = `${method} ${name}${nameOf(path, text)}`;
+      state.requests.push(label);
+      const request = { method, path, query: url.searchParams, headers: incoming.headers, text };
       const provider = all[name as keyof typeof all];
-      const given = await state.before(shown);
-      const own = given && !given.isDone ? undefined : provider(asked);
-      send(given ?? own ?? {}, response);
+      const replacement = await state.before(label);
+      const answer = replacement && !replacement.isDone ? undefined : provider(request);
+      send(replacement ?? answer ?? {}, response);
     })();
   });
   server.listen(0, '127.0.0.1');
@@ -124,7 +124,7 @@ async function* endless(pace: 'slow' | 'fast'): AsyncGenerator<string> {
   }
 }
 
-/** Returns the path without credentials; for GraphQL the name of the field. */
+/** Returns the path without credentials; for GraphQL the name of the mutation. */
 function nameOf(path: string, text: string): string {
   if (path === '/graphql') return ` ${/\b(webhook\w*)\(/.exec(jsonOf(text)['query'] as string)?.[1] ?? ''}`;
   return path.replace(/\/bot[^/]+/, '/bot');
@@ -135,9 +135,10 @@ function jsonOf(text: string): JsonObject {
   return isJsonObject(value as Json) ? (value as JsonObject) : {};
 }
 
-const tokenOf = ({ headers }: Asked): string => (headers.authorization ?? '').replace(/^(Bearer|token) /, '');
+const tokenOf = ({ headers }: HookRequest): string =>
+  (headers.authorization ?? '').replace(/^(Bearer|token) /, '');
 
-type Wanted = Pick<SimulatedHook, 'url' | 'secret' | 'events'>;
+type HookSettings = Pick<SimulatedHook, 'url' | 'secret' | 'events'>;
 
 const textOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
 const textsOf = (value: Json | undefined): string[] => (Array.isArray(value) ? value.map(textOf) : []);
@@ -148,60 +149,64 @@ function remove(hooks: SimulatedHook[], hook: SimulatedHook): void {
   hooks.splice(hooks.indexOf(hook), 1);
 }
 
-const refused = (status: number, message: string): Answer => ({ status, body: { message } });
+const gitHubError = (status: number, message: string): Answer => ({ status, body: { message } });
 
-/** Simulates docs.github.com/rest/repos/webhooks: a hook is unique by address and events; secrets are never shown. */
-function github(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) => Answer {
-  return (asked) => {
-    const [, place = '', id] = /^\/repos\/([\w.-]+\/[\w.-]+)\/hooks(?:\/(\w+))?$/.exec(asked.path) ?? [];
-    const denied = gitHubRefusal(asked, place);
-    if (denied) return denied;
+/** Simulates docs.github.com/rest/repos/webhooks: a hook is unique by URL and events; secrets are never shown. */
+function github(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => Answer {
+  return (request) => {
+    const [, place = '', id] = /^\/repos\/([\w.-]+\/[\w.-]+)\/hooks(?:\/(\w+))?$/.exec(request.path) ?? [];
+    const refusal = gitHubRefusal(request, place);
+    if (refusal) return refusal;
     const own = hooks.filter((hook) => hook.provider === 'github' && hook.place === place);
     if (id !== undefined)
       return gitHubHook(
         hooks,
         own.find((hook) => hook.id === id),
-        asked,
+        request,
       );
-    if (asked.method === 'GET') {
-      const [size, page] = [Number(asked.query.get('per_page')), Number(asked.query.get('page') ?? 1)];
-      return { body: own.slice((page - 1) * size, page * size).map(gitHubShown) };
+    if (request.method === 'GET') {
+      const [size, page] = [Number(request.query.get('per_page')), Number(request.query.get('page') ?? 1)];
+      return { body: own.slice((page - 1) * size, page * size).map(gitHubJson) };
     }
-    const wanted = gitHubWanted(asked);
+    const settings = gitHubSettings(request);
     const isSame = (hook: SimulatedHook): boolean =>
-      hook.url === wanted?.url && hook.events.join() === wanted.events.join();
-    if (!wanted || own.some(isSame) || own.length >= MAX_GITHUB_HOOKS)
-      return refused(422, `Validation Failed: Hook already exists on this repository ${tokenOf(asked)}`);
-    const made: SimulatedHook = { provider: 'github', place, id: nextId(), ...wanted };
-    hooks.push(made);
-    return { status: 201, body: gitHubShown(made) };
+      hook.url === settings?.url && hook.events.join() === settings.events.join();
+    if (!settings || own.some(isSame) || own.length >= MAX_GITHUB_HOOKS)
+      return gitHubError(
+        422,
+        `Validation Failed: Hook already exists on this repository ${tokenOf(request)}`,
+      );
+    const hook: SimulatedHook = { provider: 'github', place, id: nextId(), ...settings };
+    hooks.push(hook);
+    return { status: 201, body: gitHubJson(hook) };
   };
 }
 
-function gitHubRefusal(asked: Asked, place: string): Answer | undefined {
-  const token = tokenOf(asked);
-  if (!asked.headers['user-agent']) return refused(403, 'Request forbidden by administrative rules.');
-  if (!token.startsWith('ghp_')) return refused(401, `Bad credentials: ${token}`);
-  if (!REPOSITORIES.includes(place) || token.startsWith('ghp_weak')) return refused(404, 'Not Found');
+function gitHubRefusal(request: HookRequest, place: string): Answer | undefined {
+  const token = tokenOf(request);
+  if (!request.headers['user-agent']) return gitHubError(403, 'Request forbidden by administrative rules.');
+  if (!token.startsWith('ghp_')) return gitHubError(401, `Bad credentials: ${token}`);
+  if (!REPOSITORIES.includes(place) || token.startsWith('ghp_weak')) return gitHubError(404, 'Not Found');
   return undefined;
 }
 
-function gitHubHook(hooks: SimulatedHook[], found: SimulatedHook | undefined, asked: Asked): Answer {
-  if (!found) return refused(404, 'Not Found');
-  if (asked.method === 'DELETE') {
-    remove(hooks, found);
+function gitHubHook(hooks: SimulatedHook[], hook: SimulatedHook | undefined, request: HookRequest): Answer {
+  if (!hook) return gitHubError(404, 'Not Found');
+  if (request.method === 'DELETE') {
+    remove(hooks, hook);
     return { status: 204 };
   }
-  const wanted = gitHubWanted(asked);
-  return wanted ? { body: gitHubShown(Object.assign(found, wanted)) } : refused(422, 'Validation Failed');
+  const settings = gitHubSettings(request);
+  if (!settings) return gitHubError(422, 'Validation Failed');
+  return { body: gitHubJson(Object.assign(hook, settings)) };
 }
 
-function gitHubShown({ id, url, events }: SimulatedHook): JsonObject {
+function gitHubJson({ id, url, events }: SimulatedHook): JsonObject {
   const config = { url, content_type: 'json', secret: '********', insecure_ssl: '0' };
   return { id: Number(id), name: 'web', active: true, events, type: 'Repository', config };
 }
 
-function gitHubWanted({ text }: Asked): Wanted | undefined {
+function gitHubSettings({ text }: HookRequest): HookSettings | undefined {
   const { config = null, events } = jsonOf(text);
   if (!isJsonObject(config) || textOf(config['url']) === '') return undefined;
   return { url: textOf(config['url']), secret: textOf(config['secret']), events: textsOf(events) };
@@ -211,7 +216,7 @@ const linearError = (code: string, message: string): Answer => ({
   status: 400,
   body: { errors: [{ message, extensions: { code, type: message } }] },
 });
-function linearRefusal({ headers }: Asked): Answer | undefined {
+function linearRefusal({ headers }: HookRequest): Answer | undefined {
   const key = headers.authorization ?? '';
   if (!key.startsWith('lin_api_'))
     return linearError('AUTHENTICATION_ERROR', `Authentication required: ${key}`);
@@ -221,40 +226,40 @@ function linearRefusal({ headers }: Asked): Answer | undefined {
 const ALL_PUBLIC_TEAMS = 'all public teams';
 const linearData = (field: string, value: Json): Answer => ({ body: { data: { [field]: value } } });
 
-/** Simulates linear.app/developers/webhooks and its schema: failures have a code; several webhooks may have one address. */
-function linear(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) => Answer {
+/** Simulates linear.app/developers/webhooks and its schema: errors have a code; several webhooks may have one URL. */
+function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => Answer {
   const own = (): SimulatedHook[] => hooks.filter(({ provider }) => provider === 'linear');
-  const created = ({ teamId = ALL_PUBLIC_TEAMS }: JsonObject, wanted: Wanted): Answer => {
-    const made: SimulatedHook = { provider: 'linear', place: textOf(teamId), id: nextId(), ...wanted };
-    hooks.push(made);
-    return linearData('webhookCreate', { success: true, webhook: { id: made.id } });
+  const create = ({ teamId = ALL_PUBLIC_TEAMS }: JsonObject, settings: HookSettings): Answer => {
+    const hook: SimulatedHook = { provider: 'linear', place: textOf(teamId), id: nextId(), ...settings };
+    hooks.push(hook);
+    return linearData('webhookCreate', { success: true, webhook: { id: hook.id } });
   };
-  const listed = ({ first = 50, after = null }: JsonObject): Answer => {
+  const list = ({ first = 50, after = null }: JsonObject): Answer => {
     const from = Number(after);
-    const nodes = own().slice(from, from + Number(first));
+    const page = own().slice(from, from + Number(first));
     const pageInfo = {
-      hasNextPage: own().length > from + nodes.length,
-      endCursor: String(from + nodes.length),
+      hasNextPage: own().length > from + page.length,
+      endCursor: String(from + page.length),
     };
-    const shown = nodes.map(({ id, url, place }) => ({
+    const nodes = page.map(({ id, url, place }) => ({
       ...{ id, url, team: place === ALL_PUBLIC_TEAMS ? null : { id: place } },
     }));
-    return linearData('webhooks', { nodes: shown, pageInfo });
+    return linearData('webhooks', { nodes, pageInfo });
   };
-  return (asked) => {
-    const denied = linearRefusal(asked);
-    if (denied) return denied;
-    const { query, variables } = jsonOf(asked.text);
+  return (request) => {
+    const refusal = linearRefusal(request);
+    if (refusal) return refusal;
+    const { query, variables } = jsonOf(request.text);
     const { id, input, ...page } = objectOf(variables);
     const [mutation] = /webhook(Create|Update|Delete)/.exec(textOf(query)) ?? [];
     const { url, secret, resourceTypes } = objectOf(input);
-    const wanted = { url: textOf(url), secret: textOf(secret), events: textsOf(resourceTypes) };
-    if (mutation === undefined) return listed(page);
-    if (mutation === 'webhookCreate') return created(objectOf(input), wanted);
+    const settings = { url: textOf(url), secret: textOf(secret), events: textsOf(resourceTypes) };
+    if (mutation === undefined) return list(page);
+    if (mutation === 'webhookCreate') return create(objectOf(input), settings);
     const found = own().find((hook) => hook.id === id);
     if (!found) return linearError('INPUT_ERROR', 'Entity not found: Webhook');
     if (mutation === 'webhookDelete') remove(hooks, found);
-    else Object.assign(found, wanted);
+    else Object.assign(found, settings);
     return linearData(mutation, { success: true });
   };
 }
@@ -262,51 +267,51 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) =>
 const stripeError = (status: number, message: string): Answer => ({
   ...{ status, body: { error: { message, type: 'invalid_request_error' } } },
 });
-const stripeShown = ({ id, url, events }: SimulatedHook): JsonObject => ({
+const stripeJson = ({ id, url, events }: SimulatedHook): JsonObject => ({
   ...{ id, object: 'webhook_endpoint', url, enabled_events: events, status: 'enabled' },
 });
 
 /**
- * Simulates docs.stripe.com/api/webhook_endpoints: the secret is shown only when an endpoint is created; one address
- * may have several.
+ * Simulates docs.stripe.com/api/webhook_endpoints: the secret is shown only when an endpoint is created; several
+ * endpoints may have one URL.
  */
-function stripe(hooks: SimulatedHook[], nextId: () => string): (asked: Asked) => Answer {
-  const wantedOf = ({ text }: Asked): Pick<SimulatedHook, 'url' | 'events'> | undefined => {
+function stripe(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => Answer {
+  const settingsOf = ({ text }: HookRequest): Pick<SimulatedHook, 'url' | 'events'> | undefined => {
     const form = new URLSearchParams(text);
-    const wanted = { url: form.get('url') ?? '', events: form.getAll('enabled_events[]') };
-    return wanted.url.startsWith('https://') && wanted.events.length > 0 ? wanted : undefined;
+    const settings = { url: form.get('url') ?? '', events: form.getAll('enabled_events[]') };
+    return settings.url.startsWith('https://') && settings.events.length > 0 ? settings : undefined;
   };
-  const endpoint = (found: SimulatedHook | undefined, asked: Asked): Answer => {
-    if (!found) return stripeError(404, 'No such webhook endpoint');
-    if (asked.method !== 'DELETE') return { body: stripeShown(Object.assign(found, wantedOf(asked))) };
-    remove(hooks, found);
-    return { body: { id: found.id, deleted: true } };
+  const endpoint = (hook: SimulatedHook | undefined, request: HookRequest): Answer => {
+    if (!hook) return stripeError(404, 'No such webhook endpoint');
+    if (request.method !== 'DELETE') return { body: stripeJson(Object.assign(hook, settingsOf(request))) };
+    remove(hooks, hook);
+    return { body: { id: hook.id, deleted: true } };
   };
-  const listed = (own: readonly SimulatedHook[], { query }: Asked): Answer => {
+  const list = (own: readonly SimulatedHook[], { query }: HookRequest): Answer => {
     const from = own.findIndex((hook) => hook.id === query.get('starting_after')) + 1;
     const page = own.slice(from, from + Number(query.get('limit') ?? 10));
     const has_more = from + page.length < own.length;
-    return { body: { object: 'list', data: page.map(stripeShown), has_more } };
+    return { body: { object: 'list', data: page.map(stripeJson), has_more } };
   };
-  return (asked) => {
-    const key = tokenOf(asked);
+  return (request) => {
+    const key = tokenOf(request);
     if (!/^[rs]k_test_/.test(key)) return stripeError(401, `Invalid API Key provided: ${key}`);
     if (key.startsWith('rk_test_weak'))
       return stripeError(403, 'The provided key does not have the permissions.');
-    const [, id] = /^\/v1\/webhook_endpoints(?:\/(\w+))?$/.exec(asked.path) ?? [];
+    const [, id] = /^\/v1\/webhook_endpoints(?:\/(\w+))?$/.exec(request.path) ?? [];
     const own = hooks.filter(({ provider }) => provider === 'stripe');
     if (id !== undefined)
       return endpoint(
         own.find((hook) => hook.id === id),
-        asked,
+        request,
       );
-    if (asked.method === 'GET') return listed(own, asked);
-    const wanted = wantedOf(asked);
-    if (!wanted || own.length >= MAX_STRIPE_ENDPOINTS) return stripeError(400, `Invalid URL ${key}`);
+    if (request.method === 'GET') return list(own, request);
+    const settings = settingsOf(request);
+    if (!settings || own.length >= MAX_STRIPE_ENDPOINTS) return stripeError(400, `Invalid URL ${key}`);
     const secret = `whsec_${randomBytes(16).toString('hex')}`;
-    const made: SimulatedHook = { provider: 'stripe', place: key, id: `we_${nextId()}`, secret, ...wanted };
-    hooks.push(made);
-    return { body: { ...stripeShown(made), secret } };
+    const hook: SimulatedHook = { provider: 'stripe', place: key, id: `we_${nextId()}`, secret, ...settings };
+    hooks.push(hook);
+    return { body: { ...stripeJson(hook), secret } };
   };
 }
 
@@ -315,23 +320,23 @@ const telegramError = (status: number, description: string): Answer => ({
 });
 
 /** Simulates core.telegram.org/bots/api: a bot has one webhook; a malformed token is an unknown path. */
-function telegram(hooks: SimulatedHook[]): (asked: Asked) => Answer {
-  const set = (bot: string, found: SimulatedHook | undefined, { text }: Asked): Answer => {
+function telegram(hooks: SimulatedHook[]): (request: HookRequest) => Answer {
+  const set = (bot: string, hook: SimulatedHook | undefined, { text }: HookRequest): Answer => {
     const { url, secret_token: secret } = jsonOf(text);
-    const wanted = { url: textOf(url), secret: textOf(secret), events: [] };
-    if (!/^https:\/\/[^/:]+(:(443|80|88|8443))?\//.test(wanted.url))
+    const settings = { url: textOf(url), secret: textOf(secret), events: [] };
+    if (!/^https:\/\/[^/:]+(:(443|80|88|8443))?\//.test(settings.url))
       return telegramError(400, 'Bad Request: bad webhook: HTTPS URL must be provided for webhook');
-    if (found) Object.assign(found, wanted);
-    else hooks.push({ provider: 'telegram', place: bot, id: bot, ...wanted });
+    if (hook) Object.assign(hook, settings);
+    else hooks.push({ provider: 'telegram', place: bot, id: bot, ...settings });
     return { body: { ok: true, result: true, description: 'Webhook was set' } };
   };
-  return (asked) => {
-    const [, bot, token = '', method = ''] = /^\/bot(\d+):([\w-]+)\/(\w+)$/.exec(asked.path) ?? [];
+  return (request) => {
+    const [, bot, token = '', method = ''] = /^\/bot(\d+):([\w-]+)\/(\w+)$/.exec(request.path) ?? [];
     if (bot === undefined) return telegramError(404, 'Not Found');
     if (!token.startsWith('AA')) return telegramError(401, 'Unauthorized');
     const found = hooks.find((hook) => hook.provider === 'telegram' && hook.id === bot);
     if (method === 'getWebhookInfo') return { body: { ok: true, result: { url: found?.url ?? '' } } };
-    if (method === 'setWebhook') return set(bot, found, asked);
+    if (method === 'setWebhook') return set(bot, found, request);
     if (found) remove(hooks, found);
     return { body: { ok: true, result: true } };
   };

@@ -44,9 +44,9 @@ export function fakeBuilder(more: Partial<ImageBuilder> = {}): ImageBuilder & { 
 
 /** Opens images, which are closed after the test. */
 export function openImages(builders: ImageBuilders, more: Partial<ImagesOptions> = {}): Images {
-  const made = createImages({ folder: imageFolder(), builders, ...more });
-  onTestFinished(() => made.close());
-  return made;
+  const images = createImages({ folder: imageFolder(), builders, ...more });
+  onTestFinished(() => images.close());
+  return images;
 }
 
 /** Returns a clock that advances only by `pass`. */

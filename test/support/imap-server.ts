@@ -16,18 +16,19 @@ export interface StoredMessage {
 /** A simulated mail server (IMAP4rev1) with the commands for reading messages and setting flags. */
 export interface ImapServer {
   port: number;
-  /** The lines of clients, without the arguments of LOGIN. */
+  /** Commands of clients with their arguments, except those of LOGIN. */
   commands: string[];
+  /** Number of connections so far. */
   sessions: number;
   /** Adds a message. Returns its UID. */
   deliver(
     message: { subject?: string; from?: string; raw?: string; receivedMs?: number },
     mailbox?: string,
   ): number;
-  /** Assigns new numbers to all messages. */
+  /** Assigns new UIDs to all messages, with this UIDVALIDITY. */
   renumber(validity: number): void;
   messages(mailbox?: string): readonly StoredMessage[];
-  /** Sets the behaviour of the server instead of answering commands with this name. */
+  /** Sets what the server does instead of answering commands with this name; undefined: it answers them. */
   behave(command: string, instead: 'hang' | 'close' | 'huge' | 'no' | undefined): void;
   close(): Promise<void>;
 }
@@ -164,7 +165,7 @@ class Session {
     return isPlain ? 'IMAP4rev1 STARTTLS LOGINDISABLED' : 'IMAP4rev1';
   }
 
-  /** Encrypts the rest of the session, if the server can. */
+  /** Encrypts the rest of the session, if the server supports TLS. */
   #encrypt(tag: string): void {
     const { tls } = this.#state;
     if (!tls) return this.#say(`${tag} BAD no TLS`);
@@ -175,12 +176,12 @@ class Session {
   }
 
   #listen(): void {
-    let rest = '';
+    let unread = '';
     this.#socket.on('data', (chunk) => {
-      rest += chunk.toString('latin1');
-      for (let end = rest.indexOf('\r\n'); end >= 0; end = rest.indexOf('\r\n')) {
-        const line = rest.slice(0, end);
-        rest = rest.slice(end + 2);
+      unread += chunk.toString('latin1');
+      for (let end = unread.indexOf('\r\n'); end >= 0; end = unread.indexOf('\r\n')) {
+        const line = unread.slice(0, end);
+        unread = unread.slice(end + 2);
         this.#handle(line);
       }
     });
@@ -261,11 +262,11 @@ class Session {
   #search(args: string): number[] {
     const all = this.#selected?.messages ?? [];
     const words = [...args.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
-    const tests: Criterion[] = [];
+    const criteria: Criterion[] = [];
     for (let word = words.shift(); word !== undefined; word = words.shift())
-      tests.push(criterionOf(word, () => words.shift() ?? '', all));
+      criteria.push(criterionOf(word, () => words.shift() ?? '', all));
     return all
-      .filter((message, index) => tests.every((test) => test(message, index + 1)))
+      .filter((message, index) => criteria.every((criterion) => criterion(message, index + 1)))
       .map(({ uid }) => uid);
   }
 
@@ -290,7 +291,7 @@ class Session {
 
 type Criterion = (message: StoredMessage, seq: number) => boolean;
 
-/** Returns a criterion of a search. `next` returns its argument. */
+/** Returns the search criterion with the name `word`. `next` returns its argument. */
 function criterionOf(word: string, next: () => string, all: readonly StoredMessage[]): Criterion {
   const name = word.toUpperCase();
   if (name === 'ALL') return () => true;
@@ -308,7 +309,7 @@ function isLogin(args: string): boolean {
   return args.includes(IMAP_USER) && args.includes(IMAP_PASSWORD);
 }
 
-/** Returns the items of a message that FETCH asks for. */
+/** Returns the items of a message that FETCH requests. */
 function partsOf({ uid, raw, receivedMs }: StoredMessage, items: string): string[] {
   const parts = [`UID ${uid}`];
   if (items.includes('RFC822.SIZE')) parts.push(`RFC822.SIZE ${raw.length}`);

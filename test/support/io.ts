@@ -1,6 +1,6 @@
 import { Readable, Writable } from 'node:stream';
 
-/** A stream that keeps the written text. */
+/** A stream that stores the written text. */
 export class Kept extends Writable {
   text = '';
   readonly isTTY: boolean;
@@ -16,7 +16,7 @@ export class Kept extends Writable {
   }
 }
 
-/** Returns the streams of a command without a terminal: `stdin` has this text, stdout and stderr keep the written text. */
+/** Returns the streams of a command without a terminal: `stdin` has this text, stdout and stderr store their text. */
 export function keptIo(stdin = ''): { stdin: Readable; stdout: Kept; stderr: Kept } {
   return { stdin: Readable.from([stdin]), stdout: new Kept(), stderr: new Kept() };
 }

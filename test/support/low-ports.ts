@@ -2,25 +2,26 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
-/** The range of the ports: above common services, and below the ephemeral ports and the maximum of a signed 16-bit number. */
-const FROM = 15_000;
-const BELOW = 32_768;
-const TRIES = 1000;
+/** The ports are above those of common services, and below the ephemeral ports and the end of signed 16-bit numbers. */
+const MIN_PORT = 15_000;
+const END_PORT = 32_768;
+const MAX_TRIES = 1000;
 
 /**
  * Returns `count` free ports of the loopback address below 32,768. A full Temporal server on PostgreSQL needs them: its
  * table of members cannot store greater numbers, and the free ports that a system assigns are mostly greater.
  */
 export async function lowPorts(count: number): Promise<number[]> {
-  const held = new Map<number, Server>();
-  for (let tries = 0; held.size < count; tries++) {
-    if (tries === TRIES) throw new Error(`No ${count} ports are free between ${FROM} and ${BELOW}.`);
-    const port = randomInt(FROM, BELOW);
-    const server = held.has(port) ? undefined : await listenOn(port);
-    if (server) held.set(port, server);
+  const servers = new Map<number, Server>();
+  for (let tries = 0; servers.size < count; tries++) {
+    if (tries === MAX_TRIES)
+      throw new Error(`No ${count} ports are free between ${MIN_PORT} and ${END_PORT}.`);
+    const port = randomInt(MIN_PORT, END_PORT);
+    const server = servers.has(port) ? undefined : await listenOn(port);
+    if (server) servers.set(port, server);
   }
-  await Promise.all([...held.values()].map(async (server) => once(server.close(), 'close')));
-  return [...held.keys()];
+  await Promise.all([...servers.values()].map(async (server) => once(server.close(), 'close')));
+  return [...servers.keys()];
 }
 
 /** Returns a server that listens on `port`; undefined if the port is in use. */

@@ -13,12 +13,12 @@ const CITY = {
   required: ['city'],
 } as const;
 
-interface Called {
+interface CallLog {
   calls: string[];
 }
 
-/** Starts an official server. */
-function officialServer({ calls }: Called): McpServer {
+/** Creates a server with the official SDK. It adds its calls to `calls`. */
+function officialServer({ calls }: CallLog): McpServer {
   const server = new McpServer(
     { name: 'sky', version: '1.0.0' },
     { cacheHints: { 'tools/list': { ttlMs: 60_000 } } },
@@ -55,15 +55,15 @@ function officialServer({ calls }: Called): McpServer {
 
 /** Starts a server of both generations of the protocol. */
 export async function startServer() {
-  const called: Called = { calls: [] };
-  const handler = createMcpHandler(() => officialServer(called));
+  const callLog: CallLog = { calls: [] };
+  const handler = createMcpHandler(() => officialServer(callLog));
   const served = await serveFetch((request) => handler.fetch(request));
-  return { ...called, ...served, changed: () => handler.notify.toolsChanged() };
+  return { ...callLog, ...served, changed: () => handler.notify.toolsChanged() };
 }
 
-/** Starts a server of the older generation with sessions. It loses its sessions at requests of the method `forgets`. */
+/** Starts a server of the older generation, with sessions. A request of the method `forgets` deletes all sessions. */
 export async function startSessions({ forgets }: { forgets?: string } = {}) {
-  const called: Called = { calls: [] };
+  const callLog: CallLog = { calls: [] };
   const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const servers: McpServer[] = [];
   const ended: string[] = [];
@@ -82,7 +82,7 @@ export async function startSessions({ forgets }: { forgets?: string } = {}) {
       },
       onsessionclosed: (session) => void ended.push(session),
     });
-    const server = officialServer(called);
+    const server = officialServer(callLog);
     servers.push(server);
     await server.connect(transport);
     return transport.handleRequest(request);
@@ -90,5 +90,5 @@ export async function startSessions({ forgets }: { forgets?: string } = {}) {
   const changed = (): void => {
     for (const server of servers) server.sendToolListChanged();
   };
-  return { ...called, ...served, transports, ended, initialized, changed };
+  return { ...callLog, ...served, transports, ended, initialized, changed };
 }

@@ -6,15 +6,15 @@ import { buffer } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 
 /** A received request. */
-export interface SeenRequest {
+export interface ReceivedRequest {
   method: string;
   headers: IncomingMessage['headers'];
   body: string;
 }
 
-/** Serves a handler of the standard `fetch` form on a local port until the test ends. */
+/** Serves a handler with the signature of `fetch` on a local port until the test ends. */
 export async function serveFetch(handler: (request: Request) => Promise<Response> | Response) {
-  const requests: SeenRequest[] = [];
+  const requests: ReceivedRequest[] = [];
   const server = createServer((incoming, outgoing) => {
     void (async () => {
       const body = await buffer(incoming);

@@ -1,4 +1,4 @@
-// An official MCP server over the standard streams: `node mcp-stdio.ts FILE`. It appends its process id to FILE.
+// A stdio MCP server of the official SDK: `node mcp-stdio.ts FILE`. It appends its process id to FILE.
 import { appendFileSync } from 'node:fs';
 import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
@@ -11,8 +11,8 @@ server.registerTool(
   'seen',
   { description: 'Returns the arguments, environment and folder of the process.', inputSchema },
   () => {
-    const seen = { args, env: Object.keys(process.env).toSorted(), cwd: process.cwd() };
-    return { content: [{ type: 'text', text: JSON.stringify(seen) }] };
+    const details = { args, env: Object.keys(process.env).toSorted(), cwd: process.cwd() };
+    return { content: [{ type: 'text', text: JSON.stringify(details) }] };
   },
 );
 await server.connect(new StdioServerTransport());

@@ -1,16 +1,16 @@
 import type { Json, JsonObject } from '@heddle/core';
 
-/** The interface of a request. */
+/** The API of a request. */
 export type Protocol = 'openai' | 'compatible' | 'anthropic' | 'google' | 'bedrock';
 
 /** An answer of the server. */
 export interface ModelAnswer {
   text?: string;
-  /** Sent as several pieces. Default: as one. */
+  /** The text in several pieces. Default: `text` in one piece. */
   pieces?: readonly string[];
   /** Precedes the text. */
   reasoning?: string;
-  /** `id` is the id of the call, for the interface of OpenAI's chat completions. */
+  /** `id` is the id of the call, for the API of OpenAI's chat completions. */
   tools?: readonly { name: string; args: Json | string; id?: string }[];
   input?: number;
   output?: number;
@@ -19,11 +19,11 @@ export interface ModelAnswer {
   reasoned?: number;
   /** True if the answer is one JSON document even for a streamed request. Default: as requested. */
   whole?: true;
-  /** The body instead of an answer. */
+  /** A body that is sent instead of the answer. */
   body?: string;
-  /** The declared type of the body. Default: the type of the answer. */
+  /** The content type of the response. Default: that of the answer. */
   type?: string;
-  /** A refusal instead of an answer. */
+  /** The status of an error with `message`, sent instead of an answer. */
   status?: number;
   message?: string;
   headers?: { [name: string]: string };
@@ -47,7 +47,7 @@ export function argumentsOf(args: Json | string): string {
   return typeof args === 'string' ? args : JSON.stringify(args);
 }
 
-/** Returns an answer as one document of the interface. */
+/** Returns an answer as one document of the API. */
 export function wholeAnswer(protocol: Protocol, answer: ModelAnswer): JsonObject {
   return DOCUMENTS[protocol](answer, piecesOf(answer).join(''));
 }
@@ -178,7 +178,7 @@ const DOCUMENTS: Record<Protocol, (answer: ModelAnswer, text: string) => JsonObj
   }),
 };
 
-/** Returns a list with the part for a text; an empty list without a text. */
+/** Returns a list with the part for a text; an empty list if the text is undefined or empty. */
 function partIf(text: string | undefined, part: (text: string) => JsonObject): JsonObject[] {
   return text === undefined || text === '' ? [] : [part(text)];
 }

@@ -20,7 +20,7 @@ export interface ModelRequest {
 
 export interface ModelServer {
   requests: ModelRequest[];
-  /** Addresses for the option `services` of an engine. */
+  /** Base URLs for the option `services` of an engine. */
   services: { readonly [provider in (typeof SERVICES)[number]]: string };
   close(): Promise<void>;
 }
@@ -38,7 +38,7 @@ const SERVICES = [
   'local',
 ] as const;
 
-/** Paths of the addresses of providers. Other providers have their name and a version. */
+/** Paths of base URLs. The path of any other provider is its name and `/v1`. */
 const PATHS: { readonly [provider: string]: string } = {
   openai: '/v1',
   anthropic: '/v1',
@@ -47,7 +47,7 @@ const PATHS: { readonly [provider: string]: string } = {
   bedrock: '',
 };
 
-/** Starts a server with the interfaces of OpenAI and compatible providers, Anthropic, Google and Bedrock, streamed and not. */
+/** Starts a server with the APIs of OpenAI, compatible providers, Anthropic, Google and Bedrock, streamed and not. */
 export async function startModelServer(answer: (request: ModelRequest) => ModelAnswer): Promise<ModelServer> {
   const requests: ModelRequest[] = [];
   const server = createServer((incoming, response) => {
@@ -84,33 +84,33 @@ async function respond(
     body: JSON.parse(text) as JsonObject,
   };
   requests.push(request);
-  const given = answer(request);
-  await given.after;
-  if (given.status !== undefined) {
-    response.writeHead(given.status, { 'content-type': 'application/json', ...given.headers });
-    response.end(JSON.stringify(ERRORS[request.protocol](given.message ?? 'refused')));
+  const reply = answer(request);
+  await reply.after;
+  if (reply.status !== undefined) {
+    response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
+    response.end(JSON.stringify(ERRORS[request.protocol](reply.message ?? 'refused')));
     return;
   }
-  if (given.whole || given.body !== undefined || !asksForStream(request))
-    return sendWhole(response, request.protocol, given);
-  sendStream(response, request.protocol, given);
+  if (reply.whole || reply.body !== undefined || !asksForStream(request))
+    return sendWhole(response, request.protocol, reply);
+  sendStream(response, request.protocol, reply);
 }
 
-function sendWhole(response: ServerResponse, protocol: Protocol, given: ModelAnswer): void {
-  const body = given.body ?? JSON.stringify(wholeAnswer(protocol, given));
-  response.writeHead(200, { 'content-type': given.type ?? 'application/json', ...given.headers });
-  if (!given.stalls && !given.cut) return void response.end(body);
+function sendWhole(response: ServerResponse, protocol: Protocol, reply: ModelAnswer): void {
+  const body = reply.body ?? JSON.stringify(wholeAnswer(protocol, reply));
+  response.writeHead(200, { 'content-type': reply.type ?? 'application/json', ...reply.headers });
+  if (!reply.stalls && !reply.cut) return void response.end(body);
   response.write(body.slice(0, body.length / 2));
-  if (given.cut) setImmediate(() => response.destroy());
+  if (reply.cut) setImmediate(() => response.destroy());
 }
 
-function sendStream(response: ServerResponse, protocol: Protocol, given: ModelAnswer): void {
-  const { type, events, rest } = streamOf(protocol, given);
-  response.writeHead(200, { 'content-type': given.type ?? type, ...given.headers });
+function sendStream(response: ServerResponse, protocol: Protocol, reply: ModelAnswer): void {
+  const { type, events, rest } = streamOf(protocol, reply);
+  response.writeHead(200, { 'content-type': reply.type ?? type, ...reply.headers });
   for (const event of events) response.write(event);
-  if (given.stalls) return;
-  if (given.cut) return void setImmediate(() => response.destroy());
-  if (given.ends) return void response.end();
+  if (reply.stalls) return;
+  if (reply.cut) return void setImmediate(() => response.destroy());
+  if (reply.ends) return void response.end();
   for (const event of rest) response.write(event);
   response.end();
 }
@@ -129,7 +129,7 @@ function protocolOf(url: string): Protocol {
 
 const ERRORS: Record<Protocol, (message: string) => JsonObject> = {
   openai: (message) => ({ error: { message, type: 'error', code: null, param: null } }),
-  // At the top level as in Mistral's answers.
+  // Mistral has the fields of the error at the top level.
   compatible: (message) => {
     const error = { message, type: 'error', code: null, param: null };
     return { object: 'error', ...error, error };

@@ -4,7 +4,7 @@ import type { JsonObject } from '@heddle/core';
 import { argumentsOf, piecesOf } from './model-answer.ts';
 import type { ModelAnswer, Protocol } from './model-answer.ts';
 
-/** Returns an answer as a stream of the interface: its type, and its events before and after the position of a fault. */
+/** Returns an answer as a stream of the API: its content type, and its events before and after the place of a fault. */
 export function streamOf(
   protocol: Protocol,
   answer: ModelAnswer,
@@ -27,7 +27,7 @@ function sse(event: StreamEvent): string {
   return `${name}data: ${JSON.stringify(event)}\n\n`;
 }
 
-/** Encodes `{ [type]: content }` in the binary format of event streams of AWS: lengths, headers, content, checksums. */
+/** Encodes `{ [type]: content }` in the binary format of AWS event streams: lengths, headers, content, checksums. */
 function awsMessage(event: StreamEvent): Buffer {
   const [[type, content] = ['', {}]] = Object.entries(event);
   const header = (name: string, value: string): Buffer =>
@@ -39,19 +39,20 @@ function awsMessage(event: StreamEvent): Buffer {
     ]);
   const headers = Buffer.concat([header(':message-type', 'event'), header(':event-type', type)]);
   const body = Buffer.from(JSON.stringify(content));
-  const number = (value: number): Buffer => {
+  const uint32 = (value: number): Buffer => {
     const bytes = Buffer.alloc(4);
     bytes.writeUInt32BE(value);
     return bytes;
   };
-  const prelude = Buffer.concat([number(16 + headers.length + body.length), number(headers.length)]);
-  const summed = Buffer.concat([prelude, number(crc32(prelude)), headers, body]);
-  return Buffer.concat([summed, number(crc32(summed))]);
+  const prelude = Buffer.concat([uint32(16 + headers.length + body.length), uint32(headers.length)]);
+  const message = Buffer.concat([prelude, uint32(crc32(prelude)), headers, body]);
+  return Buffer.concat([message, uint32(crc32(message))]);
 }
 
 interface Stream {
-  /** Sent before a cut. */
+  /** Sent before a fault. */
   events: StreamEvent[];
+  /** Sent only without a fault. */
   rest: StreamEvent[];
 }
 
@@ -283,16 +284,16 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
   },
 };
 
-/** The index of the block of the reasoning, which no other content has. */
+/** The index of the reasoning block. No other block has it. */
 const REASONING_BLOCK = 99;
 
 function openaiReasoning(text: string): StreamEvent[] {
   const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'signed' };
-  const of = { item_id: item.id, output_index: REASONING_BLOCK, summary_index: 0 };
+  const ids = { item_id: item.id, output_index: REASONING_BLOCK, summary_index: 0 };
   return [
     { type: 'response.output_item.added', output_index: REASONING_BLOCK, item },
-    { type: 'response.reasoning_summary_part.added', ...of },
-    { type: 'response.reasoning_summary_text.delta', ...of, delta: text },
+    { type: 'response.reasoning_summary_part.added', ...ids },
+    { type: 'response.reasoning_summary_text.delta', ...ids, delta: text },
     { type: 'response.output_item.done', output_index: REASONING_BLOCK, item },
   ];
 }

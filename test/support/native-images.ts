@@ -21,7 +21,7 @@ import {
 } from '@heddle/images';
 import { bubblewrap } from './bubblewrap.ts';
 
-/** Kept between runs of the tests, because a build downloads and unpacks some 30 MiB. */
+/** The folder is reused by later runs of the tests, because a build downloads and unpacks some 30 MiB. */
 const FOLDER = join(tmpdir(), `heddle-native-images-${userInfo().uid}`);
 
 /** Creates the folder of images that tests share, and returns its path. */
@@ -33,17 +33,17 @@ export function sharedFolder(): string {
 }
 
 interface RealOptions {
-  /** The registry of npm, if it is not that of this machine. */
+  /** The npm registry; default: that of this machine. */
   readonly npm?: string;
   readonly maxImageMiB?: number;
 }
 
 /** Opens images of real packages, from the mirrors of this machine. */
-function realImages(bubblewrap: string, { npm, ...rest }: RealOptions = {}): Images {
+function realImages(bubblewrap: string, { npm, ...options }: RealOptions = {}): Images {
   const debian = readAptSettings();
   return createImages({
     folder: sharedFolder(),
-    ...rest,
+    ...options,
     builders: {
       python: pythonBuilder({ isolation: { bubblewrap } }),
       native: nativeBuilder({ isolation: { bubblewrap }, npm: findNpm(process.env['PATH']) }),
@@ -64,9 +64,9 @@ function realImages(bubblewrap: string, { npm, ...rest }: RealOptions = {}): Ima
 async function realImage(images: Images, spec: unknown): Promise<string | undefined> {
   const { id, state, errorCode, errorMessage } = await images.build(spec);
   if (state === 'ready') return id;
-  const why = `${errorCode}: ${errorMessage}`;
-  if (errorCode !== 'registry_unavailable') throw new Error(why);
-  process.stderr.write(`No native image ${JSON.stringify(spec)}: ${why}\n`);
+  const reason = `${errorCode}: ${errorMessage}`;
+  if (errorCode !== 'registry_unavailable') throw new Error(reason);
+  process.stderr.write(`No native image ${JSON.stringify(spec)}: ${reason}\n`);
   return undefined;
 }
 
@@ -77,13 +77,13 @@ async function realImage(images: Images, spec: unknown): Promise<string | undefi
 export async function nativeImagesOf(options: RealOptions): Promise<Images | undefined> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   if (path === undefined) return undefined;
-  const common = realImages(path);
-  const id = await realImage(common, { language: 'javascript', systemPackages: ['jq'] });
-  await common.close();
+  const probe = realImages(path);
+  const id = await realImage(probe, { language: 'javascript', systemPackages: ['jq'] });
+  await probe.close();
   return id === undefined ? undefined : realImages(path, options);
 }
 
-/** The image of scripts, with the options for a sandbox that runs them. */
+/** An image for scripts, with the images and the isolation for a sandbox that runs them. */
 export interface ScriptImage {
   readonly id: string;
   readonly images: Images;
@@ -95,7 +95,7 @@ const SCRIPTS = { language: 'python', systemPackages: ['jq', 'curl'] };
 const strict = (bubblewrap: string) => ({ level: 'strict', bubblewrap }) as const;
 
 /**
- * Returns the image of scripts; the caller closes its images. If this machine cannot build it, prints the reason and
+ * Returns an image for scripts; the caller closes its images. If this machine cannot build it, prints the reason and
  * returns undefined.
  */
 export async function scriptImage(): Promise<ScriptImage | undefined> {
@@ -122,9 +122,9 @@ export interface NativeBench {
   readonly isolation: NonNullable<SandboxOptions['isolation']>;
   sandboxOf(more?: SandboxOptions): Sandbox;
   /** Runs a job in the image of its language, by default bash. */
-  run(job: Part, where?: Sandbox): Promise<FunctionOutcome>;
-  valueOf(job: Part, where?: Sandbox): Promise<unknown>;
-  failureOf(job: Part, where?: Sandbox): Promise<SandboxFailure>;
+  run(job: Part, inSandbox?: Sandbox): Promise<FunctionOutcome>;
+  valueOf(job: Part, inSandbox?: Sandbox): Promise<unknown>;
+  failureOf(job: Part, inSandbox?: Sandbox): Promise<SandboxFailure>;
   close(): Promise<void>;
 }
 
@@ -140,20 +140,20 @@ export async function nativeBench(): Promise<NativeBench> {
   const sandboxOf = (more: SandboxOptions = {}): Sandbox =>
     createSandbox({ isolation, maxProcesses: 2, ...(images && { images }), ...more });
   const sandbox = sandboxOf();
-  const run = async (job: Part, where = sandbox): Promise<FunctionOutcome> => {
+  const run = async (job: Part, inSandbox = sandbox): Promise<FunctionOutcome> => {
     const { language = 'shell' } = job;
     const image = (language === 'javascript' ? javascript : python) ?? '';
-    return where.run({ runId: 'r', image, ...job, language });
+    return inSandbox.run({ runId: 'r', image, ...job, language });
   };
   return {
     ...{ python, javascript, numpy, images, isolation, sandboxOf, run },
-    async valueOf(job, where) {
-      const outcome = await run(job, where);
+    async valueOf(job, inSandbox) {
+      const outcome = await run(job, inSandbox);
       if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}\n${outcome.stdout}`);
       return JSON.parse(outcome.json) as unknown;
     },
-    async failureOf(job, where) {
-      const outcome = await run(job, where);
+    async failureOf(job, inSandbox) {
+      const outcome = await run(job, inSandbox);
       if (outcome.ok) throw new Error(`The job succeeded with ${outcome.json}\n${outcome.stdout}`);
       return outcome.error;
     },

@@ -10,11 +10,11 @@ export interface FixturePackage {
   /** Default 1.0.0. */
   readonly version?: string;
   readonly files?: Readonly<Record<string, string>>;
-  /** Further fields of its package.json, in addition to name and version. */
+  /** Fields of its package.json in addition to name and version. */
   readonly manifest?: Readonly<Record<string, unknown>>;
   /** Further entries of the archive, with full paths. */
   readonly entries?: readonly TarEntry[];
-  /** True if the served file differs from the announced one. */
+  /** True if the served file does not have the published integrity. */
   readonly forged?: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface NpmRegistry {
   readonly requests: string[];
   /** Received authorization headers. */
   readonly tokens: Set<string>;
-  /** Answers instead of the registry if it returns true. */
+  /** Called before the registry answers a request. If it returns true, it has sent the response itself. */
   answer: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
@@ -95,9 +95,9 @@ export async function openNpmRegistry(packages: readonly FixturePackage[]): Prom
     if (request.headers.authorization !== undefined) registry.tokens.add(request.headers.authorization);
     if (registry.answer(request, response)) return;
     const [name = '', file] = path.split('/-/');
-    const found = served.get(name);
-    const body = file === undefined ? JSON.stringify(found?.packument) : found?.files.get(file);
-    response.statusCode = found === undefined || body === undefined ? 404 : 200;
+    const project = served.get(name);
+    const body = file === undefined ? JSON.stringify(project?.packument) : project?.files.get(file);
+    response.statusCode = project === undefined || body === undefined ? 404 : 200;
     response.setHeader('content-type', file === undefined ? 'application/json' : 'application/octet-stream');
     response.end(response.statusCode === 200 ? body : '{"error":"not found"}');
   });

@@ -10,7 +10,7 @@ export interface TokenRequest {
   headers: IncomingMessage['headers'];
 }
 
-/** A behaviour of the token endpoint before or instead of an answer. */
+/** A fault of the token endpoint: delays, or an error instead of tokens. */
 export interface TokenFault {
   /** Awaited before the request is read. */
   before?: () => Promise<void>;
@@ -36,7 +36,7 @@ export interface OAuthServer {
 }
 
 export interface OAuthServerOptions {
-  /** Lifetime in seconds; absent: the answers have none. */
+  /** Lifetime of access tokens in seconds; absent: the responses do not contain one. */
   expiresIn?: number;
   /** True if each refresh returns a new refresh token and invalidates the used token. */
   rotates?: boolean;
@@ -44,7 +44,7 @@ export interface OAuthServerOptions {
   tokenEndpoint?: string;
 }
 
-/** Starts an OAuth server with authorization codes, PKCE and refresh tokens. It grants every request without a person. */
+/** Starts an OAuth server with authorization codes, PKCE and refresh tokens. It grants every request immediately. */
 export async function startOAuthServer(options: OAuthServerOptions = {}): Promise<OAuthServer> {
   const state = { codes: new Map<string, URLSearchParams>(), refreshTokens: new Set<string>() };
   const requests: TokenRequest[] = [];
@@ -124,42 +124,42 @@ function authorize({ searchParams }: URL, response: ServerResponse, { codes }: S
 
 function tokensFor(parameters: TokenRequest['parameters'], parts: Parts): object {
   if (parameters['grant_type'] === 'authorization_code') return tokensForCode(parameters, parts);
-  const { refresh_token: used = '' } = parameters;
+  const { refresh_token: refreshToken = '' } = parameters;
   const { state, options } = parts;
-  if (!state.refreshTokens.has(used)) return refused(used);
-  if (!options.rotates) return issued(options);
-  state.refreshTokens.delete(used);
-  return { ...issued(options), refresh_token: issueRefreshToken(state) };
+  if (!state.refreshTokens.has(refreshToken)) return invalidGrant(refreshToken);
+  if (!options.rotates) return newTokens(options);
+  state.refreshTokens.delete(refreshToken);
+  return { ...newTokens(options), refresh_token: issueRefreshToken(state) };
 }
 
 function tokensForCode(
   { code = '', code_verifier: verifier = '', redirect_uri: redirectUri = '' }: TokenRequest['parameters'],
   { origin, state, options }: Parts,
 ): object {
-  const asked = state.codes.get(code);
+  const authorization = state.codes.get(code);
   state.codes.delete(code);
   const challenge = createHash('sha256').update(verifier).digest('base64url');
-  if (asked?.get('code_challenge') !== challenge || asked.get('redirect_uri') !== redirectUri)
-    return refused(code);
-  const isOpenId = asked.get('scope')?.split(' ').includes('openid');
+  if (authorization?.get('code_challenge') !== challenge || authorization.get('redirect_uri') !== redirectUri)
+    return invalidGrant(code);
+  const isOpenId = authorization.get('scope')?.split(' ').includes('openid');
   return {
-    ...issued(options),
+    ...newTokens(options),
     refresh_token: issueRefreshToken(state),
-    ...(isOpenId && { id_token: idToken(origin, asked.get('client_id') ?? '') }),
+    ...(isOpenId && { id_token: idToken(origin, authorization.get('client_id') ?? '') }),
   };
 }
 
-/** Returns a refusal with the sent value in its description, like a careless server. */
-function refused(sent: string): object {
-  return { error: 'invalid_grant', error_description: `${sent} is unknown.` };
+/** Returns an error whose description contains the sent value, as some servers do. */
+function invalidGrant(value: string): object {
+  return { error: 'invalid_grant', error_description: `${value} is unknown.` };
 }
 
-function issued({ expiresIn }: OAuthServerOptions): object {
+function newTokens({ expiresIn }: OAuthServerOptions): object {
   const token = { access_token: `at-${randomUUID()}`, token_type: 'Bearer' };
   return expiresIn === undefined ? token : { ...token, expires_in: expiresIn };
 }
 
-/** Returns an id token with a dummy signature. Clients do not check it, because the token comes directly from the server. */
+/** Returns an id token with a dummy signature. Clients trust it, because it comes directly from the token endpoint. */
 function idToken(issuer: string, audience: string): string {
   const seconds = Math.floor(Date.now() / 1000);
   const claims = { iss: issuer, aud: audience, sub: 'person-1', email: 'ada@example.com' };

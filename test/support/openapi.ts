@@ -21,14 +21,14 @@ export async function imported(
 
 export const schemas = (value: JsonObject): JsonObject => ({ components: { schemas: value } });
 
-/** Returns a document with an operation with this body. */
+/** Returns the paths of a document whose only operation has this request body. */
 export const posting = (schema: Json, mediaType = 'application/json'): JsonObject => ({
   paths: {
     '/x': { post: { operationId: 'x', ...ok, requestBody: { content: { [mediaType]: { schema } } } } },
   },
 });
 
-/** Returns the schema of the body that a model gets. */
+/** Returns the schema of the request body that a model gets. */
 export function shownBody({ file }: ImportedTools): JsonObject {
   const schema = new ServiceTools([file]).get('svc_x')?.schema ?? {};
   const { properties, $defs } = schema as { properties: JsonObject; $defs?: JsonObject };

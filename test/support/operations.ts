@@ -7,11 +7,11 @@ import type { Profiler } from 'node:inspector';
  *
  * The number is the sum of two counts. V8's precise coverage counts every execution of every block of JavaScript (a
  * function's body, a branch, the body of a loop) in the packages and their dependencies. It does not see into built-in
- * functions, so those that take time in proportion to a text or a list are wrapped during the count and add the
- * characters or elements that they read: searches, replacements, sorting, copies, JSON, and every step of a built-in
- * iterator (spread, destructuring, `new Map(list)`).
+ * functions. Those whose time is proportional to the length of a string or an array are therefore wrapped during the
+ * count and add the characters or elements that they read: searches, replacements, sorting, copies, JSON, and every
+ * step of a built-in iterator (spread, destructuring, `new Map(list)`).
  *
- * Not counted: joining and comparing texts, copies of objects by `{...object}`, and backtracking of a regular
+ * Not counted: joining and comparing strings, copies of objects by `{...object}`, and backtracking of a regular
  * expression inside one match. Functions that were compiled before the count began have no counters, so a test imports
  * the measured code by `await import()` after this module, and its file runs in its own process (`COUNTED` in
  * test/vitest.config.ts).
@@ -22,10 +22,10 @@ export async function countOperations(runs: readonly (() => unknown)[]): Promise
   const restore = BUILT_INS.map(wrap);
   try {
     for (const run of runs) {
-      spent = 0;
+      readByBuiltIns = 0;
       await run();
-      const ofBuiltIns = spent;
-      counts.push(blocksIn(takeCoverage()) + ofBuiltIns);
+      const builtInCount = readByBuiltIns;
+      counts.push(blocksIn(takeCoverage()) + builtInCount);
     }
   } finally {
     for (const each of restore) each();
@@ -40,26 +40,26 @@ session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true 
 
 function takeCoverage(): Profiler.ScriptCoverage[] {
   let scripts: Profiler.ScriptCoverage[] = [];
-  session.post('Profiler.takePreciseCoverage', (error, taken) => {
+  session.post('Profiler.takePreciseCoverage', (error, coverage) => {
     if (error) throw error;
-    scripts = taken.result;
+    scripts = coverage.result;
   });
   return scripts;
 }
 
-const COUNTED = /\/(?:packages|node_modules)\/(?!(?:@?vitest|vite|fast-check)\/)/;
+const COUNTED_FILES = /\/(?:packages|node_modules)\/(?!(?:@?vitest|vite|fast-check)\/)/;
 
 function blocksIn(scripts: readonly Profiler.ScriptCoverage[]): number {
   let blocks = 0;
   for (const { url, functions } of scripts) {
-    if (!COUNTED.test(url)) continue;
+    if (!COUNTED_FILES.test(url)) continue;
     for (const { ranges } of functions) for (const { count } of ranges) blocks += count;
   }
   return blocks;
 }
 
 /** Characters and elements that built-in functions have read since the count began. */
-let spent = 0;
+let readByBuiltIns = 0;
 
 type Method = (...args: never[]) => unknown;
 type Cost = (receiver: never, args: readonly never[], result: never) => number;
@@ -74,20 +74,20 @@ function builtIns(owner: object, names: string, cost: Cost): BuiltIn[] {
 }
 
 const length = (value: string | readonly unknown[]): number => value.length;
-const ofResult: Cost = (_receiver, _args, result) => length(result ?? '');
-const ofReceiver: Cost = (receiver) => length(receiver);
-const ofBoth: Cost = (receiver, _args, result) => length(receiver) + length(result ?? '');
-const ofArgument: Cost = (_receiver, [first]) => length(first ?? '');
-/** The distance from the start of a search to its end. */
-const found: Cost = (receiver, [, from], result: number) =>
+const resultCost: Cost = (_receiver, _args, result) => length(result ?? '');
+const receiverCost: Cost = (receiver) => length(receiver);
+const receiverAndResultCost: Cost = (receiver, _args, result) => length(receiver) + length(result ?? '');
+const argumentCost: Cost = (_receiver, [first]) => length(first ?? '');
+/** The characters or elements between the start of a search and the end of its match. */
+const searchCost: Cost = (receiver, [, from], result: number) =>
   result < 0 ? length(receiver) - Number(from ?? 0) : result + 1 - Number(from ?? 0);
-const foundFromEnd: Cost = (receiver, _args, result: number) => length(receiver) - Math.max(result, 0);
-const contained: Cost = (receiver: string[], [what, from]) => {
+const reverseSearchCost: Cost = (receiver, _args, result: number) => length(receiver) - Math.max(result, 0);
+const includesCost: Cost = (receiver: string[], [what, from]) => {
   const at = indexOf(receiver, what, Number(from ?? 0));
   return (at < 0 ? receiver.length : at + 1) - Number(from ?? 0);
 };
 const sortedCost: Cost = (receiver) => length(receiver) * Math.ceil(Math.log2(length(receiver) + 2));
-const matched: Cost = (receiver: RegExp, [text]: readonly string[], result) => {
+const matchCost: Cost = (receiver: RegExp, [text]: readonly string[], result) => {
   if (!result) return receiver.sticky ? 1 : (text?.length ?? 0);
   return receiver.global || receiver.sticky ? 1 : (text?.length ?? 0);
 };
@@ -109,32 +109,36 @@ const iterators = [
 ];
 
 const BUILT_INS: readonly BuiltIn[] = [
-  ...builtIns(String.prototype, 'indexOf', found),
-  ...builtIns(String.prototype, 'lastIndexOf', foundFromEnd),
-  ...builtIns(String.prototype, 'includes', contained),
-  ...builtIns(String.prototype, 'startsWith endsWith', ofArgument),
-  ...builtIns(String.prototype, 'slice substring substr repeat padStart padEnd', ofResult),
+  ...builtIns(String.prototype, 'indexOf', searchCost),
+  ...builtIns(String.prototype, 'lastIndexOf', reverseSearchCost),
+  ...builtIns(String.prototype, 'includes', includesCost),
+  ...builtIns(String.prototype, 'startsWith endsWith', argumentCost),
+  ...builtIns(String.prototype, 'slice substring substr repeat padStart padEnd', resultCost),
   ...builtIns(
     String.prototype,
     'trim trimStart trimEnd split match matchAll search toWellFormed',
-    ofReceiver,
+    receiverCost,
   ),
-  ...builtIns(String.prototype, 'replace replaceAll toLowerCase toUpperCase normalize', ofBoth),
-  ...builtIns(RegExp.prototype, 'test exec', matched),
-  ...builtIns(Array.prototype, 'indexOf', found),
-  ...builtIns(Array.prototype, 'lastIndexOf', foundFromEnd),
-  ...builtIns(Array.prototype, 'includes', contained),
-  ...builtIns(Array.prototype, 'slice concat flat splice', ofResult),
+  ...builtIns(
+    String.prototype,
+    'replace replaceAll toLowerCase toUpperCase normalize',
+    receiverAndResultCost,
+  ),
+  ...builtIns(RegExp.prototype, 'test exec', matchCost),
+  ...builtIns(Array.prototype, 'indexOf', searchCost),
+  ...builtIns(Array.prototype, 'lastIndexOf', reverseSearchCost),
+  ...builtIns(Array.prototype, 'includes', includesCost),
+  ...builtIns(Array.prototype, 'slice concat flat splice', resultCost),
   ...builtIns(
     Array.prototype,
     'map filter flatMap forEach join fill reverse shift unshift toReversed',
-    ofReceiver,
+    receiverCost,
   ),
   ...builtIns(Array.prototype, 'sort toSorted', sortedCost),
-  ...builtIns(Array, 'from', ofResult),
-  ...builtIns(Object, 'keys values entries getOwnPropertyNames', ofResult),
-  ...builtIns(JSON, 'parse', ofArgument),
-  ...builtIns(JSON, 'stringify', ofResult),
+  ...builtIns(Array, 'from', resultCost),
+  ...builtIns(Object, 'keys values entries getOwnPropertyNames', resultCost),
+  ...builtIns(JSON, 'parse', argumentCost),
+  ...builtIns(JSON, 'stringify', resultCost),
   ...iterators.flatMap((each) => builtIns(Object.getPrototypeOf(each) as object, 'next', () => 1)),
 ];
 
@@ -144,7 +148,7 @@ function wrap({ owner, name, cost }: BuiltIn): () => void {
   const method = original.value as Method;
   function counted(this: unknown, ...args: never[]): unknown {
     const result = Reflect.apply(method, this, args);
-    spent += cost(this as never, args, result as never);
+    readByBuiltIns += cost(this as never, args, result as never);
     return result;
   }
   Object.defineProperty(owner, name, { ...original, value: counted });

@@ -1,6 +1,6 @@
 /**
- * Returns a proxy of `target` that has the given methods. All other methods are called on `target` itself, because they
- * use private members.
+ * Returns a proxy of `target` with `methods` in place of its own. All other methods are called on `target` itself,
+ * because they use private members.
  */
 export function overriding<T extends object>(target: T, methods: Partial<T>): T {
   return new Proxy(target, {

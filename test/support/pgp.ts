@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** True if this machine can sign texts and check signatures. */
+/** True if this machine has GnuPG, which signs texts and checks signatures. */
 export const hasPgp = ['gpg', 'gpgv'].every((name) => spawnSync(name, ['--version']).status === 0);
 
 /** A new key, which is deleted after the test. */
@@ -16,7 +16,7 @@ export interface Signer {
 }
 
 export function signer(name: string): Signer {
-  // A short path, because it contains the socket of the agent.
+  // The path of a socket has a maximum length, and the folder contains the socket of the agent.
   const home = mkdtempSync(join(tmpdir(), 'pgp-'));
   const gpg = (args: readonly string[], input = ''): Buffer =>
     execFileSync('gpg', ['--homedir', home, '--batch', '--quiet', '--passphrase', '', ...args], {

@@ -11,7 +11,7 @@ import { addressOf, nameOf } from './graph.ts';
 
 type FailedEvent = Extract<Event, { type: 'failed' }>;
 
-/** A run for tests: each method feeds one event and returns the resulting commands as texts. */
+/** A run for tests: each method feeds one event and returns the resulting commands as strings. */
 export interface Play {
   readonly state: State;
   /** The time of the events. Set it to advance time. */
@@ -35,7 +35,7 @@ export interface Play {
   pending(): string[];
 }
 
-/** Starts a run of `region`, at its first node unless `started` names another. `first` has the first commands. */
+/** Starts a run of `region`, at its first node unless `started` names another. `first` are the first commands. */
 export function play(
   region: Region,
   started: Partial<Omit<StartedEvent, 'start' | 'until'>> & { start?: string; until?: string } = {},
@@ -99,8 +99,8 @@ export function play(
 }
 
 /**
- * Returns `command` as text: `run a`, `run a #2`, `run a +1` (after one resume), `expand L 0`, `timer a retry 1100`, `open p`, `abort a failed`, `end
- * completed`.
+ * Returns `command` as a string: `run a`, `run a #2`, `run a +1` (after one resume), `expand L 0`,
+ * `timer a retry 1100`, `open p`, `abort a failed`, `end completed`.
  */
 export function show(region: Region, command: Command): string {
   const at = command.at === undefined ? '' : nameOf(region, command.at);

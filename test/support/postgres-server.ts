@@ -29,7 +29,7 @@ export interface PostgresServer {
   url(database: string): string;
 }
 
-interface Facts {
+interface Connection {
   host: string;
   port: number;
   user: string;
@@ -57,10 +57,10 @@ const SETTINGS = {
 };
 
 /**
- * Starts the server with the command from $3 on. Stops it and removes its folder $2 after process $1 has exited or been
- * killed.
+ * A script that starts the server with the command from $3 on. It stops the server and removes its folder $2 after the
+ * process $1 has exited or was killed.
  */
-const KEEPER = `
+const SUPERVISOR = `
 owner=$1; folder=$2; shift 2
 "$@" & server=$!
 # A user without the right to send the process a signal still sees it in /proc.
@@ -70,8 +70,8 @@ kill -INT "$server" 2>/dev/null; wait "$server"
 rm -rf "$folder"`;
 
 /**
- * Returns the server of a test run, whose main process is `owner` and whose workers are its children. The first caller starts
- * it, and it stops after the run.
+ * Returns the server of a test run. `owner` is the main process of the run, and the workers are its children. The first
+ * caller starts the server, and it stops after the run.
  */
 export async function serverOf(
   tool: Found,
@@ -82,21 +82,21 @@ export async function serverOf(
     mkdirSync(folder);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    return served(await factsIn(folder));
+    return serverAt(await connectionIn(folder));
   }
   try {
-    const facts = await start(tool, folder, owner);
-    publish(folder, { facts });
-    return served(facts);
+    const connection = await start(tool, folder, owner);
+    publish(folder, { connection });
+    return serverAt(connection);
   } catch (error) {
     publish(folder, { failure: String(error) });
     throw error;
   }
 }
 
-function served(facts: Facts): PostgresServer {
-  const { host, port, user, password } = facts;
-  return { ...facts, url: (database) => `postgresql://${user}:${password}@${host}:${port}/${database}` };
+function serverAt(connection: Connection): PostgresServer {
+  const { host, port, user, password } = connection;
+  return { ...connection, url: (database) => `postgresql://${user}:${password}@${host}:${port}/${database}` };
 }
 
 /** Returns the start time of a process, because process ids are reused; empty if the system has no /proc. */
@@ -105,12 +105,12 @@ function startOf(pid: number): string {
   return existsSync(file) ? (readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? '') : '';
 }
 
-function publish(folder: string, what: { facts: Facts } | { failure: string }): void {
-  writeFileSync(join(folder, 'state.new'), JSON.stringify(what), { mode: 0o600 });
+function publish(folder: string, state: { connection: Connection } | { failure: string }): void {
+  writeFileSync(join(folder, 'state.new'), JSON.stringify(state), { mode: 0o600 });
   renameSync(join(folder, 'state.new'), join(folder, 'state.json'));
 }
 
-async function factsIn(folder: string): Promise<Facts> {
+async function connectionIn(folder: string): Promise<Connection> {
   const file = join(folder, 'state.json');
   for (let waited = 0; !existsSync(file); waited += POLL_MS) {
     if (waited > START_MS)
@@ -119,46 +119,46 @@ async function factsIn(folder: string): Promise<Facts> {
       );
     await sleep(POLL_MS);
   }
-  const state = JSON.parse(readFileSync(file, 'utf8')) as { facts?: Facts; failure?: string };
-  if (state.facts) return state.facts;
+  const state = JSON.parse(readFileSync(file, 'utf8')) as { connection?: Connection; failure?: string };
+  if (state.connection) return state.connection;
   throw new Error(`PostgreSQL did not start: ${state.failure}`);
 }
 
-async function start(tool: Found, folder: string, owner: number): Promise<Facts> {
-  const as: { uid?: number; gid?: number } = process.getuid?.() === 0 ? NOBODY : {};
-  const { bin, env } = programFor(as, tool, folder);
-  const facts = { host: '127.0.0.1', port: await freePort(), user: 'heddle', password: randomUUID() };
+async function start(tool: Found, folder: string, owner: number): Promise<Connection> {
+  const account: { uid?: number; gid?: number } = process.getuid?.() === 0 ? NOBODY : {};
+  const { bin, env } = programFor(account, tool, folder);
+  const connection = { host: '127.0.0.1', port: await freePort(), user: 'heddle', password: randomUUID() };
   const data = join(folder, 'data');
   const secret = join(folder, 'password');
-  writeFileSync(secret, facts.password);
+  writeFileSync(secret, connection.password);
   mkdirSync(data, { mode: 0o700 });
   const log = openSync(join(folder, 'log'), 'a');
-  if (as.uid !== undefined) spawnSync('chown', ['-R', `${as.uid}:${as.gid}`, folder]);
-  const given = ['--auth=scram-sha-256', `--username=${facts.user}`, `--pwfile=${secret}`];
-  const init = ['--pgdata', data, '--no-sync', '--no-locale', '--encoding=UTF8', ...given];
-  const made = spawnSync(join(bin, 'initdb'), init, { ...as, env, cwd: data, encoding: 'utf8' });
-  if (made.status !== 0) throw new Error(`initdb: ${made.error?.message ?? made.stderr}`);
+  if (account.uid !== undefined) spawnSync('chown', ['-R', `${account.uid}:${account.gid}`, folder]);
+  const authentication = ['--auth=scram-sha-256', `--username=${connection.user}`, `--pwfile=${secret}`];
+  const init = ['--pgdata', data, '--no-sync', '--no-locale', '--encoding=UTF8', ...authentication];
+  const initdb = spawnSync(join(bin, 'initdb'), init, { ...account, env, cwd: data, encoding: 'utf8' });
+  if (initdb.status !== 0) throw new Error(`initdb: ${initdb.error?.message ?? initdb.stderr}`);
   const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const command = [join(bin, 'postgres'), '-D', data, '-p', String(facts.port), ...settings];
-  const args = ['-c', KEEPER, 'keeper', String(owner), folder, ...command];
+  const command = [join(bin, 'postgres'), '-D', data, '-p', String(connection.port), ...settings];
+  const args = ['-c', SUPERVISOR, 'supervisor', String(owner), folder, ...command];
   const stdio = ['ignore', log, log] as const;
-  const keeper = spawn('/bin/sh', args, { ...as, env, cwd: '/', detached: true, stdio: [...stdio] });
-  keeper.unref();
-  await answering(served(facts), () => keeper.exitCode !== null, join(folder, 'log'));
-  return facts;
+  const supervisor = spawn('/bin/sh', args, { ...account, env, cwd: '/', detached: true, stdio: [...stdio] });
+  supervisor.unref();
+  await untilReady(serverAt(connection), () => supervisor.exitCode !== null, join(folder, 'log'));
+  return connection;
 }
 
 /**
- * Returns the folder of the programs. If the user of the server cannot read them, for example below root's home, it is
- * a copy.
+ * Returns the folder of the programs. If the user of the server cannot read it, for example below root's home, returns
+ * that of a copy.
  */
 function programFor(
-  as: { uid?: number },
+  account: { uid?: number },
   { path, env }: Found,
   folder: string,
 ): { bin: string; env: Found['env'] } {
   const bin = dirname(realpathSync(path));
-  if (spawnSync(join(bin, 'postgres'), ['--version'], { ...as, env, cwd: '/' }).status === 0)
+  if (spawnSync(join(bin, 'postgres'), ['--version'], { ...account, env, cwd: '/' }).status === 0)
     return { bin, env };
   const root = bin.slice(0, bin.lastIndexOf('/usr/lib/postgresql/'));
   const copy = join(folder, 'program');
@@ -175,9 +175,9 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-async function answering(server: PostgresServer, gone: () => boolean, log: string): Promise<void> {
-  let answer: unknown;
-  for (let waited = 0; waited < START_MS && !gone(); waited += POLL_MS) {
+async function untilReady(server: PostgresServer, hasExited: () => boolean, log: string): Promise<void> {
+  let lastError: unknown;
+  for (let waited = 0; waited < START_MS && !hasExited(); waited += POLL_MS) {
     const client = new Client({ connectionString: server.url('postgres') });
     client.on('error', () => undefined);
     try {
@@ -185,11 +185,11 @@ async function answering(server: PostgresServer, gone: () => boolean, log: strin
       await client.end();
       return;
     } catch (error) {
-      answer = error;
+      lastError = error;
     }
     await sleep(POLL_MS);
   }
-  throw new Error(`${existsSync(log) ? readFileSync(log, 'utf8') : 'PostgreSQL is gone.'}`, {
-    cause: answer,
+  throw new Error(`${existsSync(log) ? readFileSync(log, 'utf8') : 'PostgreSQL has exited.'}`, {
+    cause: lastError,
   });
 }

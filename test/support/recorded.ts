@@ -7,11 +7,11 @@ import { dataFolder } from './data-folder.ts';
 
 export type Rows = { [table: string]: number };
 
-/** An API whose records are in a data folder. */
+/** A test API with its data in a folder, and functions that count the stored rows. */
 export interface RecordingApi extends TestApi {
   /** Returns the number of rows of each table, which a refused request must not change. */
   rows(): Rows;
-  /** Waits until ended runs and their log are written. Returns the rows, which after that only requests change. */
+  /** Waits until ended runs and their log are stored. Returns the rows, which only requests change from then on. */
   settledRows(): Promise<Rows>;
 }
 
@@ -22,14 +22,14 @@ export async function recordingApi(options: TestApiOptions = {}): Promise<Record
   afterAll(() => opened?.close());
   const records = (): Records => (opened ??= openRecords(data));
   const rows = (): Rows => records().rows();
-  let last = '';
+  let lastRows = '';
   const isSettled = (): boolean => {
-    const isSame = last === (last = JSON.stringify(rows()));
+    const isSame = lastRows === (lastRows = JSON.stringify(rows()));
     return isSame && !records().isIndexing();
   };
   const settledRows = async (): Promise<Rows> => {
     if (!isSettled()) await expect.poll(isSettled, { interval: 20 }).toBe(true);
-    return JSON.parse(last) as Rows;
+    return JSON.parse(lastRows) as Rows;
   };
   return { ...api, rows, settledRows };
 }

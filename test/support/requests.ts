@@ -22,14 +22,14 @@ export function requestOf(
   { id, method, path }: Pick<AnyOperation, 'id' | 'method' | 'path'>,
   { workflowId, runId, workspaceId, triggers }: Subject,
 ): { method: string; path: string; body: unknown } {
-  const known: { [name: string]: string } = {
+  const parameters: { [name: string]: string } = {
     ...{ workflowId, workspaceId, runId, executionId: runId, jobId: runId, version: '1' },
     ...(triggers && {
       triggerId: path.includes('/webhooks/') ? triggers.webhookId : triggers.triggerId,
       deliveryId: triggers.deliveryId,
     }),
   };
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => known[name] ?? 'NOTHING');
+  const filledPath = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? 'NOTHING');
   const inWorkspace = `?workspaceId=${workspaceId}`;
   const queries: { [id: string]: string } = {
     listWorkflows: inWorkspace,
@@ -104,5 +104,5 @@ export function requestOf(
     backfillTrigger: { from: '2026-01-01T00:00:00Z', to: '2026-01-01T00:00:00Z' },
     replaceWorkflowChatDeployment: { identifier: 'a-chat', title: 'A chat' },
   };
-  return { method, path: filled + (queries[id] ?? ''), body: bodies[id] };
+  return { method, path: filledPath + (queries[id] ?? ''), body: bodies[id] };
 }

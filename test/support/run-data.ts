@@ -1,6 +1,6 @@
 import type { BlockLog, Entry, NewRun, RunRecord } from '@heddle/core';
 
-/** Returns a run like a driver creates it. */
+/** Returns a run as a driver creates it. */
 export function newRun(runId: string, more: Partial<NewRun> = {}): NewRun {
   return {
     runId,

@@ -20,10 +20,10 @@ async function searchOfProject(): Promise<Search> {
 
 const tool = foundIn('versitygw', await searchOfProject());
 
-/** True if a server of S3 is available for tests. If not, the reason is printed. */
+/** True if an S3 server is available for tests. If not, the reason is printed. */
 export const hasS3 = tool !== undefined;
 
-/** A server of S3 for a test file, on this machine only, with empty buckets. */
+/** An S3 server for a test file, on this machine only, with empty buckets. */
 export interface S3Server {
   readonly url: string;
   readonly accessKeyId: string;
@@ -32,7 +32,7 @@ export interface S3Server {
 
 /** Starts a server with these buckets. It ends with the tests of the file. */
 export async function s3Server(...buckets: readonly string[]): Promise<S3Server> {
-  if (!tool) throw new Error('There is no server of S3 for tests: skip these tests with hasS3.');
+  if (!tool) throw new Error('There is no S3 server for tests: skip these tests with hasS3.');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-s3-'));
   const [root, sidecar] = ['objects', 'sidecar'].map((name) => join(folder, name)) as [string, string];
   for (const name of [root, sidecar, ...buckets.map((bucket) => join(root, bucket))]) mkdirSync(name);

@@ -14,8 +14,8 @@ export function scale(quick: number, full: number): number {
 }
 
 /**
- * Returns `count` of the items, drawn with the seed of this run (HEDDLE_SAMPLE_SEED, printed at its end), in their order;
- * all of them in `npm run test:full`. The reporter lists the rest as `what`.
+ * Returns `count` of the items in their order, drawn with the seed of this run (HEDDLE_SAMPLE_SEED, printed at its
+ * end); all items in `npm run test:full`. The reporter lists the other items as `what`.
  */
 export function sample<T>(items: readonly T[], count: number, what: string): readonly T[] {
   if (isFull || items.length <= count) return items;
@@ -27,19 +27,19 @@ export function sample<T>(items: readonly T[], count: number, what: string): rea
 }
 
 /**
- * Returns `it` for tests that each take seconds. A quick run draws `share` of them with the seed of this run, at equal
- * distances in their order, at least one of `1 / share`; the reporter lists the rest as `what`.
+ * Returns `it` for tests that each take seconds. A quick run draws `share` of them with the seed of this run, evenly
+ * spaced in their order. The reporter lists the other tests as `what`.
  */
 export function drawnTests(
   share: number,
   what: string,
 ): (title: string, options: TestOptions | TestFunction, test?: TestFunction) => void {
   const define = it;
-  let [seen, left] = [0, 0];
+  let [defined, left] = [0, 0];
   const first = drawing(what)();
-  leftOut(() => (left > 0 ? `${left} of ${seen} ${what}` : undefined));
+  leftOut(() => (left > 0 ? `${left} of ${defined} ${what}` : undefined));
   return (title, options, test) => {
-    const index = seen++;
+    const index = defined++;
     if (!isFull && !isDrawn(index, share, first)) left += 1;
     else if (typeof options === 'function') define(title, options);
     else define(title, options, test);
@@ -73,7 +73,7 @@ export function leftOut(what: string | (() => string | undefined)): void {
   });
 }
 
-/** Returns a generator of numbers in [0, 1) for the draw `what`, with the seed of this run. */
+/** Returns a generator of random numbers in [0, 1) for the draw `what`, with the seed of this run. */
 export function drawing(what: string): () => number {
   return numbersFor(Number(process.env['HEDDLE_SAMPLE_SEED']), Buffer.from(what));
 }

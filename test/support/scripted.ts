@@ -12,14 +12,14 @@ export interface Call {
 
 /**
  * An executor of blocks of the type `work` whose calls the test answers: `await script.called('A')` returns the next
- * call of the block. Calls of a block in `answers` are answered at once.
+ * call of the block. Calls of a block in `answers` are answered immediately.
  */
 export class Script {
   readonly calls: string[] = [];
   readonly aborted: string[] = [];
-  readonly #stops: { at: string; tell: () => void }[] = [];
-  readonly #waiting: Call[] = [];
-  readonly #wanted: { at: string; take: (call: Call) => void }[] = [];
+  readonly #abortWaiters: { at: string; resolve: () => void }[] = [];
+  readonly #pendingCalls: Call[] = [];
+  readonly #callWaiters: { at: string; resolve: (call: Call) => void }[] = [];
   readonly #answers: { [name: string]: (context: BlockContext) => BlockResult };
   readonly #otherwise: ((context: BlockContext) => BlockResult) | undefined;
 
@@ -46,7 +46,7 @@ export class Script {
     return new Promise<BlockResult>((resolve, reject) => {
       context.signal.addEventListener('abort', () => {
         this.aborted.push(at);
-        for (const stop of this.#stops) if (stop.at === at) stop.tell();
+        for (const waiter of this.#abortWaiters) if (waiter.at === at) waiter.resolve();
         reject(new Error('aborted'));
       });
       const call: Call = {
@@ -56,9 +56,9 @@ export class Script {
         done: (output = {}) => resolve({ output }),
         fail: reject,
       };
-      const index = this.#wanted.findIndex((wish) => wish.at === at);
-      if (index < 0) this.#waiting.push(call);
-      else this.#wanted.splice(index, 1)[0]?.take(call);
+      const index = this.#callWaiters.findIndex((waiter) => waiter.at === at);
+      if (index < 0) this.#pendingCalls.push(call);
+      else this.#callWaiters.splice(index, 1)[0]?.resolve(call);
     });
   }
 
@@ -66,14 +66,14 @@ export class Script {
   stopped(at: string): Promise<void> {
     return this.aborted.includes(at)
       ? Promise.resolve()
-      : new Promise((tell) => this.#stops.push({ at, tell }));
+      : new Promise((resolve) => this.#abortWaiters.push({ at, resolve }));
   }
 
   /** Resolves with the next call of the block at `at` that no earlier `called` has returned. */
   called(at: string): Promise<Call> {
-    const index = this.#waiting.findIndex((call) => call.at === at);
-    const [call] = index < 0 ? [] : this.#waiting.splice(index, 1);
-    return call ? Promise.resolve(call) : new Promise((take) => this.#wanted.push({ at, take }));
+    const index = this.#pendingCalls.findIndex((call) => call.at === at);
+    const [call] = index < 0 ? [] : this.#pendingCalls.splice(index, 1);
+    return call ? Promise.resolve(call) : new Promise((resolve) => this.#callWaiters.push({ at, resolve }));
   }
 }
 

@@ -17,8 +17,8 @@ export function numbersFor(seed: number, parts: Iterable<number>): () => number 
 }
 
 /**
- * Returns whether the item at an index is drawn, if a share of all items is drawn at equal distances: one of any `1 /
- * share` successive items. `first`, in [0, 1), is the offset of the draw.
+ * Returns whether the item at `index` is drawn. The drawn items are `share` of all items and evenly spaced: one of any
+ * `1 / share` successive items. `first`, in [0, 1), is the offset of the draw.
  */
 export function isDrawn(index: number, share: number, first: number): boolean {
   return Math.floor(first + (index + 1) * share) > Math.floor(first + index * share);

@@ -32,12 +32,12 @@ export function describeTemporal(name: string, tests: (server: Serving) => void)
     return;
   }
   // Skipped tests are still collected, so they get a server that is never called.
-  const given = server.kind === 'serving' ? server : NOBODY;
+  const servingOrUnused = server.kind === 'serving' ? server : UNUSED_SERVER;
   describe.skipIf(server.kind === 'none')(`on Temporal: ${name}`, { timeout: TIMEOUT_MS }, () => {
-    tests(given);
+    tests(servingOrUnused);
   });
 }
 
 const TIMEOUT_MS = isFull ? 600_000 : 90_000;
 
-const NOBODY: Serving = { kind: 'serving', address: '', namespace: '', binary: undefined };
+const UNUSED_SERVER: Serving = { kind: 'serving', address: '', namespace: '', binary: undefined };

@@ -23,18 +23,18 @@ export class MemoryFiles implements TenantFiles {
   /** Number of changes. */
   changes = 0;
 
-  readonly find: TenantFiles['find'] = (tenant, id) => this.#of(tenant).get(id)?.file;
+  readonly find: TenantFiles['find'] = (tenant, id) => this.#filesOf(tenant).get(id)?.file;
 
   readonly list: TenantFiles['list'] = (tenant, query) => {
-    const files = [...this.#of(tenant).values()].map(({ file }) => file);
+    const files = [...this.#filesOf(tenant).values()].map(({ file }) => file);
     const paths = new Set(files.flatMap(({ folderPath }) => withParents(folderPath)));
     if (!paths.has(query.folderPath) && query.folderPath !== '/') return undefined;
     return entriesOf(files, paths, query);
   };
 
   readonly open: TenantFiles['open'] = (tenant, id) => {
-    const kept = this.#of(tenant).get(id);
-    return kept && { file: kept.file, chunks: () => piecesOf(kept.bytes) };
+    const entry = this.#filesOf(tenant).get(id);
+    return entry && { file: entry.file, chunks: () => piecesOf(entry.bytes) };
   };
 
   readonly stored: TenantFiles['stored'] = (tenant, key) => this.#results.get(`${tenant} ${key}`);
@@ -43,26 +43,28 @@ export class MemoryFiles implements TenantFiles {
     this.#once(tenant, key, async () => {
       const { name, folderPath, type, taken } = file;
       const bytes = await readWhole(file.chunks);
-      const same = this.#named(tenant, file);
-      if (same && taken === 'replace') return this.#store(tenant, { ...same, type }, bytes);
-      const free = same ? this.#freeName(tenant, file) : name;
+      const existing = this.#fileNamed(tenant, file);
+      if (existing && taken === 'replace') return this.#store(tenant, { ...existing, type }, bytes);
+      const unusedName = existing ? this.#unusedName(tenant, file) : name;
       this.#count += 1;
-      return this.#store(tenant, { id: `wf_${this.#count}`, name: free, folderPath, type }, bytes);
+      return this.#store(tenant, { id: `wf_${this.#count}`, name: unusedName, folderPath, type }, bytes);
     });
 
   readonly replace: TenantFiles['replace'] = async (tenant, change, key) => {
-    const done = this.#results.get(`${tenant} ${key}`);
-    if (done) return done;
+    const result = this.#results.get(`${tenant} ${key}`);
+    if (result) return result;
     const bytes = await readWhole(change.chunks);
-    const kept = this.#of(tenant).get(change.id);
-    if (kept?.file.revision !== change.revision) return undefined;
-    return this.#once(tenant, key, async () => this.#store(tenant, kept.file, bytes));
+    const entry = this.#filesOf(tenant).get(change.id);
+    if (entry?.file.revision !== change.revision) return undefined;
+    return this.#once(tenant, key, async () => this.#store(tenant, entry.file, bytes));
   };
 
   readonly move: TenantFiles['move'] = async (tenant, { id, folderPath }, key) => {
-    const kept = this.#of(tenant).get(id);
-    if (!kept) return undefined;
-    return this.#once(tenant, key, async () => this.#store(tenant, { ...kept.file, folderPath }, kept.bytes));
+    const entry = this.#filesOf(tenant).get(id);
+    if (!entry) return undefined;
+    return this.#once(tenant, key, async () =>
+      this.#store(tenant, { ...entry.file, folderPath }, entry.bytes),
+    );
   };
 
   /** Returns the port with some methods replaced by `methods`. */
@@ -73,7 +75,7 @@ export class MemoryFiles implements TenantFiles {
 
   /** Returns the text of a file by its name. */
   text(tenant: Tenant, name: string): string | undefined {
-    const found = [...this.#of(tenant).values()].find(({ file }) => file.name === name);
+    const found = [...this.#filesOf(tenant).values()].find(({ file }) => file.name === name);
     return found && Buffer.from(found.bytes).toString();
   }
 
@@ -84,17 +86,17 @@ export class MemoryFiles implements TenantFiles {
     return (await this.create(tenant, { ...file, chunks: piecesOf(bytes) }, `put ${this.#count} ${name}`)).id;
   }
 
-  #of(tenant: Tenant): Map<string, StoredFile> {
+  #filesOf(tenant: Tenant): Map<string, StoredFile> {
     const files = this.#files.get(tenant) ?? new Map<string, StoredFile>();
     this.#files.set(tenant, files);
     return files;
   }
 
   async #once(tenant: Tenant, key: string, make: () => Promise<TenantFile>): Promise<TenantFile> {
-    const at = `${tenant} ${key}`;
-    const done = this.#results.get(at) ?? (await make());
-    this.#results.set(at, done);
-    return done;
+    const resultKey = `${tenant} ${key}`;
+    const result = this.#results.get(resultKey) ?? (await make());
+    this.#results.set(resultKey, result);
+    return result;
   }
 
   #store(
@@ -106,20 +108,20 @@ export class MemoryFiles implements TenantFiles {
     const revision = createHash('sha256').update(`${this.changes}`).update(bytes).digest('hex');
     const updatedAt = new Date(this.changes * 1000).toISOString();
     const file = { id, name, folderPath, type, size: bytes.length, updatedAt, revision };
-    this.#of(tenant).set(id, { file, bytes });
+    this.#filesOf(tenant).set(id, { file, bytes });
     return file;
   }
 
-  #named(tenant: Tenant, { name, folderPath }: Pick<NewTenantFile, 'name' | 'folderPath'>) {
-    return [...this.#of(tenant).values()].find(
+  #fileNamed(tenant: Tenant, { name, folderPath }: Pick<NewTenantFile, 'name' | 'folderPath'>) {
+    return [...this.#filesOf(tenant).values()].find(
       ({ file }) => file.name === name && file.folderPath === folderPath,
     )?.file;
   }
 
-  #freeName(tenant: Tenant, { name, folderPath }: NewTenantFile): string {
+  #unusedName(tenant: Tenant, { name, folderPath }: NewTenantFile): string {
     for (let nth = 1; ; nth++) {
-      const free = name.replace(/(\.[^.]*)?$/, ` (${nth})$1`);
-      if (!this.#named(tenant, { name: free, folderPath })) return free;
+      const candidate = name.replace(/(\.[^.]*)?$/, ` (${nth})$1`);
+      if (!this.#fileNamed(tenant, { name: candidate, folderPath })) return candidate;
     }
   }
 }
@@ -135,22 +137,22 @@ function entriesOf(
   paths: ReadonlySet<string>,
   { folderPath, recursive, search = '', name, limit }: TenantFileQuery,
 ): TenantFolderEntries {
-  const below = folderPath === '/' ? '/' : `${folderPath}/`;
+  const prefix = folderPath === '/' ? '/' : `${folderPath}/`;
   const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/')) || '/';
-  const isFound = (text: string): boolean => text.toLowerCase().includes(search.toLowerCase());
+  const isMatch = (text: string): boolean => text.toLowerCase().includes(search.toLowerCase());
   const folders = [...paths]
-    .filter((path) => path.startsWith(below) && (recursive || parentOf(path) === folderPath))
+    .filter((path) => path.startsWith(prefix) && (recursive || parentOf(path) === folderPath))
     .map((path) => ({ path, name: decodeURIComponent(path.slice(path.lastIndexOf('/') + 1)) }))
-    .filter((folder) => name === undefined && isFound(folder.name))
+    .filter((folder) => name === undefined && isMatch(folder.name))
     .toSorted((one, other) => (one.path < other.path ? -1 : 1));
   const inside = files
-    .filter((file) => file.folderPath === folderPath || (recursive && file.folderPath.startsWith(below)))
-    .filter((file) => (name === undefined ? isFound(file.name) : file.name === name));
-  const shown = {
+    .filter((file) => file.folderPath === folderPath || (recursive && file.folderPath.startsWith(prefix)))
+    .filter((file) => (name === undefined ? isMatch(file.name) : file.name === name));
+  const entries = {
     folders: folders.slice(0, limit),
     files: inside.slice(0, Math.max(0, limit - folders.length)),
   };
-  return { ...shown, truncated: folders.length + inside.length > limit };
+  return { ...entries, truncated: folders.length + inside.length > limit };
 }
 
 async function readWhole(chunks: TenantFileChange['chunks']): Promise<Uint8Array> {

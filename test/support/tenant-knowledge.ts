@@ -9,25 +9,25 @@ import type {
 
 type Tenant = string | undefined;
 
-interface KeptDocument {
+interface StoredDocument {
   document: KnowledgeDocument;
   chunks: KnowledgeChunk[];
 }
 
 interface Base {
-  documents: Map<string, KeptDocument>;
+  documents: Map<string, StoredDocument>;
   connectors: Map<string, JsonObject>;
 }
 
 const AT = '2026-01-01T00:00:00.000Z';
 
 /**
- * Stores knowledge bases of tenants in memory, as a host could. A chunk is a line, and similarity is the share of
- * found words.
+ * Stores knowledge bases of tenants in memory, as a host could. A chunk is a line. Its similarity is the share of the
+ * words of the query that it contains.
  */
 export class MemoryKnowledge implements TenantKnowledge {
   readonly #bases = new Map<string, Base>();
-  readonly #done = new Map<string, unknown>();
+  readonly #results = new Map<string, unknown>();
   #count = 0;
   /** Number of changes. */
   changes = 0;
@@ -79,9 +79,9 @@ export class MemoryKnowledge implements TenantKnowledge {
   readonly document: TenantKnowledge['document'] = (tenant, { knowledgeBaseId, documentId }) =>
     this.#base(tenant, knowledgeBaseId)?.documents.get(documentId)?.document;
 
-  readonly createDocument: TenantKnowledge['createDocument'] = (tenant, id, given, key) => {
+  readonly createDocument: TenantKnowledge['createDocument'] = (tenant, id, newDocument, key) => {
     const base = this.#base(tenant, id);
-    return base && this.#once(tenant, key, () => this.#create(base, given));
+    return base && this.#once(tenant, key, () => this.#create(base, newDocument));
   };
 
   readonly deleteDocument: TenantKnowledge['deleteDocument'] = (
@@ -93,30 +93,30 @@ export class MemoryKnowledge implements TenantKnowledge {
     return base && this.#once(tenant, key, () => (base.documents.delete(documentId) ? true : undefined));
   };
 
-  readonly chunks: TenantKnowledge['chunks'] = (tenant, place, { search = '', enabled, limit, offset }) => {
-    const kept = this.#kept(tenant, place);
-    if (!kept) return undefined;
-    const all = kept.chunks
+  readonly chunks: TenantKnowledge['chunks'] = (tenant, target, { search = '', enabled, limit, offset }) => {
+    const stored = this.#storedDocument(tenant, target);
+    if (!stored) return undefined;
+    const all = stored.chunks
       .filter(({ content }) => content.toLowerCase().includes(search.toLowerCase()))
       .filter((chunk) => enabled === 'all' || chunk.enabled === (enabled === 'enabled'));
     return { chunks: all.slice(offset, offset + limit), total: all.length };
   };
 
-  readonly addChunk: TenantKnowledge['addChunk'] = (tenant, place, content, key) => {
-    const kept = this.#kept(tenant, place);
+  readonly addChunk: TenantKnowledge['addChunk'] = (tenant, target, content, key) => {
+    const stored = this.#storedDocument(tenant, target);
     return (
-      kept &&
+      stored &&
       this.#once(tenant, key, () => {
-        const chunk = this.#chunk(content, kept.chunks.length);
-        kept.chunks.push(chunk);
+        const chunk = this.#chunk(content, stored.chunks.length);
+        stored.chunks.push(chunk);
         return chunk;
       })
     );
   };
 
-  readonly updateChunk: TenantKnowledge['updateChunk'] = (tenant, place, { content, enabled }, key) => {
-    const chunks = this.#kept(tenant, place)?.chunks ?? [];
-    const at = chunks.findIndex(({ id }) => id === place.chunkId);
+  readonly updateChunk: TenantKnowledge['updateChunk'] = (tenant, target, { content, enabled }, key) => {
+    const chunks = this.#storedDocument(tenant, target)?.chunks ?? [];
+    const at = chunks.findIndex(({ id }) => id === target.chunkId);
     const chunk = chunks[at];
     return (
       chunk &&
@@ -132,10 +132,10 @@ export class MemoryKnowledge implements TenantKnowledge {
     );
   };
 
-  readonly deleteChunk: TenantKnowledge['deleteChunk'] = (tenant, place, key) =>
+  readonly deleteChunk: TenantKnowledge['deleteChunk'] = (tenant, target, key) =>
     this.#once(tenant, key, () => {
-      const chunks = this.#kept(tenant, place)?.chunks ?? [];
-      const at = chunks.findIndex(({ id }) => id === place.chunkId);
+      const chunks = this.#storedDocument(tenant, target)?.chunks ?? [];
+      const at = chunks.findIndex(({ id }) => id === target.chunkId);
       if (at < 0) return undefined;
       chunks.splice(at, 1);
       return true as const;
@@ -163,28 +163,31 @@ export class MemoryKnowledge implements TenantKnowledge {
     return this.#bases.get(`${tenant} ${id}`);
   }
 
-  #kept(tenant: Tenant, place: { knowledgeBaseId: string; documentId: string }): KeptDocument | undefined {
-    return this.#base(tenant, place.knowledgeBaseId)?.documents.get(place.documentId);
+  #storedDocument(
+    tenant: Tenant,
+    target: { knowledgeBaseId: string; documentId: string },
+  ): StoredDocument | undefined {
+    return this.#base(tenant, target.knowledgeBaseId)?.documents.get(target.documentId);
   }
 
   #once<T>(tenant: Tenant, key: string, make: () => T): T {
-    const at = `${tenant} ${key}`;
-    if (this.#done.has(at)) return this.#done.get(at) as T;
-    const made = make();
-    if (made === undefined) return made;
+    const resultKey = `${tenant} ${key}`;
+    if (this.#results.has(resultKey)) return this.#results.get(resultKey) as T;
+    const result = make();
+    if (result === undefined) return result;
     this.changes += 1;
-    this.#done.set(at, made);
-    return made;
+    this.#results.set(resultKey, result);
+    return result;
   }
 
   #create(base: Base, { name, content, mimeType, tags, replaces }: NewKnowledgeDocument) {
-    const old = [...base.documents.values()]
+    const replacedIds = [...base.documents.values()]
       .filter(({ document: { id, filename } }) => {
         if (replaces === undefined) return false;
         return replaces === 'name' ? filename === name : replaces.id === id;
       })
       .map(({ document }) => document.id);
-    for (const id of old) base.documents.delete(id);
+    for (const id of replacedIds) base.documents.delete(id);
     const lines = content.split('\n').filter((line) => line !== '');
     const chunks = lines.map((line, at) => this.#chunk(line, at));
     const document = {
@@ -194,7 +197,7 @@ export class MemoryKnowledge implements TenantKnowledge {
       ...{ connectorId: null, sourceUrl: null, tags },
     } as KnowledgeDocument;
     base.documents.set(document.id, { document, chunks });
-    return { document, replaced: old };
+    return { document, replaced: replacedIds };
   }
 
   #chunk(content: string, chunkIndex: number): KnowledgeChunk {

@@ -10,12 +10,12 @@ export class TestClock implements Clock {
     this.#nowMs = nowMs;
   }
 
-  /** Timers that have not fired. */
+  /** Number of timers that have not fired. */
   get waiting(): number {
     return this.#timers.length;
   }
 
-  /** Resolves when there is a timer that is due in exactly `ms`, one turn of the event loop after it was set. */
+  /** Resolves one turn of the event loop after a timer that is due in exactly `ms` was set. */
   async due(ms: number): Promise<void> {
     const atMs = this.#nowMs + ms;
     if (!this.#timers.some((timer) => timer.atMs === atMs))

@@ -1,6 +1,6 @@
 import type { Confinement } from '../../packages/sandbox/src/isolation/confine.ts';
 
-/** The confinement of processes on a host without tools for it. It starts fastest, for tests that are not about confinement. */
+/** The confinement on a host without tools for it: processes start fastest. For tests that do not test confinement. */
 export const UNCONFINED: Confinement = {
   level: 'basic',
   tools: { bubblewrap: undefined, setpriv: undefined, prlimit: undefined },

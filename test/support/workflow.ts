@@ -63,7 +63,7 @@ export function workflow(blocks: Drawn[], edges: string[], drawing: Drawing = {}
   add(block('Start', 'start_trigger', { inputFormat }));
   for (const drawn of blocks) add(drawn);
   const kinds = new Map(Object.entries(all).map(([key, value]) => [key, (value as { type: string }).type]));
-  const wired = edges
+  const exportedEdges = edges
     .flatMap((text) => chain(text))
     .map(([from, to], index) => edge({ from, to, index, parents, kinds }));
   const variables = Object.entries(drawing.variables ?? {}).map(([key, variable]) => [
@@ -76,7 +76,7 @@ export function workflow(blocks: Drawn[], edges: string[], drawing: Drawing = {}
     workflow: { id, name, ...(description !== undefined && { description }) },
     state: {
       blocks: all,
-      edges: wired,
+      edges: exportedEdges,
       loops: {},
       parallels: {},
       variables: Object.fromEntries(variables) as Json,
@@ -118,10 +118,10 @@ function edge(parts: {
   const [source = '', port] = from.split(':');
   const [target = ''] = to.split(':');
   const kind = kinds.get(source);
-  const starts = parents.get(target) === source;
-  const plain =
-    kind === 'loop' || kind === 'parallel' ? `${kind}-${starts ? 'start' : 'end'}-source` : 'source';
+  const isStart = parents.get(target) === source;
+  const outputHandle =
+    kind === 'loop' || kind === 'parallel' ? `${kind}-${isStart ? 'start' : 'end'}-source` : 'source';
   const sourceHandle =
-    port === undefined ? plain : kind === 'condition' && port !== 'error' ? `condition-${port}` : port;
+    port === undefined ? outputHandle : kind === 'condition' && port !== 'error' ? `condition-${port}` : port;
   return { id: `e${index}`, source, target, sourceHandle, targetHandle: 'target' };
 }

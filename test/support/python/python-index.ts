@@ -4,14 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type FixtureWheel, wheelBytes, wheelFilename, wheelMetadata } from './wheel.ts';
 
-/** A wheel in the index, with the data of the index about it. */
+/** A wheel in the index, with its data in the index. */
 export interface IndexedWheel extends FixtureWheel {
   readonly yanked?: string;
   /** True if its metadata is a separate file next to it. */
   readonly metadataBeside?: boolean;
-  /** True if the served file differs from the announced one. */
+  /** True if the served file does not have the published hash. */
   readonly forged?: boolean;
-  /** Metadata that differs from the wheel's. */
+  /** The requirements in the separate metadata file; default: those of the wheel. */
   readonly announced?: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export interface PythonIndex {
   close(): void;
   /** Requested paths, with the range if one was requested. */
   readonly requests: string[];
-  /** Answers instead of the index if it returns true. */
+  /** Called before the index answers a request. If it returns true, it has sent the response itself. */
   answer: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
@@ -77,10 +77,10 @@ function sendFile(
   served: readonly Served[],
   response: ServerResponse,
 ): void {
-  const found = served.find(({ filename }) => path === filename || path === `${filename}.metadata`);
-  if (!found) return void response.writeHead(404).end();
-  if (path.endsWith('.metadata')) return void response.end(announcedMetadata(found.wheel));
-  const bytes = found.wheel.forged === true ? Buffer.from('something else') : found.bytes;
+  const entry = served.find(({ filename }) => path === filename || path === `${filename}.metadata`);
+  if (!entry) return void response.writeHead(404).end();
+  if (path.endsWith('.metadata')) return void response.end(announcedMetadata(entry.wheel));
+  const bytes = entry.wheel.forged === true ? Buffer.from('something else') : entry.bytes;
   const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? [];
   if (from === undefined) return void response.end(bytes);
   response.writeHead(206).end(bytes.subarray(Number(from), Number(to) + 1));

@@ -22,15 +22,15 @@ interface Release {
 export type World = Readonly<Record<string, Readonly<Record<string, Release | readonly string[]>>>>;
 
 /** Returns a source with these releases. */
-export function source(world: World, kind: Source['kind'] = 'index'): Source {
+export function source(releases: World, kind: Source['kind'] = 'index'): Source {
   const releaseOf = (name: string, version: string): Release => {
-    const release = world[name]?.[version] ?? {};
+    const release = releases[name]?.[version] ?? {};
     return Array.isArray(release) ? { requires: release } : (release as Release);
   };
   return {
     kind,
     find: (name) => {
-      const versions = world[name];
+      const versions = releases[name];
       const wheels = Object.keys(versions ?? {}).flatMap((version) => {
         const release = releaseOf(name, version);
         return (release.tags ?? ['py3-none-any']).map((tags) =>
@@ -80,19 +80,19 @@ function offer(
 
 /** Returns `name version` of every chosen release. */
 export async function resolve(
-  wanted: readonly string[],
-  world: World,
+  requirements: readonly string[],
+  releases: World,
   options: Partial<ResolveOptions> = {},
 ): Promise<string[]> {
-  const { chosen } = await resolution(wanted, world, options);
+  const { chosen } = await resolution(requirements, releases, options);
   return chosen.map(({ name, version }) => `${name} ${version}`);
 }
 
 /** Returns the resolution with one index with these releases. */
 export async function resolution(
-  wanted: readonly string[],
-  world: World,
+  requirements: readonly string[],
+  releases: World,
   options: Partial<ResolveOptions> = {},
 ): Promise<Resolution> {
-  return resolveRequirements(wanted, { sources: [source(world)], target, ...options });
+  return resolveRequirements(requirements, { sources: [source(releases)], target, ...options });
 }

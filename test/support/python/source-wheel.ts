@@ -35,7 +35,7 @@ function filesOf(tar: Buffer): Map<string, string> {
 }
 
 /**
- * Writes the wheel of a project that is published only for other platforms and runs without its compiled parts, like an
+ * Writes the wheel of a project that is published only for other platforms and runs without its compiled parts, as an
  * operator does for a wheelhouse.
  */
 export async function writeSourceWheel(

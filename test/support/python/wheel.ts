@@ -1,6 +1,6 @@
 import { zip, type ZipEntry } from './zip.ts';
 
-/** A wheel that is made for a test. */
+/** A wheel for a test. */
 export interface FixtureWheel {
   readonly name: string;
   /** Default 1.0. */
@@ -9,7 +9,7 @@ export interface FixtureWheel {
   readonly tags?: string;
   readonly requires?: readonly string[];
   readonly python?: string;
-  /** Texts by path; default: one module with the name of the package. */
+  /** Contents by path; default: one module with the name of the package. */
   readonly files?: Readonly<Record<string, string>>;
   /** Further entries of the archive. */
   readonly entries?: readonly ZipEntry[];

@@ -25,10 +25,10 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
     const central = Buffer.alloc(6);
     central.writeUInt32LE(0x02014b50);
     central.writeUInt16LE(entry.mode === undefined ? 20 : 0x0314, 4);
-    const rest = Buffer.alloc(14);
-    rest.writeUInt32LE(((entry.mode ?? 0) << 16) >>> 0, 6);
-    rest.writeUInt32LE(at, 10);
-    directory.push(central, head, rest, name);
+    const trailer = Buffer.alloc(14);
+    trailer.writeUInt32LE(((entry.mode ?? 0) << 16) >>> 0, 6);
+    trailer.writeUInt32LE(at, 10);
+    directory.push(central, head, trailer, name);
     parts.push(local, head, name, data);
     at += 4 + head.length + name.length + data.length;
   }
