@@ -10,19 +10,19 @@ import { ANSWERS, FOLDER as SHOWN_FOLDER, NOW, RUN } from './baselines/answers.t
 import {
   FOLDER,
   SYSTEM_FILE,
-  compressed,
+  compress,
   differingPixels,
-  otherSystem,
+  systemMismatch,
   systemOf,
 } from './baselines/compare.ts';
 
-/** True if the images are made again. */
-const isMaking = process.env['HEDDLE_BASELINES'] === 'make';
+/** True if the images are created again instead of compared. */
+const isUpdating = process.env['HEDDLE_BASELINES'] === 'make';
 
-/** Maximum number of different pixels. The mark of a state has more. */
+/** Maximum number of different pixels. A changed status mark differs in more pixels. */
 const TOLERANCE = 20;
 /** Maximum size of all images, which every clone of the repository downloads. */
-const MOST_BYTES = 150_000;
+const MAX_BYTES = 150_000;
 
 type Colours = 'light' | 'dark';
 
@@ -64,25 +64,25 @@ const ORIGIN = 'http://localhost';
 
 describe.skipIf(!chromiumTool)('components of the Studio', () => {
   const pages = studioPages();
-  const unknown = new Set<string>();
+  const unknownPaths = new Set<string>();
   const faults: string[] = [];
   let browser: Browser;
   let reason: string | undefined;
 
   beforeAll(async () => {
     browser = await startBrowser();
-    const page = await opened({ path: '/runs', colours: 'light' });
+    const page = await openPage({ path: '/runs', colours: 'light' });
     await page.getByRole('row').getByText('Paused').waitFor();
-    const here = await systemOf(browser, page);
+    const system = await systemOf(browser, page);
     await page.context().close();
-    if (isMaking) writeFileSync(SYSTEM_FILE, `${JSON.stringify(here, null, 2)}\n`);
-    reason = otherSystem(here);
+    if (isUpdating) writeFileSync(SYSTEM_FILE, `${JSON.stringify(system, null, 2)}\n`);
+    reason = systemMismatch(system);
   });
   leftOut(() => reason);
   afterAll(() => browser.close());
 
-  /** Opens a page with fixed answers, at a fixed time, zone and language. */
-  async function opened({ path, colours }: { path: string; colours: Colours }): Promise<Page> {
+  /** Opens a page with fixed answers, at a fixed time, in a fixed time zone and language. */
+  async function openPage({ path, colours }: { path: string; colours: Colours }): Promise<Page> {
     const context = await browser.newContext({
       ...{ viewport: { width: 1010, height: 540 }, timezoneId: 'UTC', locale: 'en-US' },
       ...{ colorScheme: colours, reducedMotion: 'reduce' },
@@ -98,7 +98,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
       if (pathname.endsWith('/events'))
         return route.fulfill({ contentType: 'text/event-stream', body: 'data: "[DONE]"\n\n' });
       if (Object.hasOwn(ANSWERS, pathname)) return route.fulfill({ json: ANSWERS[pathname] });
-      unknown.add(pathname);
+      unknownPaths.add(pathname);
       return route.fulfill({ status: 404, json: {} });
     });
     const page = await context.newPage();
@@ -108,16 +108,16 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
     return page;
   }
 
-  /** Returns a picture of a part of the page when two successive pictures are equal. */
-  async function picture(part: Locator): Promise<Buffer> {
+  /** Returns a picture of a part of the page as soon as two successive pictures are equal. */
+  async function takePicture(part: Locator): Promise<Buffer> {
     await part.waitFor();
     await expect.poll(() => part.page().locator('.loading').count()).toBe(0);
     let last = await part.screenshot({ animations: 'disabled' });
     await expect
       .poll(async () => {
-        const before = last;
+        const previous = last;
         last = await part.screenshot({ animations: 'disabled' });
-        return last.equals(before);
+        return last.equals(previous);
       })
       .toBe(true);
     return last;
@@ -127,42 +127,42 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
     for (const each of colours)
       it(`look the same as their baseline: ${name}, ${each}`, async ({ skip }) => {
         skip(reason !== undefined, reason);
-        const page = await opened({ path, colours: each });
+        const page = await openPage({ path, colours: each });
         onTestFinished(() => page.context().close());
-        const now = await picture(locate(page));
+        const current = await takePicture(locate(page));
         const file = join(FOLDER, `${name}-${each}.png`);
-        if (isMaking) writeFileSync(file, compressed(now));
+        if (isUpdating) writeFileSync(file, compress(current));
         expect(existsSync(file), `${file} does not exist`).toBe(true);
-        const differing = differingPixels(readFileSync(file), now) ?? Infinity;
-        if (differing <= TOLERANCE) return;
-        const seen = join(mkdtempSync(join(tmpdir(), 'heddle-baseline-')), `${name}-${each}.png`);
-        writeFileSync(seen, now);
-        expect.fail(`${differing} pixels differ from ${file}. The current image is ${seen}.`);
+        const difference = differingPixels(readFileSync(file), current) ?? Infinity;
+        if (difference <= TOLERANCE) return;
+        const currentFile = join(mkdtempSync(join(tmpdir(), 'heddle-baseline-')), `${name}-${each}.png`);
+        writeFileSync(currentFile, current);
+        expect.fail(`${difference} pixels differ from ${file}. The current image is ${currentFile}.`);
       });
 
   it('differ if the state of one row or the width changes', async () => {
-    const page = await opened({ path: '/runs', colours: 'light' });
+    const page = await openPage({ path: '/runs', colours: 'light' });
     onTestFinished(() => page.context().close());
     const table = page.getByRole('table', { name: 'Runs' });
-    const before = await picture(table);
-    expect(differingPixels(before, await picture(table))).toBe(0);
+    const original = await takePicture(table);
+    expect(differingPixels(original, await takePicture(table))).toBe(0);
     const mark = page.locator('.status[data-status=completed]');
-    await mark.evaluate((drawn) => drawn.setAttribute('data-status', 'cancelled'));
-    expect(differingPixels(before, await picture(table))).toBeGreaterThan(TOLERANCE);
+    await mark.evaluate((node) => node.setAttribute('data-status', 'cancelled'));
+    expect(differingPixels(original, await takePicture(table))).toBeGreaterThan(TOLERANCE);
     await page.setViewportSize({ width: 900, height: 560 });
-    expect(differingPixels(before, await picture(table))).toBeUndefined();
+    expect(differingPixels(original, await takePicture(table))).toBeUndefined();
   });
 
   it('send only requests with a fixed answer, and have no errors', () => {
-    expect([...unknown]).toEqual([]);
+    expect([...unknownPaths]).toEqual([]);
     expect(faults).toEqual([]);
   });
 
-  it('have small images, one for each component', () => {
+  it('have small images, one for each component and colour scheme', () => {
     const images = readdirSync(FOLDER).filter((file) => file.endsWith('.png'));
-    const wanted = COMPONENTS.flatMap(({ name, colours }) => colours.map((each) => `${name}-${each}.png`));
-    expect(images.toSorted()).toEqual(wanted.toSorted());
+    const expected = COMPONENTS.flatMap(({ name, colours }) => colours.map((each) => `${name}-${each}.png`));
+    expect(images.toSorted()).toEqual(expected.toSorted());
     const bytes = images.reduce((sum, file) => sum + statSync(join(FOLDER, file)).size, 0);
-    expect(bytes).toBeLessThan(MOST_BYTES);
+    expect(bytes).toBeLessThan(MAX_BYTES);
   });
 });

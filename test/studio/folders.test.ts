@@ -19,14 +19,14 @@ const FOLDERS = ['/A', '/A/B', '/A/B/C', '/A/D', '/Z%20z'].map(folder);
 
 describe('the tree of folders', () => {
   it('shows the folders in open folders, with their level and their position among their siblings', () => {
-    const shown = (open: string[]) =>
+    const rowsWith = (open: string[]) =>
       folderRows(FOLDERS, new Set(open)).map(
         ({ name, level, position, size, isOpen }) => `${name} ${level} ${position}/${size} ${isOpen}`,
       );
-    const first = ['All workflows 1 1/4 undefined', 'Without a folder 1 2/4 undefined'];
-    expect(shown([])).toEqual([...first, 'A 1 3/4 false', 'Z z 1 4/4 undefined']);
-    expect(shown(['/A', '/A/B', '/unknown'])).toEqual([
-      ...first,
+    const fixedRows = ['All workflows 1 1/4 undefined', 'Without a folder 1 2/4 undefined'];
+    expect(rowsWith([])).toEqual([...fixedRows, 'A 1 3/4 false', 'Z z 1 4/4 undefined']);
+    expect(rowsWith(['/A', '/A/B', '/unknown'])).toEqual([
+      ...fixedRows,
       'A 1 3/4 true',
       'B 2 1/2 true',
       'C 3 1/1 undefined',
@@ -35,26 +35,26 @@ describe('the tree of folders', () => {
     ]);
   });
 
-  it('is navigated by arrow keys, Home and End, which also open and close folders', () => {
+  it('is navigated by arrow keys, Home and End; arrow keys also open and close folders', () => {
     const rows = folderRows(FOLDERS, new Set(['/A']));
     const names = rows.map(({ name }) => name);
     expect(names).toEqual(['All workflows', 'Without a folder', 'A', 'B', 'D', 'Z z']);
-    const after = (name: string, key: string): TreeMove | string | undefined => {
+    const moveAfter = (name: string, key: string): TreeMove | string | undefined => {
       const move = moveOf(key, names.indexOf(name), rows);
       return move && 'to' in move ? names[move.to] : move;
     };
-    expect(after('All workflows', 'ArrowUp')).toBeUndefined();
-    expect(after('All workflows', 'ArrowRight')).toBeUndefined();
-    expect(after('All workflows', 'ArrowLeft')).toBeUndefined();
-    expect(after('All workflows', 'ArrowDown')).toBe('Without a folder');
-    expect(after('A', 'ArrowRight')).toBe('B');
-    expect(after('A', 'ArrowLeft')).toEqual({ isOpen: false });
-    expect(after('B', 'ArrowRight')).toEqual({ isOpen: true });
-    expect(after('D', 'ArrowLeft')).toBe('A');
-    expect(after('D', 'Home')).toBe('All workflows');
-    expect(after('A', 'End')).toBe('Z z');
-    expect(after('Z z', 'ArrowDown')).toBeUndefined();
-    expect(after('A', 'x')).toBeUndefined();
+    expect(moveAfter('All workflows', 'ArrowUp')).toBeUndefined();
+    expect(moveAfter('All workflows', 'ArrowRight')).toBeUndefined();
+    expect(moveAfter('All workflows', 'ArrowLeft')).toBeUndefined();
+    expect(moveAfter('All workflows', 'ArrowDown')).toBe('Without a folder');
+    expect(moveAfter('A', 'ArrowRight')).toBe('B');
+    expect(moveAfter('A', 'ArrowLeft')).toEqual({ isOpen: false });
+    expect(moveAfter('B', 'ArrowRight')).toEqual({ isOpen: true });
+    expect(moveAfter('D', 'ArrowLeft')).toBe('A');
+    expect(moveAfter('D', 'Home')).toBe('All workflows');
+    expect(moveAfter('A', 'End')).toBe('Z z');
+    expect(moveAfter('Z z', 'ArrowDown')).toBeUndefined();
+    expect(moveAfter('A', 'x')).toBeUndefined();
   });
 
   it('encodes names like the API', () => {
@@ -66,10 +66,10 @@ describe('the tree of folders', () => {
     expect(pathText('/%zz')).toBe('%zz');
   });
 
-  it('takes time proportional to the number of folders', () => {
-    const many = Array.from({ length: 10_000 }, (_, index) => folder(`/F${index % 100}/${index}`));
+  it('has the rows of 10,100 folders', () => {
+    const children = Array.from({ length: 10_000 }, (_, index) => folder(`/F${index % 100}/${index}`));
     const roots = Array.from({ length: 100 }, (_, index) => folder(`/F${index}`));
-    const rows = folderRows([...roots, ...many], new Set(roots.map(({ path }) => path)));
+    const rows = folderRows([...roots, ...children], new Set(roots.map(({ path }) => path)));
     expect(rows).toHaveLength(10_102);
     expect(rows.at(-1)).toMatchObject({ level: 2, position: 100, size: 100 });
   });

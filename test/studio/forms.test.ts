@@ -6,8 +6,8 @@ import { editsOf, startOf, targetsOf } from '../../packages/studio/web/run/rerun
 import type { EditTarget } from '../../packages/studio/web/run/rerun-edits.ts';
 import { CALL } from './workflows.ts';
 
-describe('copied texts', () => {
-  it('are single words of a shell for any input', () => {
+describe('copied commands and tests', () => {
+  it('quote any input as single words of a shell', () => {
     const input = { text: `'; touch /tmp/x; '$(id)\`id\`\\` };
     const command = curlOf({ workflowId: 'a/b', input }, 'http://127.0.0.1:1').replace(
       /^curl/,
@@ -65,12 +65,12 @@ describe('calls that wait for a decision', () => {
 });
 
 describe('changes before a run starts at a block', () => {
-  const named = (id: string, parentId: string | null = null) => ({
+  const blockOf = (id: string, parentId: string | null = null) => ({
     ...{ id, name: id, type: 'function', enabled: true, position: null },
     ...{ parentId, width: null, height: null, ports: [] },
   });
   const graph = {
-    blocks: [named('A'), named('B'), named('L'), named('I', 'L'), named('Z')],
+    blocks: [blockOf('A'), blockOf('B'), blockOf('L'), blockOf('I', 'L'), blockOf('Z')],
     edges: [
       { source: 'A', target: 'B', port: 'source' },
       { source: 'B', target: 'L', port: 'source' },
@@ -78,9 +78,9 @@ describe('changes before a run starts at a block', () => {
       { source: 'L', target: 'Z', port: 'loop-end-source' },
     ],
   };
-  const [a, b, l, i, z] = graph.blocks as [Named, Named, Named, Named, Named];
-  type Named = (typeof graph.blocks)[number];
-  const titles = (block: Named) => targetsOf(graph, block).map(({ title }) => title);
+  const [a, b, l, i, z] = graph.blocks as [Block, Block, Block, Block, Block];
+  type Block = (typeof graph.blocks)[number];
+  const titles = (block: Block) => targetsOf(graph, block).map(({ title }) => title);
 
   it('concern the input of the run, the fields of the block, or outputs of earlier blocks', () => {
     expect(titles(a)).toEqual(['The input of the run']);
@@ -88,14 +88,14 @@ describe('changes before a run starts at a block', () => {
     expect(titles(l)).toEqual(['The output of B', 'The output of A']);
     expect(titles(z)).toEqual(['The fields of Z', 'The output of L', 'The output of B', 'The output of A']);
     expect(startOf(graph, i)).toBe(l);
-    const circle = { ...graph, blocks: [named('X', 'Y'), named('Y', 'X')] };
-    expect(startOf(circle, circle.blocks[0] as Named).id).toMatch(/X|Y/);
+    const cycle = { ...graph, blocks: [blockOf('X', 'Y'), blockOf('Y', 'X')] };
+    expect(startOf(cycle, cycle.blocks[0] as Block).id).toMatch(/X|Y/);
   });
 
   it('contain only changed fields, and no code', () => {
     const [fields, output] = targetsOf(graph, b) as [EditTarget, EditTarget];
-    const before = { code: 'return 1', url: 'a', list: [1] };
-    expect(editsOf(fields, before, JSON.stringify({ ...before, url: 'b' }))).toEqual({
+    const values = { code: 'return 1', url: 'a', list: [1] };
+    expect(editsOf(fields, values, JSON.stringify({ ...values, url: 'b' }))).toEqual({
       fields: { url: 'b' },
     });
     expect(editsOf(fields, before, JSON.stringify(before))).toEqual({});

@@ -11,26 +11,26 @@ function viewAt(x: number, y: number, zoom: number): View {
 }
 
 /** Returns the visible part of the graph. */
-function shownIn({ transform: [x, y, zoom], width, height }: View): Box {
+function visibleIn({ transform: [x, y, zoom], width, height }: View): Box {
   return { x: -x / zoom, y: -y / zoom, width: width / zoom, height: height / zoom };
 }
 
 describe('the part of a graph whose blocks are mounted', () => {
   it('contains the view and a small margin', () => {
-    const places = fc.integer({ min: -100_000, max: 100_000 });
+    const offsets = fc.integer({ min: -100_000, max: 100_000 });
     const zooms = fc.double({ min: 0.02, max: 2, noNaN: true });
     fc.assert(
-      fc.property(places, places, zooms, (x, y, zoom) => {
+      fc.property(offsets, offsets, zooms, (x, y, zoom) => {
         const view = viewAt(x, y, zoom);
-        const [part, shown] = [partInView(view), shownIn(view)];
-        const slack = 1e-6 * (1 + Math.abs(shown.x) + Math.abs(shown.y));
-        expect(part.x).toBeLessThanOrEqual(shown.x + slack);
-        expect(part.y).toBeLessThanOrEqual(shown.y + slack);
-        expect(part.x + part.width).toBeGreaterThanOrEqual(shown.x + shown.width - slack);
-        expect(part.y + part.height).toBeGreaterThanOrEqual(shown.y + shown.height - slack);
-        const most = (2 * Math.max(shown.width, shown.height)) / 8 + slack;
-        expect(part.width - shown.width).toBeLessThanOrEqual(most);
-        expect(part.height - shown.height).toBeLessThanOrEqual(most);
+        const [part, visible] = [partInView(view), visibleIn(view)];
+        const tolerance = 1e-6 * (1 + Math.abs(visible.x) + Math.abs(visible.y));
+        expect(part.x).toBeLessThanOrEqual(visible.x + tolerance);
+        expect(part.y).toBeLessThanOrEqual(visible.y + tolerance);
+        expect(part.x + part.width).toBeGreaterThanOrEqual(visible.x + visible.width - tolerance);
+        expect(part.y + part.height).toBeGreaterThanOrEqual(visible.y + visible.height - tolerance);
+        const maxMargin = (2 * Math.max(visible.width, visible.height)) / 8 + tolerance;
+        expect(part.width - visible.width).toBeLessThanOrEqual(maxMargin);
+        expect(part.height - visible.height).toBeLessThanOrEqual(maxMargin);
       }),
     );
   });

@@ -30,14 +30,14 @@ const TICKS = workflow(
   ['Start -> Minute -> Count'],
 );
 
-/** Starts nginx in front of a server, with default buffers and timeouts. Returns its address. */
+/** Starts nginx in front of a server, with default buffers and timeouts. Returns the URL of nginx. */
 async function startNginx(path: string, port: number, upstream: string): Promise<string> {
   const folder = dataFolder();
   for (const name of ['logs', 'temp']) mkdirSync(join(folder, name));
   const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (each) => `${each}_temp_path temp/${each};`,
   );
-  // As in docs/operations.md.
+  // The configuration of docs/operations.md for a base path, without X-Forwarded-For.
   const config = `
     daemon off; worker_processes 1; pid nginx.pid; error_log stderr;
     events { worker_connections 64; }
@@ -88,8 +88,8 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
         headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
         ...(body && { body: JSON.stringify(body) }),
       });
-    const call = async (...of: Parameters<typeof request>) =>
-      ((await (await request(...of)).json()) as { data: { id: string; runId: string } }).data;
+    const call = async (...args: Parameters<typeof request>) =>
+      ((await (await request(...args)).json()) as { data: { id: string; runId: string } }).data;
     const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Counts' });
     await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(TICKS));
     await call('POST', `/api/v2/workflows/${id}/deploy`, {});
@@ -120,10 +120,10 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
     await page.getByRole('button', { name: 'Cancel run' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
     await page.locator('.run-title').getByText('Cancelled').waitFor();
-    let rest = '';
+    let remainder = '';
     for (let part = await reader.read(); !part.done; part = await reader.read())
-      rest += new TextDecoder().decode(part.value);
-    expect(rest).toContain('[DONE]');
+      remainder += new TextDecoder().decode(part.value);
+    expect(remainder).toContain('[DONE]');
     expect(faults).toEqual([]);
   });
 });

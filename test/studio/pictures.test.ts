@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { block, fn, loop, parallel, workflow } from '../support/workflow.ts';
 import { chromiumTool } from '../support/browser.ts';
-import { studio } from './setup.ts';
+import { startStudio } from './setup.ts';
 import { ASKS, scheduled } from './workflows.ts';
 
-/** The folder for the pictures of docs/studio.md; without it, none are made. */
+/** The folder for the pictures of docs/studio.md. If it is undefined, no pictures are taken. */
 const folder = process.env['HEDDLE_SCREENSHOTS'];
 
 const PRICES = workflow(
@@ -51,38 +51,38 @@ const IMPORT = workflow(
 );
 
 describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', () => {
-  const world = studio();
+  const studio = startStudio();
   const paths: { [name: string]: string } = {};
 
   beforeAll(async () => {
-    const prices = await world.deployed('Nightly order prices', PRICES);
-    const imports = await world.deployed('Customer import', IMPORT);
-    const refunds = await world.deployed('Refunds', ASKS);
-    const reports = await world.deployed('Weekly report', scheduled('return "sent"'));
-    await world.redeployed(prices, await world.call<object>('GET', `/api/v2/workflows/${prices}/state`));
+    const prices = await studio.deployed('Nightly order prices', PRICES);
+    const imports = await studio.deployed('Customer import', IMPORT);
+    const refunds = await studio.deployed('Refunds', ASKS);
+    const reports = await studio.deployed('Weekly report', scheduled('return "sent"'));
+    await studio.redeployed(prices, await studio.call<object>('GET', `/api/v2/workflows/${prices}/state`));
     for (let count = 0; count < 6; count += 1) {
-      await world.run(prices);
-      if (count % 2 === 0) await world.run(imports);
-      if (count % 3 === 0) await world.run(refunds);
+      await studio.run(prices);
+      if (count % 2 === 0) await studio.run(imports);
+      if (count % 3 === 0) await studio.run(refunds);
     }
-    const run = await world.run(prices);
-    const { workspaceId } = world;
+    const run = await studio.run(prices);
+    const { workspaceId } = studio;
     for (const name of ['SHOP_KEY', 'SMTP_PASSWORD'])
-      await world.call('PUT', `/api/v2/secrets/${name}`, {
+      await studio.call('PUT', `/api/v2/secrets/${name}`, {
         workspaceId,
         scope: 'workspace',
         value: 'not shown',
       });
-    await world.call('POST', `/api/v2/workspaces/${workspaceId}/api-keys`, { name: 'Deploys' });
+    await studio.call('POST', `/api/v2/workspaces/${workspaceId}/api-keys`, { name: 'Deploys' });
     Object.assign(paths, {
       ...{ runs: '/runs', run: `/runs/${run}`, timeline: `/runs/${run}?view=timeline` },
       ...{ workflow: `/workflows/${reports}`, dashboard: '/dashboard', settings: '/settings' },
     });
   });
 
-  /** Returns a picture as WebP, written by the browser, which is half as large as PNG. */
+  /** Returns a PNG image as WebP, which is half as large. The browser converts it. */
   async function asWebp(png: Buffer): Promise<Buffer> {
-    const page = await world.browser.newPage();
+    const page = await studio.browser.newPage();
     const text = await page.evaluate<string>(`(async () => {
       const bytes = Uint8Array.fromBase64('${png.toString('base64')}');
       const image = await createImageBitmap(new Blob([bytes]));
@@ -97,12 +97,12 @@ describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', (
 
   it('are six pages, dark and light', { timeout: 300_000 }, async () => {
     mkdirSync(folder ?? '', { recursive: true });
-    const page = await world.context.newPage();
+    const page = await studio.context.newPage();
     await page.setViewportSize({ width: 1280, height: 720 });
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       for (const [name, path] of Object.entries(paths)) {
-        await page.goto(world.url + path);
+        await page.goto(studio.url + path);
         await page.locator('h1').first().waitFor();
         await expect.poll(() => page.locator('.loading').count()).toBe(0);
         if (name === 'run') await page.getByRole('button', { name: 'Total, completed' }).click();

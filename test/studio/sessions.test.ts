@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
 
 const HOST = '127.0.0.1:7373';
-const OWN = { Host: HOST, 'X-Heddle-Studio': '1', 'Sec-Fetch-Site': 'same-origin' };
+const PAGE_HEADERS = { Host: HOST, 'X-Heddle-Studio': '1', 'Sec-Fetch-Site': 'same-origin' };
 
 async function setUp() {
   const store = await openServiceStore();
@@ -17,7 +17,7 @@ async function setUp() {
   const fetch = withSessions(api.api.fetch, { ...rules, sessions, keys, token });
   const send = (method: string, path: string, headers: object, body?: string) =>
     fetch(new Request(`http://${HOST}${path}`, { method, headers: { ...headers }, ...(body && { body }) }));
-  const signIn = (body: object, headers: object = OWN) =>
+  const signIn = (body: object, headers: object = PAGE_HEADERS) =>
     send(
       'POST',
       '/api/studio/session',
@@ -37,26 +37,26 @@ describe('sessions of browsers', () => {
     const first = await signIn({ token: token.text });
     expect(first.status).toBe(200);
     expect(first.headers.get('set-cookie')).toMatch(/; Path=\/api; .*HttpOnly; SameSite=Strict/);
-    expect(await list({ ...OWN, Cookie: cookieOf(first) })).toBe(200);
+    expect(await list({ ...PAGE_HEADERS, Cookie: cookieOf(first) })).toBe(200);
     expect((await signIn({ token: token.text })).status).toBe(401);
   });
 
   it('are accepted only from pages of this server', async () => {
     const { signIn, token, cookieOf, list } = await setUp();
     const Cookie = cookieOf(await signIn({ token: token.text }));
-    const { 'X-Heddle-Studio': _header, ...without } = OWN;
+    const { 'X-Heddle-Studio': _header, ...otherHeaders } = PAGE_HEADERS;
     const attacks = {
-      'no header of the page': without,
-      'a host name that points to this server': { ...OWN, Host: 'evil.test:7373' },
-      'another site': { ...OWN, Origin: 'https://evil.test' },
-      'another port': { ...OWN, Origin: 'http://127.0.0.1:8080' },
-      'an opaque origin': { ...OWN, Origin: 'null' },
-      'another port of the same site': { ...OWN, 'Sec-Fetch-Site': 'same-site' },
-      'a link': { ...OWN, 'Sec-Fetch-Site': 'cross-site' },
+      'no header of the page': otherHeaders,
+      'a host name that points to this server': { ...PAGE_HEADERS, Host: 'evil.test:7373' },
+      'another site': { ...PAGE_HEADERS, Origin: 'https://evil.test' },
+      'another port': { ...PAGE_HEADERS, Origin: 'http://127.0.0.1:8080' },
+      'an opaque origin': { ...PAGE_HEADERS, Origin: 'null' },
+      'another port of the same site': { ...PAGE_HEADERS, 'Sec-Fetch-Site': 'same-site' },
+      'a link': { ...PAGE_HEADERS, 'Sec-Fetch-Site': 'cross-site' },
     };
     for (const [name, headers] of Object.entries(attacks))
       expect([name, await list({ ...headers, Cookie })]).toEqual([name, 401]);
-    expect(await list({ ...OWN, Origin: `http://${HOST}`, Cookie })).toBe(200);
+    expect(await list({ ...PAGE_HEADERS, Origin: `http://${HOST}`, Cookie })).toBe(200);
   });
 
   it('refuse forged and changed cookies', async () => {
@@ -65,7 +65,7 @@ describe('sessions of browsers', () => {
     const [text = '', signature = ''] = Cookie.split('.');
     const forged = Buffer.from(JSON.stringify({ u: 'x', e: 9e15, n: 'n' })).toString('base64url');
     for (const value of [`session=${forged}.${signature}`, `${text}.`, text, 'session=', 'session=..'])
-      expect([value, await list({ ...OWN, Cookie: value })]).toEqual([value, 401]);
+      expect([value, await list({ ...PAGE_HEADERS, Cookie: value })]).toEqual([value, 401]);
   });
 
   it('that began with a key end when the key is revoked', async () => {
@@ -73,21 +73,21 @@ describe('sessions of browsers', () => {
     const { id, key } = await store.keys.create({ userId }, 'browser');
     expect((await signIn({ apiKey: 'sk-heddle-unknown' })).status).toBe(401);
     const Cookie = cookieOf(await signIn({ apiKey: key }));
-    expect(await list({ ...OWN, Cookie })).toBe(200);
+    expect(await list({ ...PAGE_HEADERS, Cookie })).toBe(200);
     await store.keys.revoke(id);
-    expect(await list({ ...OWN, Cookie })).toBe(401);
+    expect(await list({ ...PAGE_HEADERS, Cookie })).toBe(401);
   });
 
   it('cannot be started by other sites, or with a body that is too large or not JSON', async () => {
     const { signIn, send, token } = await setUp();
     for (const headers of [
       { Host: HOST },
-      { ...OWN, Origin: 'https://evil.test' },
-      { ...OWN, Host: 'evil.test' },
+      { ...PAGE_HEADERS, Origin: 'https://evil.test' },
+      { ...PAGE_HEADERS, Host: 'evil.test' },
     ])
       expect((await signIn({ token: token.text }, headers)).status).toBe(403);
     expect((await signIn({ token: 'x'.repeat(10_000) })).status).toBe(400);
-    const form = { ...OWN, 'Content-Type': 'text/plain' };
+    const form = { ...PAGE_HEADERS, 'Content-Type': 'text/plain' };
     expect(
       (await send('POST', '/api/studio/session', form, JSON.stringify({ token: token.text }))).status,
     ).toBe(400);
@@ -135,7 +135,7 @@ describe('the pages of the Studio', () => {
     const shell = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, path = '']) => path);
     for (const path of shell) sizes.set(path, bytes(path));
     const total = (all: readonly number[]) => all.reduce((sum, each) => sum + each, 0);
-    const first = total(await Promise.all(sizes.values()));
+    const shellBytes = total(await Promise.all(sizes.values()));
     const main = shell.find((path) => /index-.*\.js$/.test(path)) ?? '';
     const script = await (await get(`/internal/heddle/${main}`))!.text();
     const graph = new Set(
@@ -144,8 +144,8 @@ describe('the pages of the Studio', () => {
       ),
     );
     expect(graph.size).toBeGreaterThan(0);
-    const second = total(await Promise.all([...graph].map((path) => bytes(path))));
-    expect(first).toBeLessThan(250 * 1024);
-    expect(first + second).toBeLessThan(350 * 1024);
+    const graphBytes = total(await Promise.all([...graph].map((path) => bytes(path))));
+    expect(shellBytes).toBeLessThan(250 * 1024);
+    expect(shellBytes + graphBytes).toBeLessThan(350 * 1024);
   });
 });

@@ -6,20 +6,20 @@ import { draftOf } from '../support/draft.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { startServe } from '../support/heddle.ts';
 
-/** A real server, a browser that has signed in, and calls of the API with a key. */
+/** A real server, a browser that has signed in, and API calls with a key. */
 export interface Studio {
   /** `http://127.0.0.1:port`. */
   url: string;
-  /** The printed address with its token, which has been used. */
+  /** The printed sign-in URL. Its token has been used. */
   address: string;
   key: string;
   workspaceId: string;
   browser: Browser;
   context: BrowserContext;
-  /** Errors of the pages, and violations of their policy. */
+  /** Errors of the pages, and violations of their content security policy. */
   faults: string[];
-  /** Addresses that the pages have loaded from. */
-  loaded: string[];
+  /** URLs that the pages have requested. */
+  requestedUrls: string[];
   call<Data>(method: string, path: string, body?: unknown): Promise<Data>;
   deployed(name: string, exported: Json): Promise<string>;
   /** Replaces the draft of a workflow and deploys it. */
@@ -30,67 +30,70 @@ export interface Studio {
   blockId(runId: string, name: string): Promise<string>;
 }
 
-/** Servers on PostgreSQL have no data folder with these secrets. */
-const SECRET = {
+/** The secrets of the server. Servers on PostgreSQL have no data folder that stores them. */
+const SECRETS = {
   HEDDLE_API_SECRET: 'a secret of at least thirty-two characters',
   HEDDLE_SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
 };
 
 type WhenDone = (stop: () => void) => void;
 
-/** Options of `heddle serve`, for its store and others. */
+/** Returns options of `heddle serve`. `whenDone` registers a function that is called after the tests. */
 export type ServeArgs = (whenDone: WhenDone) => Promise<readonly string[]>;
 
 interface StudioOptions {
   /** Options for the store of the server. Default: a new folder. */
   store?: ServeArgs;
-  /** Other options of the server. */
+  /** Further options of the server. */
   more?: ServeArgs;
 }
 
 /** Starts a server and a browser for the tests of this file. */
-export function studio({ store = inFolder, more = () => Promise.resolve([]) }: StudioOptions = {}): Studio {
-  const shared = { faults: [], loaded: [] } as unknown as Studio;
+export function startStudio({
+  store = storeInFolder,
+  more = () => Promise.resolve([]),
+}: StudioOptions = {}): Studio {
+  const studio = { faults: [], requestedUrls: [] } as unknown as Studio;
   const stops: (() => unknown)[] = [];
   beforeAll(async () => {
     const whenDone: WhenDone = (stop) => void stops.push(stop);
     const args = [...(await store(whenDone)), ...(await more(whenDone))];
-    const served = await startServe(args, { whenDone, env: SECRET });
+    const served = await startServe(args, { whenDone, env: SECRETS });
     const { url, key, workspaceId } = served;
     const { studio: address = '' } = served as { studio?: string };
-    Object.assign(shared, { url, key, workspaceId, address });
-    shared.call = async <Data>(method: string, path: string, body?: unknown) => {
+    Object.assign(studio, { url, key, workspaceId, address });
+    studio.call = async <Data>(method: string, path: string, body?: unknown) => {
       const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
-      const given = body === undefined ? {} : { body: JSON.stringify(body) };
-      const response = await fetch(url + path, { method, headers, ...given });
+      const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
+      const response = await fetch(url + path, init);
       const answer = (await response.json()) as { data: Data };
       if (!response.ok) throw new Error(JSON.stringify(answer));
       return answer.data;
     };
-    shared.deployed = async (name, exported) => {
-      const { id } = await shared.call<{ id: string }>('POST', '/api/v2/workflows', { workspaceId, name });
-      await shared.redeployed(id, draftOf(exported));
+    studio.deployed = async (name, exported) => {
+      const { id } = await studio.call<{ id: string }>('POST', '/api/v2/workflows', { workspaceId, name });
+      await studio.redeployed(id, draftOf(exported));
       return id;
     };
-    shared.redeployed = async (id, draft) => {
-      await shared.call('PUT', `/api/v2/workflows/${id}/state`, draft);
-      await shared.call('POST', `/api/v2/workflows/${id}/deploy`, {});
+    studio.redeployed = async (id, draft) => {
+      await studio.call('PUT', `/api/v2/workflows/${id}/state`, draft);
+      await studio.call('POST', `/api/v2/workflows/${id}/deploy`, {});
     };
-    shared.run = async (workflowId, body = {}) =>
-      (await shared.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, body)).runId;
-    shared.blockId = async (runId, name) => {
+    studio.run = async (workflowId, body = {}) =>
+      (await studio.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, body)).runId;
+    studio.blockId = async (runId, name) => {
       const path = `/api/v2/logs/${runId}/overview`;
-      const { graph } = await shared.call<{ graph: { blocks: { id: string; name: string }[] } }>('GET', path);
+      const { graph } = await studio.call<{ graph: { blocks: { id: string; name: string }[] } }>('GET', path);
       return graph.blocks.find((each) => each.name === name)?.id ?? '';
     };
-    shared.browser = await startBrowser();
-    stops.push(() => shared.browser.close());
-    shared.context = await shared.browser.newContext({
+    studio.browser = await startBrowser();
+    stops.push(() => studio.browser.close());
+    studio.context = await studio.browser.newContext({
       viewport: { width: 1440, height: 900 },
       timezoneId: 'UTC',
     });
-    watch(shared);
-    const page = await shared.context.newPage();
+    recordRequestsAndFaults(studio);
+    const page = await studio.context.newPage();
     await page.goto(address);
     await page.getByRole('heading', { name: 'Runs' }).waitFor();
     await page.close();
@@ -98,23 +101,23 @@ export function studio({ store = inFolder, more = () => Promise.resolve([]) }: S
   afterAll(async () => {
     for (const stop of stops.toReversed()) await stop();
   });
-  return shared;
+  return studio;
 }
 
-const inFolder: ServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]);
+const storeInFolder: ServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]);
 
-function watch({ context, faults, loaded }: Studio): void {
+function recordRequestsAndFaults({ context, faults, requestedUrls }: Studio): void {
   context.on('page', (page: Page) => {
-    page.on('request', (request) => loaded.push(request.url()));
+    page.on('request', (request) => requestedUrls.push(request.url()));
     page.on('pageerror', (error) => faults.push(error.message));
     page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
   });
 }
 
-/** Returns the computed style of the element in the browser. */
+/** Returns the value of a property in the computed style of the element. */
 export function styleOf(element: Locator, property: string): Promise<string> {
   return element.evaluate(
-    (drawn, name) => drawn.ownerDocument.defaultView?.getComputedStyle(drawn).getPropertyValue(name) ?? '',
+    (node, name) => node.ownerDocument.defaultView?.getComputedStyle(node).getPropertyValue(name) ?? '',
     property,
   );
 }

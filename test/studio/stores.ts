@@ -5,13 +5,13 @@ import { sample } from '../support/scale.ts';
 import { chromiumTool } from '../support/browser.ts';
 import type { ServeArgs } from './setup.ts';
 
-/** Options of `heddle serve` for each store. test/temporal/studio.test.ts has the flows on Temporal. */
+/** Options of `heddle serve` for each store. test/temporal/studio.test.ts runs the flows on Temporal. */
 const STORES: readonly (readonly [name: string, store: ServeArgs])[] = [
   ['SQLite', (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)])],
   ...(hasPostgres ? [['PostgreSQL', async () => ['--postgres', await postgresDatabase()]] as const] : []),
 ];
 
-/** Defines the tests of flows on each store; in a quick run, on one drawn store. */
+/** Defines the tests of `flows` on each store; in a quick run, on one drawn store. */
 export function describeStores(name: string, flows: (store: ServeArgs) => void): void {
   for (const [storeName, store] of sample(STORES, 1, `stores of ${name}`))
     describe.skipIf(!chromiumTool)(`${name}, on ${storeName}`, () => {

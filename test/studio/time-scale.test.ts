@@ -31,10 +31,10 @@ describe('the scale of a timeline', () => {
     expect([0, 250, 1000].map((ms) => scale.at(ms))).toEqual([0, 0.25, 1]);
   });
 
-  it('puts a time inside a collapsed gap between the work around it', () => {
+  it('puts a time in a collapsed gap between the work before and after the gap', () => {
     const scale = timeScale([span(0, 100), span(100_000, 100)], 100_100);
-    const places = [100, 5000, 50_000, 99_999, 100_000].map((ms) => scale.at(ms));
-    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    const positions = [100, 5000, 50_000, 99_999, 100_000].map((ms) => scale.at(ms));
+    expect(positions).toEqual(positions.toSorted((a, b) => a - b));
     expect(scale.at(50_000)).toBe(scale.at(100_000));
   });
 
@@ -47,17 +47,17 @@ describe('the scale of a timeline', () => {
 
   it('keeps any spans within the line and in order', () => {
     let seed = 7;
-    const draw = (most: number): number => (seed = (seed * 48_271) % 2_147_483_647) % most;
+    const draw = (limit: number): number => (seed = (seed * 48_271) % 2_147_483_647) % limit;
     for (let round = 0; round < 50; round += 1) {
       const spans = Array.from({ length: 1 + draw(40) }, () =>
         span(draw(1_000_000), draw(5) === 0 ? null : draw(20_000), draw(3)),
       );
       const scale = timeScale(spans, 1_020_000);
       const times = spans.map(({ relativeStartMs }) => relativeStartMs).toSorted((a, b) => a - b);
-      const places = times.map((ms) => scale.at(ms));
-      expect(places).toEqual(places.toSorted((a, b) => a - b));
-      expect(Math.min(...places)).toBeGreaterThanOrEqual(0);
-      expect(Math.max(...places)).toBeLessThanOrEqual(1);
+      const positions = times.map((ms) => scale.at(ms));
+      expect(positions).toEqual(positions.toSorted((a, b) => a - b));
+      expect(Math.min(...positions)).toBeGreaterThanOrEqual(0);
+      expect(Math.max(...positions)).toBeLessThanOrEqual(1);
     }
   });
 });

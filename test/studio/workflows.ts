@@ -4,7 +4,7 @@ import { block, condition, fn, loop, parallel, workflow } from '../support/workf
 export const HOSTILE =
   '<img src=x onerror="document.title=\'hacked\'"><script>document.title="hacked"</script>\u202Egnp.exe';
 
-/** Loops in a parallel: one iteration fails and is handled. */
+/** Loops in a parallel: in each loop, the last iteration fails, and the error is handled. */
 export const NESTED = workflow(
   [
     fn('Load orders', 'console.log("loaded", 3); return [1, 2, 3]'),
@@ -31,7 +31,7 @@ export const NESTED = workflow(
   ],
 );
 
-/** A run with hostile text in every text of its workflow. */
+/** A workflow with hostile text in its logs, an output and an error, and with a huge output. */
 export const HOSTILE_OUTPUT = workflow(
   [
     fn(
@@ -62,7 +62,7 @@ export const LONG_WAIT = workflow(
   ['Start -> Wait'],
 );
 
-/** Runs for longer than a test, in code and not in a wait block. */
+/** A workflow that runs longer than a test, in code and not in a wait block. */
 export const RUNS_LONG = workflow(
   [
     fn(
@@ -98,7 +98,7 @@ export const LARGE = workflow(
   ],
 );
 
-/** A call of a tool that waits for a decision. */
+/** A tool call that waits for a decision. */
 export const CALL = {
   id: '1.2',
   name: 'send_mail',

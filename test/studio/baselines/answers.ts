@@ -14,11 +14,11 @@ type Run = Answer<'/api/v2/logs'>['data'][number];
 type Trigger = Answer<'/api/v2/triggers'>['data'][number];
 type Webhook = Answer<'/api/v2/webhooks'>['data'][number];
 
-/** The time at which the pages are drawn. */
+/** The current time of the pages. */
 export const NOW = '2026-03-02T09:30:00.000Z';
 
 /** Returns the time `ms` milliseconds before `NOW`, in ISO 8601. */
-const before = (ms: number): string => new Date(Date.parse(NOW) - ms).toISOString();
+const timeAgo = (ms: number): string => new Date(Date.parse(NOW) - ms).toISOString();
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -47,7 +47,7 @@ const runs: Answer<'/api/v2/logs'> = page(
       ['cancelled', 'طلبات & <b>orders</b>', 3_900_000, 1.5],
     ] as const
   ).map(([status, name, totalDurationMs, cost], index): Run => {
-    const startedAt = before((index + 1) * 7 * MINUTE);
+    const startedAt = timeAgo((index + 1) * 7 * MINUTE);
     const total = cost === null ? null : { total: cost, totalMicros: cost * 1_000_000 };
     const workflow = { id: WORKFLOW, name, description: null, deleted: false };
     return {
@@ -58,7 +58,7 @@ const runs: Answer<'/api/v2/logs'> = page(
   }),
 );
 
-/** The blocks of the run, in a row; those with a fourth value are in the container of this id. */
+/** The blocks of the run: id, name, type, and the id of the container, if any. */
 const BLOCKS: readonly (readonly [string, string, string, string?])[] = [
   ['start', 'Start', 'start_trigger'],
   ['load', 'Load orders', 'function'],
@@ -83,7 +83,7 @@ const EDGES = [
 const run: Overview = {
   ...{ runId: RUN, workspaceId: WORKSPACE, version: 3, trigger: 'api', status: 'paused' },
   workflow: { id: WORKFLOW, name: 'Nightly order prices', description: null, deleted: false },
-  ...{ createdAt: before(2 * HOUR), startedAt: before(2 * HOUR), endedAt: null, durationMs: null },
+  ...{ createdAt: timeAgo(2 * HOUR), startedAt: timeAgo(2 * HOUR), endedAt: null, durationMs: null },
   ...{ cost: 0.0213, error: null, files: null, parent: null, mayResume: true, children: [], childCount: 0 },
   pauses: [
     {
@@ -94,7 +94,7 @@ const run: Overview = {
         kind: 'human',
         contextId: 'context-1',
       },
-      ...{ pausedAt: before(HOUR), resumesAt: null, output: {} },
+      ...{ pausedAt: timeAgo(HOUR), resumesAt: null, output: {} },
       inputFormat: [
         { name: 'approved', type: 'boolean', description: 'May the refund be paid?' },
         { name: 'amount', type: 'number', value: 25 },
@@ -112,8 +112,8 @@ const run: Overview = {
   },
 };
 
-/** Returns the executions of a block by their state. */
-const counted = (counts: Partial<Omit<State, 'blockId' | 'spanId' | 'status'>>) => ({
+/** Returns the number of executions of a block by their state. */
+const executions = (counts: Partial<Omit<State, 'blockId' | 'spanId' | 'status'>>) => ({
   ...{ total: 1, running: 0, paused: 0, completed: 0, failed: 0, cancelled: 0, handled: 0 },
   ...{ durationMs: null, iterations: null },
   ...counts,
@@ -125,13 +125,13 @@ const states: Answer<'/api/v2/logs/{runId}/states'> = {
   data: {
     blocks: (
       [
-        ['start', 'completed', counted({ completed: 1, durationMs: 1 })],
-        ['load', 'completed', counted({ completed: 1, durationMs: 1240 })],
-        ['regions', 'completed', counted({ completed: 1, durationMs: 2600, iterations: BRANCHES })],
-        ['price', 'failed', counted({ total: 4, completed: 3, failed: 1, handled: 1 })],
-        ['approve', 'paused', counted({ paused: 1 })],
-        ['report', 'running', counted({ running: 1 })],
-        ['send', 'failed', counted({ failed: 1, durationMs: 310 })],
+        ['start', 'completed', executions({ completed: 1, durationMs: 1 })],
+        ['load', 'completed', executions({ completed: 1, durationMs: 1240 })],
+        ['regions', 'completed', executions({ completed: 1, durationMs: 2600, iterations: BRANCHES })],
+        ['price', 'failed', executions({ total: 4, completed: 3, failed: 1, handled: 1 })],
+        ['approve', 'paused', executions({ paused: 1 })],
+        ['report', 'running', executions({ running: 1 })],
+        ['send', 'failed', executions({ failed: 1, durationMs: 310 })],
       ] as const
     ).map(([blockId, status, counts]): State => ({ blockId, spanId: blockId, status, ...counts })),
   },
@@ -139,19 +139,19 @@ const states: Answer<'/api/v2/logs/{runId}/states'> = {
 
 interface Times {
   /** Milliseconds after the start of the run. */
-  at: number;
-  /** null if the span is open. */
-  for: number | null;
+  startMs: number;
+  /** Null if the span is open. */
+  durationMs: number | null;
 }
 
 function span(id: string, times: Times, more: Partial<Span> = {}): Span {
   const blockId = id.replace(/\/\d+/g, '').split('/').at(-1) ?? id;
   const [, name = id, type = ''] = BLOCKS.find(([each]) => each === blockId) ?? [];
-  const startTime = before(2 * HOUR - times.at);
+  const startTime = timeAgo(2 * HOUR - times.startMs);
   return {
     ...{ id, parentId: '', depth: 0, name, type, status: 'completed', startTime, blockId, index: null },
-    endTime: times.for === null ? null : before(2 * HOUR - times.at - times.for),
-    ...{ durationMs: times.for, relativeStartMs: times.at, executionOrder: null, attempts: 1 },
+    endTime: times.durationMs === null ? null : timeAgo(2 * HOUR - times.startMs - times.durationMs),
+    ...{ durationMs: times.durationMs, relativeStartMs: times.startMs, executionOrder: null, attempts: 1 },
     ...{ errorHandled: false, error: null, inputBytes: null, outputBytes: null, childCount: 0 },
     ...more,
   };
@@ -160,21 +160,21 @@ function span(id: string, times: Times, more: Partial<Span> = {}): Span {
 const branch = (index: number, more: Partial<Span> = {}): Span =>
   span(
     `regions/${index}/price`,
-    { at: 1300 + index * 500, for: 900 },
+    { startMs: 1300 + index * 500, durationMs: 900 },
     { depth: 1, parentId: 'regions', name: `Price ${index}`, ...more },
   );
 
 /** Blocks that ran for seconds, an hour without work, and a block that still runs. */
 const spans: Answer<'/api/v2/logs/{runId}/spans'> = page([
-  span('start', { at: 0, for: 1 }),
-  span('load', { at: 10, for: 1240 }),
-  span('regions', { at: 1260, for: 2600 }, { childCount: 3 }),
+  span('start', { startMs: 0, durationMs: 1 }),
+  span('load', { startMs: 10, durationMs: 1240 }),
+  span('regions', { startMs: 1260, durationMs: 2600 }, { childCount: 3 }),
   branch(0),
   branch(1),
   branch(2, { status: 'failed', errorHandled: true }),
-  span('send', { at: HOUR, for: 310 }, { status: 'failed' }),
-  span('approve', { at: HOUR + 400, for: 1800 }, { status: 'cancelled' }),
-  span('report', { at: 2 * HOUR - 2500, for: null }, { status: 'running' }),
+  span('send', { startMs: HOUR, durationMs: 310 }, { status: 'failed' }),
+  span('approve', { startMs: HOUR + 400, durationMs: 1800 }, { status: 'cancelled' }),
+  span('report', { startMs: 2 * HOUR - 2500, durationMs: null }, { status: 'running' }),
 ]);
 
 const value: Answer<'/api/v2/logs/{runId}/value'> = {
@@ -227,15 +227,18 @@ function trigger(id: string, type: string, more: Partial<Trigger> = {}): Trigger
   };
 }
 
-const failing = (lastError: string, failures: number): Trigger['health'] => ({
+const failingHealth = (lastError: string, failures: number): Trigger['health'] => ({
   ...{ lastCheckAt: NOW, lastEventAt: null, expiresAt: null, lastError, failures, failingSince: null },
 });
 
 const triggers: Answer<'/api/v2/triggers'> = page([
-  trigger('Every hour', 'schedule', { nextDueAt: before(-30 * MINUTE), lastDueAt: before(30 * MINUTE) }),
+  trigger('Every hour', 'schedule', { nextDueAt: timeAgo(-30 * MINUTE), lastDueAt: timeAgo(30 * MINUTE) }),
   trigger('Issue', 'linear_webhook', { lastRunId: 'run-4' }),
-  trigger('Push', 'github_webhook', { health: failing(HOOK_ERROR, 0) }),
-  trigger('Payment', 'stripe_webhook', { state: 'suspended', health: failing('The run has failed.', 5) }),
+  trigger('Push', 'github_webhook', { health: failingHealth(HOOK_ERROR, 0) }),
+  trigger('Payment', 'stripe_webhook', {
+    state: 'suspended',
+    health: failingHealth('The run has failed.', 5),
+  }),
 ]);
 
 const webhook = (id: string, hook: Webhook['hook']): Webhook => ({
@@ -245,7 +248,7 @@ const webhook = (id: string, hook: Webhook['hook']): Webhook => ({
 });
 
 const webhooks: Answer<'/api/v2/webhooks'> = page([
-  webhook('Issue', { state: 'active', error: null, checkedAt: NOW, expiresAt: before(-72 * HOUR) }),
+  webhook('Issue', { state: 'active', error: null, checkedAt: NOW, expiresAt: timeAgo(-72 * HOUR) }),
   webhook('Push', { state: 'failed', error: HOOK_ERROR, checkedAt: NOW, expiresAt: null }),
   webhook('Payment', { state: 'preparing', error: null, checkedAt: null, expiresAt: null }),
 ]);

@@ -4,7 +4,7 @@ import pixelmatch from 'pixelmatch';
 import type { Browser, Page } from 'playwright-core';
 import { PNG } from 'pngjs';
 
-/** The folder of the images, and of the file that names the system on which they were made. */
+/** The folder of the images, and of the file that names the system on which they were created. */
 export const FOLDER = import.meta.dirname;
 export const SYSTEM_FILE = join(FOLDER, 'system.json');
 
@@ -22,11 +22,11 @@ export async function systemOf(browser: Browser, page: Page): Promise<System> {
   await session.send('DOM.enable');
   await session.send('CSS.enable');
   const { root } = await session.send('DOM.getDocument');
-  const texts = await session.send('DOM.querySelectorAll', { nodeId: root.nodeId, selector: 'bdi, time' });
+  const elements = await session.send('DOM.querySelectorAll', { nodeId: root.nodeId, selector: 'bdi, time' });
   const fonts: string[] = [];
-  for (const nodeId of texts.nodeIds) {
-    const used = await session.send('CSS.getPlatformFontsForNode', { nodeId });
-    fonts.push(...used.fonts.map(({ familyName }) => familyName));
+  for (const nodeId of elements.nodeIds) {
+    const platform = await session.send('CSS.getPlatformFontsForNode', { nodeId });
+    fonts.push(...platform.fonts.map(({ familyName }) => familyName));
   }
   await session.detach();
   return {
@@ -37,33 +37,34 @@ export async function systemOf(browser: Browser, page: Page): Promise<System> {
 }
 
 /** Returns the reason why the stored images cannot be compared on this system; undefined if they can. */
-export function otherSystem(here: System): string | undefined {
-  const made = readFileSync(SYSTEM_FILE, 'utf8');
-  const known = JSON.parse(made) as System;
-  if (JSON.stringify(known) === JSON.stringify(here)) return undefined;
-  return `the images of components were made on another system (${textOf(known)}), this one is ${textOf(here)}`;
+export function systemMismatch(current: System): string | undefined {
+  const stored = JSON.parse(readFileSync(SYSTEM_FILE, 'utf8')) as System;
+  if (JSON.stringify(stored) === JSON.stringify(current)) return undefined;
+  return `the images of components were created on ${textOf(stored)}, and this system is ${textOf(current)}`;
 }
 
 function textOf({ platform, chromium, fonts }: System): string {
   return `${platform}, Chromium ${chromium}, ${fonts.join(', ')}`;
 }
 
-/** Returns the number of different pixels of two PNG images, without smoothed edges; undefined for images of different sizes. */
+/** Returns the number of pixels in which two PNG images differ, without smoothed edges; undefined if sizes differ. */
 export function differingPixels(one: Buffer, other: Buffer): number | undefined {
   const [a, b] = [PNG.sync.read(one), PNG.sync.read(other)];
   if (a.width !== b.width || a.height !== b.height) return undefined;
-  return pixelmatch(rounded(a.data), rounded(b.data), undefined, a.width, a.height, { threshold: 0.05 });
+  return pixelmatch(roundChannels(a.data), roundChannels(b.data), undefined, a.width, a.height, {
+    threshold: 0.05,
+  });
 }
 
 /** Returns the image as a small PNG: without transparency, and with fewer colours on the edges of letters. */
-export function compressed(png: Buffer): Buffer {
+export function compress(png: Buffer): Buffer {
   const image = PNG.sync.read(png);
-  rounded(image.data);
+  roundChannels(image.data);
   return PNG.sync.write(image, { colorType: 2, deflateLevel: 9, deflateStrategy: 0, filterType: 0 });
 }
 
-/** Rounds the channels of an image in place to multiples of 8, which is not a visible difference. Returns the channels. */
-function rounded(channels: Uint8Array): Uint8Array {
+/** Rounds the channels of an image in place to multiples of 8, which is not visible. Returns the channels. */
+function roundChannels(channels: Uint8Array): Uint8Array {
   for (const [at, value] of channels.entries()) channels[at] = Math.min(Math.round(value / 8) * 8, 255);
   return channels;
 }

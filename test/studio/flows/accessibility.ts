@@ -2,38 +2,38 @@ import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { draftOf } from '../../support/draft.ts';
-import { studio, styleOf } from '../setup.ts';
+import { startStudio, styleOf } from '../setup.ts';
 import type { ServeArgs } from '../setup.ts';
 import { ASKS, HOSTILE, HOSTILE_OUTPUT, NESTED, RUNS_LONG } from '../workflows.ts';
 
-/** A long name in which no line can break. Names come from users. */
+/** A long name without a possible line break. Users choose the names. */
 const LONG_NAME = `W${'w'.repeat(90)}`;
 
 /** Defines the accessibility tests of the Studio. */
 export function accessibilityFlows(store: ServeArgs): void {
-  const world = studio({ store });
+  const studio = startStudio({ store });
   const paths = new Map<string, string>();
 
   beforeAll(async () => {
-    await world.context.addInitScript({ content: axe.source });
-    const nested = await world.deployed('Nightly order prices', NESTED);
-    const nestedRun = await world.run(nested);
-    await world.redeployed(nested, draftOf(HOSTILE_OUTPUT));
+    await studio.context.addInitScript({ content: axe.source });
+    const nested = await studio.deployed('Nightly order prices', NESTED);
+    const nestedRun = await studio.run(nested);
+    await studio.redeployed(nested, draftOf(HOSTILE_OUTPUT));
     for (const path of ['/Team', `/Team/${LONG_NAME}`])
-      await world.call('POST', '/api/v2/workflows/folders', { workspaceId: world.workspaceId, path });
-    await world.call('PATCH', `/api/v2/workflows/${nested}`, { folderPath: '/Team' });
-    const draft = await world.call<{ blocks: object }>('GET', `/api/v2/workflows/${nested}/state`);
+      await studio.call('POST', '/api/v2/workflows/folders', { workspaceId: studio.workspaceId, path });
+    await studio.call('PATCH', `/api/v2/workflows/${nested}`, { folderPath: '/Team' });
+    const draft = await studio.call<{ blocks: object }>('GET', `/api/v2/workflows/${nested}/state`);
     const say = Object.keys(draft.blocks).find((id) => id.startsWith('Say')) ?? '';
-    const failedRun = await world.run(await world.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT));
-    await world.run(await world.deployed('Waits', RUNS_LONG), { async: true });
-    const asking = await world.run(await world.deployed(LONG_NAME, ASKS));
+    const failedRun = await studio.run(await studio.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT));
+    await studio.run(await studio.deployed('Waits', RUNS_LONG), { async: true });
+    const pausedRun = await studio.run(await studio.deployed(LONG_NAME, ASKS));
     const all = {
       runs: '/runs',
       'no runs': '/runs?runId=unknown',
       run: `/runs/${nestedRun}?span=Summary`,
       timeline: `/runs/${nestedRun}?view=timeline`,
       'a failed run': `/runs/${failedRun}?span=Fail&pane=details`,
-      'a paused run': `/runs/${asking}`,
+      'a paused run': `/runs/${pausedRun}`,
       workflows: '/workflows?folder=%2FTeam',
       workflow: `/workflows/${nested}?block=${say}`,
       'matches of a search': '/runs?text=a',
@@ -45,14 +45,14 @@ export function accessibilityFlows(store: ServeArgs): void {
   });
 
   async function open(path: string): Promise<Page> {
-    const page = await world.context.newPage();
+    const page = await studio.context.newPage();
     onTestFinished(() => page.close());
     await visit(page, path);
     return page;
   }
 
   async function visit(page: Page, path: string): Promise<void> {
-    await page.goto(world.url + path);
+    await page.goto(studio.url + path);
     await page.locator('h1, [role=alert]').first().waitFor();
     await expect.poll(() => page.locator('.loading').count()).toBe(0);
   }
@@ -70,32 +70,32 @@ export function accessibilityFlows(store: ServeArgs): void {
     { timeout: 120_000 },
     async () => {
       const page = await open('/runs');
-      const found: string[] = [];
+      const violations: string[] = [];
       const tooWide: string[] = [];
       for (const [name, path] of paths) {
         await page.setViewportSize({ width: 1280, height: 800 });
         await visit(page, path);
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme });
-          found.push(...(await violationsOn(page)).map((each) => `${name}, ${colorScheme}: ${each}`));
+          violations.push(...(await violationsOn(page)).map((each) => `${name}, ${colorScheme}: ${each}`));
         }
         // At 200 % zoom, a window of 1280 pixels is 640 CSS pixels wide.
         for (const width of [640, 320]) {
           await page.setViewportSize({ width, height: 720 });
-          const needed = await page.evaluate<number>('document.documentElement.scrollWidth');
-          if (needed > width) tooWide.push(`${name} at ${width}: ${needed}`);
+          const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth');
+          if (scrollWidth > width) tooWide.push(`${name} at ${width}: ${scrollWidth}`);
         }
       }
-      expect({ violations: found, tooWide }).toEqual({ violations: [], tooWide: [] });
+      expect({ violations, tooWide }).toEqual({ violations: [], tooWide: [] });
     },
   );
 
   it('has no axe violations in the sign-in form and in a dialog', async () => {
-    const signedOut = await world.browser.newContext();
+    const signedOut = await studio.browser.newContext();
     onTestFinished(() => signedOut.close());
     await signedOut.addInitScript({ content: axe.source });
     const signIn = await signedOut.newPage();
-    await signIn.goto(world.url);
+    await signIn.goto(studio.url);
     await signIn.getByLabel('API key').fill('wrong');
     await signIn.keyboard.press('Enter');
     await signIn.getByRole('alert').waitFor();
@@ -116,9 +116,9 @@ export function accessibilityFlows(store: ServeArgs): void {
   });
 
   it('shows times in the time zone of the browser, and in UTC on hover', async () => {
-    const inTokyo = await world.browser.newContext({ timezoneId: 'Asia/Tokyo', locale: 'en-GB' });
+    const inTokyo = await studio.browser.newContext({ timezoneId: 'Asia/Tokyo', locale: 'en-GB' });
     onTestFinished(() => inTokyo.close());
-    await inTokyo.addCookies(await world.context.cookies());
+    await inTokyo.addCookies(await studio.context.cookies());
     const page = await inTokyo.newPage();
     await visit(page, paths.get('run') ?? '');
     const time = page.locator('.facts time').first();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { block, loop, workflow } from '../../support/workflow.ts';
-import { studio } from '../setup.ts';
+import { startStudio } from '../setup.ts';
 import type { ServeArgs } from '../setup.ts';
 
 const OFTEN = workflow(
@@ -19,19 +19,19 @@ const OFTEN = workflow(
 
 /** Defines the test of a run that lasts a minute. */
 export function iterationFlows(store: ServeArgs): void {
-  const world = studio({ store });
+  const studio = startStudio({ store });
 
   it('shows the last of 100,000 iterations', { timeout: 600_000 }, async () => {
-    const workflowId = await world.deployed('Very often', OFTEN);
-    const runId = await world.run(workflowId, { async: true });
+    const workflowId = await studio.deployed('Very often', OFTEN);
+    const runId = await studio.run(workflowId, { async: true });
     const statusOf = async (): Promise<string> => {
       const path = `/api/v2/workflows/${workflowId}/runs/${runId}`;
-      return (await world.call<{ status: string }>('GET', path)).status;
+      return (await studio.call<{ status: string }>('GET', path)).status;
     };
     await expect.poll(statusOf, { interval: 1000, timeout: 500_000 }).toBe('completed');
-    const loopId = await world.blockId(runId, 'L');
-    const page = await world.context.newPage();
-    await page.goto(`${world.url}/runs/${runId}?span=${encodeURIComponent(loopId)}`);
+    const loopId = await studio.blockId(runId, 'L');
+    const page = await studio.context.newPage();
+    await page.goto(`${studio.url}/runs/${runId}?span=${encodeURIComponent(loopId)}`);
     const iterations = page.getByRole('region', { name: 'Iterations' });
     await iterations.getByText('All 100000').waitFor();
     await iterations.getByLabel('Go to #').fill('99999');

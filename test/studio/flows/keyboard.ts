@@ -1,40 +1,40 @@
 import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
-import { studio, styleOf } from '../setup.ts';
+import { startStudio, styleOf } from '../setup.ts';
 import type { ServeArgs, Studio } from '../setup.ts';
 import { ASKS, LONG_WAIT } from '../workflows.ts';
 
 /** Maximum number of presses of Tab to reach an element. */
-const MOST_TABS = 40;
+const MAX_TABS = 40;
 
 /** Presses Tab until an element with this role and name has the focus, which must be visible. */
 async function tabTo(page: Page, role: Parameters<Page['getByRole']>[0], name: string): Promise<void> {
-  const wanted = page.getByRole(role, { name }).first();
-  await wanted.waitFor();
-  for (let count = 0; count < MOST_TABS; count += 1) {
-    const hasFocus = await wanted.evaluate((element) => element.ownerDocument.activeElement === element);
+  const element = page.getByRole(role, { name }).first();
+  await element.waitFor();
+  for (let count = 0; count < MAX_TABS; count += 1) {
+    const hasFocus = await element.evaluate((node) => node.ownerDocument.activeElement === node);
     if (hasFocus) {
-      expect(`${name}: ${await styleOf(wanted, 'outline-style')}`).toBe(`${name}: solid`);
+      expect(`${name}: ${await styleOf(element, 'outline-style')}`).toBe(`${name}: solid`);
       return;
     }
     await page.keyboard.press('Tab');
   }
-  throw new Error(`${MOST_TABS} presses of Tab did not lead to the ${role} "${name}".`);
+  throw new Error(`${MAX_TABS} presses of Tab did not lead to the ${role} "${name}".`);
 }
 
 /**
  * Signs in, filters runs, opens a run, steps through its blocks, answers its pause and cancels another run, all by
- * keyboard. Returns the shown status of the cancelled run.
+ * keyboard. Returns the status that the page of the cancelled run shows.
  */
-async function keyboardJourney(world: Studio): Promise<string> {
-  const asking = await world.run(await world.deployed('Refunds', ASKS));
-  await world.run(await world.deployed('Waits', LONG_WAIT), { async: true });
-  const stranger = await world.browser.newContext();
-  onTestFinished(() => stranger.close());
-  const page = await stranger.newPage();
-  await page.goto(world.url);
+async function keyboardJourney(studio: Studio): Promise<string> {
+  const pausedRun = await studio.run(await studio.deployed('Refunds', ASKS));
+  await studio.run(await studio.deployed('Waits', LONG_WAIT), { async: true });
+  const signedOut = await studio.browser.newContext();
+  onTestFinished(() => signedOut.close());
+  const page = await signedOut.newPage();
+  await page.goto(studio.url);
   await tabTo(page, 'textbox', 'API key');
-  await page.keyboard.type(world.key);
+  await page.keyboard.type(studio.key);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Runs' }).waitFor();
 
@@ -44,7 +44,7 @@ async function keyboardJourney(world: Studio): Promise<string> {
   await expect.poll(() => page.getByRole('row').count()).toBe(2);
   await tabTo(page, 'link', 'Refunds');
   await page.keyboard.press('Enter');
-  await page.waitForURL((url) => url.pathname === `/runs/${asking}`);
+  await page.waitForURL((url) => url.pathname === `/runs/${pausedRun}`);
 
   await tabTo(page, 'button', 'Start, completed');
   await page.keyboard.press('Enter');
@@ -89,13 +89,13 @@ async function keyboardJourney(world: Studio): Promise<string> {
 
 /** Defines the test of the Studio with the keyboard only. */
 export function keyboardFlows(store: ServeArgs): void {
-  const world = studio({ store });
+  const studio = startStudio({ store });
 
   it(
     'signs in, filters, steps through the blocks of a run, answers a pause and cancels a run',
     { timeout: 90_000 },
     async () => {
-      expect(await keyboardJourney(world)).toBe('Cancelled');
+      expect(await keyboardJourney(studio)).toBe('Cancelled');
     },
   );
 }

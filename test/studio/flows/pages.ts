@@ -5,17 +5,17 @@ import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts
 import type { HookProviders } from '../../support/hook-providers.ts';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
 import { webhookWorkflow } from '../../triggers/webhook-setup.ts';
-import { studio, styleOf } from '../setup.ts';
+import { startStudio, styleOf } from '../setup.ts';
 import type { ServeArgs } from '../setup.ts';
 import { HOSTILE, NESTED, ONE_STEP } from '../workflows.ts';
 
-/** The public address of the server for providers. */
+/** The public URL of the server for providers. */
 const ORIGIN = 'https://flows.heddle.test';
 
 /** Defines the tests of pages of the Studio. */
 export function pageFlows(store: ServeArgs): void {
   let providers: HookProviders;
-  const world = studio({
+  const studio = startStudio({
     store,
     more: async (whenDone) => {
       providers = await hookProviders();
@@ -25,15 +25,15 @@ export function pageFlows(store: ServeArgs): void {
   });
 
   async function open(path: string): Promise<Page> {
-    const page = await world.context.newPage();
+    const page = await studio.context.newPage();
     onTestFinished(() => page.close());
-    await page.goto(world.url + path);
+    await page.goto(studio.url + path);
     return page;
   }
 
-  it('shows the graphs of a draft and of its versions, with the fields of a block, and by keyboard', async () => {
-    const workflowId = await world.deployed('Orders', NESTED);
-    await world.call('PUT', `/api/v2/workflows/${workflowId}/state`, draftOf(ONE_STEP));
+  it('shows the graphs of a draft and its versions with the fields of a block, also by keyboard', async () => {
+    const workflowId = await studio.deployed('Orders', NESTED);
+    await studio.call('PUT', `/api/v2/workflows/${workflowId}/state`, draftOf(ONE_STEP));
     const page = await open(`/workflows/${workflowId}`);
     const outline = page.getByRole('navigation', { name: 'Blocks' });
     const fields = page.getByRole('complementary', { name: 'Fields' });
@@ -56,12 +56,12 @@ export function pageFlows(store: ServeArgs): void {
     expect(await outline.getByRole('button').count()).toBe(2);
   });
 
-  it('shows folders as a tree, filters by them, and creates, moves and deletes them by keyboard', async () => {
-    const { workspaceId } = world;
-    const ops = await world.deployed('In a folder', ONE_STEP);
+  it('shows folders as a tree for the keyboard, filters by them, and creates, moves and deletes them', async () => {
+    const { workspaceId } = studio;
+    const workflowId = await studio.deployed('In a folder', ONE_STEP);
     for (const path of ['/Ops', '/Ops/Nightly%20jobs'])
-      await world.call('POST', '/api/v2/workflows/folders', { workspaceId, path });
-    await world.call('PATCH', `/api/v2/workflows/${ops}`, { folderPath: '/Ops/Nightly%20jobs' });
+      await studio.call('POST', '/api/v2/workflows/folders', { workspaceId, path });
+    await studio.call('PATCH', `/api/v2/workflows/${workflowId}`, { folderPath: '/Ops/Nightly%20jobs' });
     const page = await open('/workflows');
     const item = (name: string) =>
       page.getByRole('tree', { name: 'Folders' }).getByRole('treeitem', { name });
@@ -106,7 +106,7 @@ export function pageFlows(store: ServeArgs): void {
     await expect.poll(() => item('Moved').count()).toBe(0);
     await expect.poll(() => new URL(page.url()).search).toBe('');
     await expect.poll(() => list.getByRole('link', { name: 'In a folder' }).count()).toBe(0);
-    await page.goto(`${world.url}/workflows?folder=%2FOps%2FNightly%2520jobs`);
+    await page.goto(`${studio.url}/workflows?folder=%2FOps%2FNightly%2520jobs`);
     await item('Nightly jobs').waitFor();
     await page.getByText('No workflow is in this folder').waitFor();
   });
@@ -117,7 +117,7 @@ export function pageFlows(store: ServeArgs): void {
       [loop('Each', { loopType: 'for', count: 3 }, ...body)],
       ['Start -> Each -> Cost -> Double'],
     );
-    const runId = await world.run(await world.deployed('Costs', source));
+    const runId = await studio.run(await studio.deployed('Costs', source));
     const page = await open(`/runs/${runId}?pane=details`);
     await page.getByRole('button', { name: 'Each, completed' }).click();
     await page.getByRole('region', { name: 'Iterations' }).getByRole('button', { name: '#1' }).click();
@@ -134,7 +134,7 @@ export function pageFlows(store: ServeArgs): void {
     await page.waitForURL((url) => !url.pathname.endsWith(runId));
     await page.locator('.run-title').getByText('Completed').waitFor();
     const output = `${new URL(page.url()).pathname.replace('/runs/', '/api/v2/logs/')}/value?part=output`;
-    const { text } = await world.call<{ text: string }>('GET', output);
+    const { text } = await studio.call<{ text: string }>('GET', output);
     expect(JSON.parse(text)).toMatchObject({
       results: [
         [{ result: 0 }, { result: 0 }],
@@ -149,9 +149,9 @@ export function pageFlows(store: ServeArgs): void {
   });
 
   it('shows the runs that a block has called, with a link back', async () => {
-    const child = await world.deployed('Prices of a shop', ONE_STEP);
+    const child = await studio.deployed('Prices of a shop', ONE_STEP);
     const call = block('Call', 'workflow', { workflowId: child });
-    const runId = await world.run(await world.deployed('All shops', workflow([call], ['Start -> Call'])));
+    const runId = await studio.run(await studio.deployed('All shops', workflow([call], ['Start -> Call'])));
     const page = await open(`/runs/${runId}?pane=details`);
     await page.getByRole('button', { name: 'Call, completed' }).click();
     const details = page.getByRole('complementary', { name: 'Details' });
@@ -166,14 +166,14 @@ export function pageFlows(store: ServeArgs): void {
   });
 
   it('shows credentials without their keys, and sandboxes with the states of their builds', async () => {
-    const { workspaceId } = world;
+    const { workspaceId } = studio;
     const key = 'key-of-the-shop-in-a-test';
-    await world.call('POST', '/api/v2/credentials', {
+    await studio.call('POST', '/api/v2/credentials', {
       ...{ workspaceId, type: 'service_account', providerId: 'shop', displayName: 'Shop of Ada' },
       credentials: JSON.stringify({ apiToken: key }),
     });
     const sandbox = { workspaceId, language: 'javascript' };
-    await world.call('POST', '/api/v2/sandboxes', { ...sandbox, name: 'Plain' });
+    await studio.call('POST', '/api/v2/sandboxes', { ...sandbox, name: 'Plain' });
     const page = await open('/settings');
     const credentials = page.getByRole('region', { name: 'List of credentials' });
     await credentials
@@ -188,14 +188,14 @@ export function pageFlows(store: ServeArgs): void {
       const response = await route.fetch();
       const body = (await response.json()) as { data: object[] };
       const [first] = body.data;
-      const shown = [
+      const sandboxes = [
         { name: 'Building', buildStatus: 'building', dependencies: ['left-pad@1.3.0'], builtAt: null },
         { name: 'Broken', buildStatus: 'failed', errorMessage: `No package "${HOSTILE}"`, builtAt: null },
         { name: 'Ready', buildStatus: 'ready', builtAt: '2026-03-01T10:00:00.000Z', cliTools: ['jq'] },
       ];
       await route.fulfill({
         response,
-        json: { ...body, data: shown.map((each) => ({ ...first, ...each })) },
+        json: { ...body, data: sandboxes.map((each) => ({ ...first, ...each })) },
       });
     });
     await page.reload();
@@ -207,46 +207,46 @@ export function pageFlows(store: ServeArgs): void {
   });
 
   it('shows the webhook of a trigger at its provider, and the reason why another could not be created', async () => {
-    const { workspaceId } = world;
-    const hooked = async (name: 'github' | 'githubWeak'): Promise<Locator> => {
+    const { workspaceId } = studio;
+    const deployWebhook = async (name: 'github' | 'githubWeak'): Promise<Locator> => {
       const credentials = JSON.stringify({ apiToken: HOOK_CREDENTIALS[name] });
-      const { id } = await world.call<{ id: string }>('POST', '/api/v2/credentials', {
+      const { id } = await studio.call<{ id: string }>('POST', '/api/v2/credentials', {
         ...{ workspaceId, type: 'service_account', providerId: 'github', displayName: name, credentials },
       });
       const fields = { triggerCredentials: id, owner: 'ada', repo: 'loom' };
-      const workflowId = await world.deployed(name, webhookWorkflow(fields, { type: 'github' }));
+      const workflowId = await studio.deployed(name, webhookWorkflow(fields, { type: 'github' }));
       const page = await open(`/workflows/${workflowId}`);
       return page.getByRole('region', { name: 'List of triggers' });
     };
-    const created = await hooked('github');
-    await created.getByRole('columnheader', { name: 'Webhook at the provider' }).waitFor();
-    // The table is read again after ten seconds if the webhook was still being created.
-    await created.getByRole('cell', { name: 'active', exact: true }).nth(1).waitFor();
-    await created.getByRole('cell', { name: 'no failure' }).waitFor();
+    const activeTrigger = await deployWebhook('github');
+    await activeTrigger.getByRole('columnheader', { name: 'Webhook at the provider' }).waitFor();
+    // The page reads the table again after ten seconds if the webhook was still being created.
+    await activeTrigger.getByRole('cell', { name: 'active', exact: true }).nth(1).waitFor();
+    await activeTrigger.getByRole('cell', { name: 'no failure' }).waitFor();
     expect(providers.hooks).toMatchObject([{ place: 'ada/loom', url: expect.stringContaining(ORIGIN) }]);
 
-    const refused = await hooked('githubWeak');
-    const error = refused.getByRole('cell', { name: 'failed:' }).locator('.error-text');
+    const failedTrigger = await deployWebhook('githubWeak');
+    const error = failedTrigger.getByRole('cell', { name: 'failed:' }).locator('.error-text');
     await error.waitFor();
     expect(await error.textContent()).toMatch(/not allowed to manage webhooks of ada\/loom at GitHub/);
-    expect(await refused.page().content()).not.toContain(HOOK_CREDENTIALS.githubWeak);
+    expect(await failedTrigger.page().content()).not.toContain(HOOK_CREDENTIALS.githubWeak);
     expect(providers.hooks).toHaveLength(1);
   });
 
   it('fits a window of 390 pixels in dark colours', { timeout: 60_000 }, async () => {
-    const runId = await world.run(await world.deployed('Small window', NESTED));
+    const runId = await studio.run(await studio.deployed('Small window', NESTED));
     const page = await open('/runs');
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.setViewportSize({ width: 390, height: 844 });
-    const wide: string[] = [];
+    const tooWide: string[] = [];
     for (const path of ['/runs', `/runs/${runId}?span=Summary`, '/workflows', '/dashboard', '/settings']) {
-      await page.goto(world.url + path);
+      await page.goto(studio.url + path);
       await page.locator('h1').waitFor();
       await expect.poll(() => page.locator('.loading').count()).toBe(0);
-      const needed = await page.evaluate<number>('document.documentElement.scrollWidth');
-      if (needed > 390) wide.push(`${path}: ${needed}`);
+      const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth');
+      if (scrollWidth > 390) tooWide.push(`${path}: ${scrollWidth}`);
       expect(await styleOf(page.locator('body'), 'background-color')).toBe('rgb(20, 22, 26)');
     }
-    expect(wide).toEqual([]);
+    expect(tooWide).toEqual([]);
   });
 }

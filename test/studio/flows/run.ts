@@ -4,12 +4,12 @@ import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { drawnTests } from '../../support/scale.ts';
 import { startModelServer } from '../../support/model-server.ts';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
-import { studio } from '../setup.ts';
+import { startStudio } from '../setup.ts';
 import type { ServeArgs } from '../setup.ts';
 import { ASKS, CALL, LARGE, ONE_STEP } from '../workflows.ts';
 
 const CODE = "const weather = await Promise.resolve('dry');\nthrow new Error(`no umbrella when ${weather}`);";
-const ADDS = {
+const ADD_TOOL = {
   type: 'custom-tool',
   schema: {
     type: 'function',
@@ -27,29 +27,29 @@ const AGENT = workflow(
       model: 'gpt-4o',
       apiKey: 'key-of-a-test',
       messages: [{ role: 'user', content: 'Add' }],
-      tools: [ADDS],
+      tools: [ADD_TOOL],
     }),
     fn('Fail', CODE),
   ],
   ['Start -> Helper -> Fail'],
 );
 
-const APPROVED = workflow(
+const AGENT_WITH_APPROVAL = workflow(
   [
     block('Helper', 'agent', {
       model: 'gpt-4o',
       apiKey: 'key-of-a-test',
       messages: [{ role: 'user', content: 'Add twice' }],
-      tools: [{ ...ADDS, requireApproval: true }],
+      tools: [{ ...ADD_TOOL, requireApproval: true }],
     }),
   ],
   ['Start -> Helper'],
 );
 
-/** Defines the tests of the page of a run. */
+/** Defines the tests of the page that shows a run. */
 export function runFlows(store: ServeArgs): void {
   const drawn = drawnTests(1 / 4, 'large runs in the Studio');
-  const world = studio({
+  const studio = startStudio({
     store,
     more: async (whenDone) => {
       const server = await startModelServer(({ body }) => {
@@ -71,17 +71,17 @@ export function runFlows(store: ServeArgs): void {
   let agentRun = '';
 
   beforeAll(async () => {
-    agentRun = await world.run(await world.deployed('Weather', AGENT));
+    agentRun = await studio.run(await studio.deployed('Weather', AGENT));
   });
 
   async function open(path: string): Promise<Page> {
-    const page = await world.context.newPage();
+    const page = await studio.context.newPage();
     onTestFinished(() => page.close());
-    await page.goto(world.url + path);
+    await page.goto(studio.url + path);
     return page;
   }
 
-  it('shows the usage of a model by an agent, and its calls of tools', async () => {
+  it('shows the usage of a model by an agent, and its tool calls', async () => {
     const page = await open(`/runs/${agentRun}?pane=details`);
     await page.getByRole('button', { name: 'Helper, completed' }).click();
     const use = page.getByRole('region', { name: 'Model' });
@@ -96,20 +96,20 @@ export function runFlows(store: ServeArgs): void {
     const page = await open(`/runs/${agentRun}?pane=details`);
     await page.getByRole('button', { name: 'Fail, failed' }).click();
     await page.locator('.span-error').getByText('no umbrella when dry').waitFor();
-    const marked = page.locator('.code-line[aria-current]');
-    await marked.waitFor();
-    expect(await marked.textContent()).toContain('throw new Error');
+    const markedLine = page.locator('.code-line[aria-current]');
+    await markedLine.waitFor();
+    expect(await markedLine.textContent()).toContain('throw new Error');
   });
 
   it('starts a run at a block with a changed output of an earlier block, and at the container of an iteration', async () => {
-    const priced = workflow(
+    const source = workflow(
       [
         fn('Price', 'return 10'),
         loop('Twice', { loopType: 'for', count: 2 }, fn('Double', 'return <price.result> * 2')),
       ],
       ['Start -> Price -> Twice -> Double'],
     );
-    const runId = await world.run(await world.deployed('Prices', priced));
+    const runId = await studio.run(await studio.deployed('Prices', source));
     const page = await open(`/runs/${runId}?span=Price&pane=details`);
     await page.getByRole('button', { name: 'Double, completed' }).click();
     await page.getByRole('button', { name: 'Run from here' }).click();
@@ -128,12 +128,12 @@ export function runFlows(store: ServeArgs): void {
     await page.locator('.run-title').getByText('Completed').waitFor();
     await page.getByRole('button', { name: 'Price, has not run' }).waitFor();
     const output = `${new URL(page.url()).pathname.replace('/runs/', '/api/v2/logs/')}/value?part=output`;
-    expect((await world.call<{ text: string }>('GET', output)).text).toContain('42');
+    expect((await studio.call<{ text: string }>('GET', output)).text).toContain('42');
   });
 
   const large = 'shows 2,000 blocks with under 1,500 elements at any zoom, and finds a block by the outline';
   drawn(large, { timeout: 90_000 }, async () => {
-    const runId = await world.run(await world.deployed('Large', LARGE));
+    const runId = await studio.run(await studio.deployed('Large', LARGE));
     const page = await open(`/runs/${runId}`);
     const nodes = page.locator('.graph .block');
     const elements = () => page.evaluate<number>('document.querySelectorAll("*").length');
@@ -151,9 +151,9 @@ export function runFlows(store: ServeArgs): void {
     expect(await elements()).toBeLessThan(1500);
     await page.getByRole('button', { name: 'Fit View' }).click();
     await expect.poll(() => nodes.count()).toBe(0);
-    const drawn = await page.locator('.far-blocks g').boundingBox();
-    const place = await page.getByRole('region', { name: 'Graph' }).boundingBox();
-    expect(isWithin(drawn, place)).toBe(true);
+    const blocks = await page.locator('.far-blocks g').boundingBox();
+    const view = await page.getByRole('region', { name: 'Graph' }).boundingBox();
+    expect(isWithin(blocks, view)).toBe(true);
   });
 
   it('places 100 blocks without positions in a worker', async () => {
@@ -162,15 +162,15 @@ export function runFlows(store: ServeArgs): void {
       names.map((name) => block(name, 'variables', {})),
       [`Start -> ${names.join(' -> ')}`],
     );
-    const page = await world.context.newPage();
+    const page = await studio.context.newPage();
     onTestFinished(() => page.close());
     const worker = page.waitForEvent('worker');
-    await page.goto(`${world.url}/workflows/${await world.deployed('Chain', chain)}`);
+    await page.goto(`${studio.url}/workflows/${await studio.deployed('Chain', chain)}`);
     expect((await worker).url()).toMatch(/^http:.*\/layout-worker[^/]*\.js$/);
     await page.locator('.graph .block').first().waitFor();
   });
 
-  /** Returns a span in the format of the API; `at`: its number. */
+  /** Returns the span with the number `at` in the format of the API. */
   function span(at: number, parentId = '', index: number | null = null) {
     return {
       ...{
@@ -190,22 +190,22 @@ export function runFlows(store: ServeArgs): void {
     };
   }
 
-  /** Answers requests for spans as for a run with `total` spans. Returns the queries of the requests. */
-  async function withSpans(
+  /** Answers requests for spans as for a run with `total` spans. Returns the queries of these requests. */
+  async function simulateSpans(
     page: Page,
     total: number,
-    make: (at: number) => object,
+    spanAt: (at: number) => object,
   ): Promise<URLSearchParams[]> {
-    const asked: URLSearchParams[] = [];
+    const queries: URLSearchParams[] = [];
     await page.route('**/spans?*', async (route) => {
       const query = new URL(route.request().url()).searchParams;
-      asked.push(query);
+      queries.push(query);
       const from = Number(query.get('cursor') ?? 0);
       const to = Math.min(total, from + Number(query.get('limit')));
-      const data = Array.from({ length: to - from }, (_, at) => make(from + at));
+      const data = Array.from({ length: to - from }, (_, at) => spanAt(from + at));
       await route.fulfill({ json: { data, nextCursor: to < total ? `${to}` : null } });
     });
-    return asked;
+    return queries;
   }
 
   drawn(
@@ -213,11 +213,11 @@ export function runFlows(store: ServeArgs): void {
     { timeout: 60_000 },
     async () => {
       const page = await open('/runs');
-      const asked = await withSpans(page, 40_000, (at) => span(at));
-      await page.goto(`${world.url}/runs/${agentRun}?view=timeline`);
+      const queries = await simulateSpans(page, 40_000, (at) => span(at));
+      await page.goto(`${studio.url}/runs/${agentRun}?view=timeline`);
       const spans = page.getByRole('list', { name: 'Spans' });
       await spans.getByText('Span 0', { exact: true }).waitFor();
-      expect(asked).toHaveLength(1);
+      expect(queries).toHaveLength(1);
       const atEnd = page.getByText('Span 39999', { exact: true });
       await expect
         .poll(
@@ -228,15 +228,15 @@ export function runFlows(store: ServeArgs): void {
           { timeout: 45_000 },
         )
         .toBe(1);
-      expect(asked).toHaveLength(80);
+      expect(queries).toHaveLength(80);
       expect(await spans.getByRole('listitem').count()).toBeLessThan(80);
       expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
     },
   );
 
   drawn('shows 100,000 iterations in pages, and jumps to an iteration by its number', async () => {
-    const runId = await world.run(
-      await world.deployed(
+    const runId = await studio.run(
+      await studio.deployed(
         'Often',
         workflow([loop('L', { loopType: 'for', count: 2 }, fn('Step', 'return 1'))], ['Start -> L -> Step']),
       ),
@@ -253,9 +253,9 @@ export function runFlows(store: ServeArgs): void {
       }));
       return route.fulfill({ response, json: { data: { ...data, blocks } } });
     });
-    const loopId = await world.blockId(runId, 'L');
-    const asked = await withSpans(page, 100_000, (at) => span(at, loopId, at));
-    await page.goto(`${world.url}/runs/${runId}?span=${encodeURIComponent(loopId)}`);
+    const loopId = await studio.blockId(runId, 'L');
+    const queries = await simulateSpans(page, 100_000, (at) => span(at, loopId, at));
+    await page.goto(`${studio.url}/runs/${runId}?span=${encodeURIComponent(loopId)}`);
     const iterations = page.getByRole('region', { name: 'Iterations' });
     await iterations.getByText('All 100000').waitFor();
     await iterations.getByRole('button', { name: '#99 ' }).waitFor();
@@ -265,7 +265,7 @@ export function runFlows(store: ServeArgs): void {
     await iterations.getByLabel('Go to #').fill('99999');
     await page.keyboard.press('Enter');
     await page.getByText('L #99999').waitFor();
-    expect(asked.filter((query) => query.get('under') === loopId).length).toBeLessThan(4);
+    expect(queries.filter((query) => query.get('under') === loopId).length).toBeLessThan(4);
     expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
   });
 
@@ -275,13 +275,13 @@ export function runFlows(store: ServeArgs): void {
     const parts = Array.from({ length: 16 }, (_, index) => `"part${index}": <huge.result>`).join();
     const answer = block('Answer', 'response', { dataMode: 'json', data: `{${parts}}`, status: '200' });
     const huge = workflow([fn('Huge', code), answer], ['Start -> Huge -> Answer']);
-    const runId = await world.run(await world.deployed('Huge', huge), { async: true });
+    const runId = await studio.run(await studio.deployed('Huge', huge), { async: true });
     const page = await open('/runs');
     let bytes = 0;
     page.on('response', (response) => {
       if (response.url().includes('/value?')) void response.body().then((body) => (bytes += body.length));
     });
-    await page.goto(`${world.url}/runs/${runId}`);
+    await page.goto(`${studio.url}/runs/${runId}`);
     await page.getByText(/^6\d MB$/).waitFor({ timeout: 60_000 });
     for (const name of ['data', 'part0', 'list']) await page.getByRole('button', { name }).first().click();
     await page.getByRole('button', { name: 'Show entries 100 to 199 of 1000' }).click();
@@ -299,48 +299,48 @@ export function runFlows(store: ServeArgs): void {
       const nodes = page.locator('.graph .block');
       await expect
         .poll(async () => {
-          const place = await page.getByRole('region', { name: 'Graph' }).boundingBox();
+          const view = await page.getByRole('region', { name: 'Graph' }).boundingBox();
           const boxes = await Promise.all((await nodes.all()).map((node) => node.boundingBox()));
-          return boxes.length === 3 && boxes.every((box) => isWithin(box, place));
+          return boxes.length === 3 && boxes.every((box) => isWithin(box, view));
         })
         .toBe(true);
     }
   });
 
-  interface Place {
+  interface Box {
     x: number;
     y: number;
     width: number;
     height: number;
   }
 
-  function isWithin(box: Place | null, around: Place | null): boolean {
-    if (!box || !around) return false;
-    const endsBefore = (at: 'x' | 'y', size: 'width' | 'height') =>
-      box[at] >= around[at] && box[at] + box[size] <= around[at] + around[size] + 1;
-    return endsBefore('x', 'width') && endsBefore('y', 'height');
+  function isWithin(box: Box | null, view: Box | null): boolean {
+    if (!box || !view) return false;
+    const isInside = (at: 'x' | 'y', size: 'width' | 'height') =>
+      box[at] >= view[at] && box[at] + box[size] <= view[at] + view[size] + 1;
+    return isInside('x', 'width') && isInside('y', 'height');
   }
 
   it('copies a run as a command and as a test', async () => {
-    await world.context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: world.url });
-    const runId = await world.run(await world.deployed('Step', ONE_STEP), { input: { name: "O'Hara" } });
+    await studio.context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: studio.url });
+    const runId = await studio.run(await studio.deployed('Step', ONE_STEP), { input: { name: "O'Hara" } });
     const page = await open(`/runs/${runId}`);
-    const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+    const copiedText = () => page.evaluate<string>('navigator.clipboard.readText()');
     await page.getByRole('button', { name: 'Copy as curl' }).click();
     await page.getByText('Copied').waitFor();
-    const command = await copied();
-    const ran = spawnSync('sh', ['-c', command], {
-      env: { ...process.env, HEDDLE_API_KEY: world.key },
+    const command = await copiedText();
+    const result = spawnSync('sh', ['-c', command], {
+      env: { ...process.env, HEDDLE_API_KEY: studio.key },
       encoding: 'utf8',
     });
-    expect(ran.stderr === '' || ran.stderr.includes('%')).toBe(true);
-    expect(ran.stdout).toContain('"completed"');
+    expect(result.stderr === '' || result.stderr.includes('%')).toBe(true);
+    expect(result.stdout).toContain('"completed"');
     await page.getByRole('button', { name: 'Copy as test' }).click();
-    await expect.poll(copied).toContain("import { createEngine } from '@heddle/engine';");
+    await expect.poll(copiedText).toContain("import { createEngine } from '@heddle/engine';");
   });
 
-  it('asks for a decision about each waiting call of a tool', async () => {
-    const runId = await world.run(await world.deployed('Asks', ASKS));
+  it('asks for a decision about each tool call that waits', async () => {
+    const runId = await studio.run(await studio.deployed('Asks', ASKS));
     const page = await open('/runs');
     await page.route('**/overview', async (route) => {
       const response = await route.fetch();
@@ -348,8 +348,8 @@ export function runFlows(store: ServeArgs): void {
       const pauses = data.pauses.map((pause) => ({ ...pause, inputFormat: [], output: { calls: [CALL] } }));
       await route.fulfill({ response, json: { data: { ...data, pauses } } });
     });
-    const sent = page.waitForRequest((request) => request.url().endsWith('/resume'));
-    await page.goto(`${world.url}/runs/${runId}`);
+    const resumeRequest = page.waitForRequest((request) => request.url().endsWith('/resume'));
+    await page.goto(`${studio.url}/runs/${runId}`);
     const call = page.getByRole('group', { name: 'send_mail' });
     await call.getByText('ada@example.org').waitFor();
     await call.getByLabel('Decision').selectOption('edit');
@@ -357,7 +357,7 @@ export function runFlows(store: ServeArgs): void {
     await call.getByLabel('copies').fill('2');
     await call.getByLabel('Reason').fill('wrong person');
     await page.getByRole('button', { name: 'Continue the run' }).click();
-    expect((await sent).postDataJSON()).toMatchObject({
+    expect((await resumeRequest).postDataJSON()).toMatchObject({
       input: {
         decisions: {
           '1.2': {
@@ -370,9 +370,9 @@ export function runFlows(store: ServeArgs): void {
     });
   });
 
-  it('continues a real agent with the decisions: makes the edited call, and not the denied call', async () => {
-    const workflowId = await world.deployed('Approved', APPROVED);
-    const runId = await world.run(workflowId);
+  it('continues an agent with the decisions: it makes the edited call, and not the denied call', async () => {
+    const workflowId = await studio.deployed('Approved', AGENT_WITH_APPROVAL);
+    const runId = await studio.run(workflowId);
     const page = await open(`/runs/${runId}`);
     const calls = page.getByRole('group', { name: 'add' });
     await calls.nth(1).waitFor();
@@ -383,7 +383,7 @@ export function runFlows(store: ServeArgs): void {
     await calls.nth(1).getByLabel('Reason').fill('once is enough');
     await page.getByRole('button', { name: 'Continue the run' }).click();
     const path = `/api/v2/workflows/${workflowId}/runs/${runId}?includeOutput=true`;
-    const read = () => world.call<{ status: string; output: unknown }>('GET', path);
+    const read = () => studio.call<{ status: string; output: unknown }>('GET', path);
     await expect.poll(read, { timeout: 10_000 }).toMatchObject({
       status: 'completed',
       output: {

@@ -2,29 +2,29 @@ import type { Page } from 'playwright-core';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { drawnTests } from '../../support/scale.ts';
 import { draftOf } from '../../support/draft.ts';
-import { studio } from '../setup.ts';
+import { startStudio } from '../setup.ts';
 import type { ServeArgs } from '../setup.ts';
 import { ASKS, HOSTILE, HOSTILE_OUTPUT, LONG_WAIT, NESTED, ONE_STEP, scheduled } from '../workflows.ts';
 
 /** Defines the tests of the Studio in a browser. */
 export function studioFlows(store: ServeArgs): void {
   const drawn = drawnTests(2 / 5, 'scenarios of the Studio in a browser');
-  const world = studio({ store });
+  const studio = startStudio({ store });
   let nested = '';
   let hostile = '';
   let nestedRun = '';
 
   beforeAll(async () => {
-    nested = await world.deployed('Nightly order prices', NESTED);
-    hostile = await world.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT);
-    nestedRun = await world.run(nested);
-    await world.run(hostile);
+    nested = await studio.deployed('Nightly order prices', NESTED);
+    hostile = await studio.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT);
+    nestedRun = await studio.run(nested);
+    await studio.run(hostile);
   });
 
   async function open(path: string): Promise<Page> {
-    const page = await world.context.newPage();
+    const page = await studio.context.newPage();
     onTestFinished(() => page.close());
-    await page.goto(world.url + path);
+    await page.goto(studio.url + path);
     return page;
   }
 
@@ -46,9 +46,9 @@ export function studioFlows(store: ServeArgs): void {
   drawn('shows a new run in the list without a reload', async () => {
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Nightly order prices' }).first().waitFor();
-    const before = await page.getByRole('row').count();
-    await world.run(nested);
-    await expect.poll(() => page.getByRole('row').count(), { timeout: 10_000 }).toBe(before + 1);
+    const rowCount = await page.getByRole('row').count();
+    await studio.run(nested);
+    await expect.poll(() => page.getByRole('row').count(), { timeout: 10_000 }).toBe(rowCount + 1);
   });
 
   drawn('shows the states of a run, and of each iteration of nested containers', async () => {
@@ -66,14 +66,14 @@ export function studioFlows(store: ServeArgs): void {
     await outline.getByRole('button', { name: 'Price, failed' }).click();
     await page.getByRole('tab', { name: 'Details' }).click();
     await page.locator('.span-error').getByText('no price for this order').waitFor();
-    await iterationsOf(page, outline, '0');
+    await goToIteration(page, outline, '0');
     await outline.getByRole('button', { name: 'Price, completed' }).click();
     await page.getByRole('tab', { name: 'Output' }).click();
     await page.getByText('price').first().waitFor();
     expect(new URL(page.url()).searchParams.get('scope')).toMatch(/Regions.*\/1\/Orders.*\/0$/);
   });
 
-  async function iterationsOf(
+  async function goToIteration(
     page: Page,
     outline: ReturnType<Page['getByRole']>,
     number: string,
@@ -85,9 +85,9 @@ export function studioFlows(store: ServeArgs): void {
   }
 
   drawn('shows hostile values as text', async () => {
-    const [failed] = await world.call<{ runId: string }[]>(
+    const [failed] = await studio.call<{ runId: string }[]>(
       'GET',
-      `/api/v2/logs?workspaceId=${world.workspaceId}&workflowIds=${hostile}`,
+      `/api/v2/logs?workspaceId=${studio.workspaceId}&workflowIds=${hostile}`,
     );
     const page = await open(`/runs/${failed?.runId}`);
     const outline = page.getByRole('navigation', { name: 'Blocks' });
@@ -107,9 +107,9 @@ export function studioFlows(store: ServeArgs): void {
   });
 
   drawn('shows the beginning of a huge value with its full size, and downloads the whole value', async () => {
-    const [failed] = await world.call<{ runId: string }[]>(
+    const [failed] = await studio.call<{ runId: string }[]>(
       'GET',
-      `/api/v2/logs?workspaceId=${world.workspaceId}&workflowIds=${hostile}`,
+      `/api/v2/logs?workspaceId=${studio.workspaceId}&workflowIds=${hostile}`,
     );
     const page = await open(`/runs/${failed?.runId}`);
     await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button', { name: 'Huge' }).click();
@@ -120,9 +120,9 @@ export function studioFlows(store: ServeArgs): void {
     await page.getByText('199', { exact: true }).first().waitFor();
     await page.getByRole('button', { name: 'text' }).click();
     await page.getByText('The beginning is shown').waitFor();
-    const downloading = page.waitForEvent('download');
+    const download = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Download' }).click();
-    const file = await (await downloading).createReadStream();
+    const file = await (await download).createReadStream();
     let bytes = 0;
     for await (const chunk of file) bytes += (chunk as Buffer).length;
     expect(bytes).toBeGreaterThan(300_000);
@@ -136,28 +136,28 @@ export function studioFlows(store: ServeArgs): void {
   });
 
   drawn('answers a pause with its form and shows the end of the run', async () => {
-    const asks = await world.deployed('Refunds', ASKS);
-    const runId = await world.run(asks);
+    const asks = await studio.deployed('Refunds', ASKS);
+    const runId = await studio.run(asks);
     const page = await open(`/runs/${runId}`);
     await page.getByText('May the refund be paid?').waitFor();
     await page.getByLabel(/approved/).selectOption('true');
     await page.getByLabel('comment').fill('fine');
     await page.getByRole('button', { name: 'Continue the run' }).click();
     await page.locator('.run-title').getByText('Completed').waitFor();
-    const value = await world.call<{ text: string }>('GET', `/api/v2/logs/${runId}/value?part=output`);
+    const value = await studio.call<{ text: string }>('GET', `/api/v2/logs/${runId}/value?part=output`);
     expect(value.text).toContain('paid');
   });
 
   drawn('cancels a run, and starts a run again from its beginning and from a block', async () => {
-    const waits = await world.deployed('Waits', LONG_WAIT);
-    const runId = await world.run(waits, { async: true });
+    const waits = await studio.deployed('Waits', LONG_WAIT);
+    const runId = await studio.run(waits, { async: true });
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Waits' }).click();
     await page.getByRole('button', { name: 'Cancel run' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
     await page.locator('.run-title').getByText('Cancelled').waitFor();
     expect(page.url()).toContain(runId);
-    await page.goto(`${world.url}/runs/${nestedRun}`);
+    await page.goto(`${studio.url}/runs/${nestedRun}`);
     await page.getByRole('button', { name: 'Run again' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click();
     await page.waitForURL((url) => !url.pathname.includes(nestedRun));
@@ -165,9 +165,9 @@ export function studioFlows(store: ServeArgs): void {
     await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button', { name: 'Summary' }).click();
     await page.getByRole('tab', { name: 'Details' }).click();
     await page.getByRole('button', { name: 'Run from here' }).click();
-    const before = page.url();
+    const previousUrl = page.url();
     await page.getByRole('dialog').getByRole('button', { name: 'Run from here' }).click();
-    await page.waitForURL((url) => url.pathname !== new URL(before).pathname);
+    await page.waitForURL((url) => url.pathname !== new URL(previousUrl).pathname);
     await page.locator('.run-title').getByText('Completed').waitFor();
     await page
       .getByRole('navigation', { name: 'Blocks' })
@@ -175,9 +175,9 @@ export function studioFlows(store: ServeArgs): void {
       .waitFor();
   });
 
-  drawn('acts on several runs, and on all only with a filter', async () => {
-    const waits = await world.deployed('Many', LONG_WAIT);
-    for (let count = 0; count < 3; count += 1) await world.run(waits, { async: true });
+  drawn('cancels all runs that match a filter, and none without a filter', async () => {
+    const waits = await studio.deployed('Many', LONG_WAIT);
+    for (let count = 0; count < 3; count += 1) await studio.run(waits, { async: true });
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Many' }).first().waitFor();
     expect(await page.getByRole('button', { name: 'Cancel runs' }).isDisabled()).toBe(true);
@@ -204,8 +204,8 @@ export function studioFlows(store: ServeArgs): void {
     expect(new URL(page.url()).pathname).toMatch(/^\/runs\/./);
   });
 
-  drawn('starts runs again by a filter', async () => {
-    await world.run(await world.deployed('Again', ONE_STEP));
+  drawn('starts all runs that match a filter again', async () => {
+    await studio.run(await studio.deployed('Again', ONE_STEP));
     const page = await open('/runs?workflowName=Again');
     await page.getByRole('link', { name: 'Again' }).first().waitFor();
     await page.getByRole('button', { name: 'Run again' }).click();
@@ -228,9 +228,9 @@ export function studioFlows(store: ServeArgs): void {
   it('shows the difference of two versions, triggers with their next times, and the deployment', async () => {
     const draft = draftOf(scheduled('return "old"'));
     const changed = JSON.stringify(draft).replace('return', 'const text = \\"new\\";\\nreturn');
-    const workflowId = await world.deployed('Reports', ASKS);
-    await world.redeployed(workflowId, draft);
-    await world.redeployed(workflowId, JSON.parse(changed) as object);
+    const workflowId = await studio.deployed('Reports', ASKS);
+    await studio.redeployed(workflowId, draft);
+    await studio.redeployed(workflowId, JSON.parse(changed) as object);
     const page = await open(`/workflows/${workflowId}`);
     const difference = page.getByRole('region', { name: 'Difference between two versions' });
     await difference.getByText('changed: code').waitFor();
@@ -245,10 +245,10 @@ export function studioFlows(store: ServeArgs): void {
     await page.getByText(/deploy version 3: active/).waitFor();
   });
 
-  it('lists secrets by name without their values, credentials and sandboxes', async () => {
-    const { workspaceId } = world;
+  it('lists secrets by name without their values, and sandboxes', async () => {
+    const { workspaceId } = studio;
     const body = { workspaceId, scope: 'workspace', value: 'hunter2-of-a-test' };
-    await world.call('PUT', '/api/v2/secrets/SHOP_KEY', body);
+    await studio.call('PUT', '/api/v2/secrets/SHOP_KEY', body);
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByRole('region', { name: 'List of secrets' }).getByText('SHOP_KEY').waitFor();
@@ -262,9 +262,9 @@ export function studioFlows(store: ServeArgs): void {
     await keys.getByLabel('Name of a new key').fill('Deploys');
     await keys.getByRole('button', { name: 'Create key' }).click();
     const key = (await keys.locator('.new-key code').textContent()) ?? '';
+    const { url, workspaceId } = studio;
     const status = async () =>
-      (await fetch(`${world.url}/api/v2/workspaces/${world.workspaceId}`, { headers: { 'X-API-Key': key } }))
-        .status;
+      (await fetch(`${url}/api/v2/workspaces/${workspaceId}`, { headers: { 'X-API-Key': key } })).status;
     expect(await status()).toBe(200);
     await keys.getByRole('cell', { name: 'Deploys' }).waitFor();
     await page.reload();
@@ -276,7 +276,7 @@ export function studioFlows(store: ServeArgs): void {
   });
 
   it('shows the audit log of a workflow and of a run', async () => {
-    const again = await world.call<{ runId: string }>(
+    const rerun = await studio.call<{ runId: string }>(
       'POST',
       `/api/v2/workflows/${nested}/runs/${nestedRun}/rerun`,
       {},
@@ -285,12 +285,13 @@ export function studioFlows(store: ServeArgs): void {
     const log = page.getByRole('region', { name: 'Who did what' });
     await log.getByText('Workflow deployed').waitFor();
     expect(await log.textContent()).toMatch(/Workflow created by .+ \(key .+\)/);
-    await page.goto(`${world.url}/runs/${again.runId}?pane=details`);
+    await page.goto(`${studio.url}/runs/${rerun.runId}?pane=details`);
     await log.getByText('Run rerun').waitFor();
   });
 
   it('loads nothing from other servers and does not violate its content security policy', () => {
-    expect(world.loaded.filter((url) => !url.startsWith(world.url) && !url.startsWith('blob:'))).toEqual([]);
-    expect(world.faults.filter((fault) => !/status of (404|500)/.test(fault))).toEqual([]);
+    const isForeign = (url: string) => !url.startsWith(studio.url) && !url.startsWith('blob:');
+    expect(studio.requestedUrls.filter(isForeign)).toEqual([]);
+    expect(studio.faults.filter((fault) => !/status of (404|500)/.test(fault))).toEqual([]);
   });
 }
