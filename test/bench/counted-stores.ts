@@ -1,6 +1,6 @@
 import type { TailableRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
 
-/** Calls of the stores. */
+/** What the calls of the stores have written and read. */
 export interface Counts {
   /** Journal entries, including the first entries of runs. */
   entries: number;
@@ -8,7 +8,7 @@ export interface Counts {
   writes: number;
   /** Record writes, except at the creation of runs. */
   records: number;
-  /** Block logs written with them. */
+  /** Block logs written with records. */
   logs: number;
   /** Values written to the value store. */
   values: number;
@@ -20,11 +20,11 @@ export interface Counts {
 export function countedStores(stores: Stores): { stores: Stores; counts: Counts } {
   const counts: Counts = { entries: 0, writes: 0, records: 0, logs: 0, values: 0, reads: 0 };
   const { runs, values } = stores;
-  const read = <T>(answer: T): T => {
+  const countRead = <T>(answer: T): T => {
     counts.reads++;
     return answer;
   };
-  const counted: TailableRunStore = {
+  const countingStore: TailableRunStore = {
     create(run, first, record) {
       counts.entries++;
       counts.writes++;
@@ -49,16 +49,16 @@ export function countedStores(stores: Stores): { stores: Stores; counts: Counts 
       counts.logs += logs.length;
       return runs.saveRecord(record, logs);
     },
-    journal: (runId) => read(runs.journal(runId)),
-    tail: (runId, afterSeq) => read(runs.tail(runId, afterSeq)),
-    header: (runId) => read(runs.header(runId)),
-    record: (runId) => read(runs.record(runId)),
-    logs: (runId) => read(runs.logs(runId)),
-    list: (query) => read(runs.list(query)),
-    open: () => read(runs.open()),
-    children: (runId, filter) => read(runs.children(runId, filter)),
+    journal: (runId) => countRead(runs.journal(runId)),
+    tail: (runId, afterSeq) => countRead(runs.tail(runId, afterSeq)),
+    header: (runId) => countRead(runs.header(runId)),
+    record: (runId) => countRead(runs.record(runId)),
+    logs: (runId) => countRead(runs.logs(runId)),
+    list: (query) => countRead(runs.list(query)),
+    open: () => countRead(runs.open()),
+    children: (runId, filter) => countRead(runs.children(runId, filter)),
     remove: (runId) => runs.remove(runId),
-    steps: (runId, place) => read(runs.steps(runId, place)),
+    steps: (runId, place) => countRead(runs.steps(runId, place)),
     beginStep(runId, place, key) {
       counts.writes++;
       return runs.beginStep(runId, place, key);
@@ -76,13 +76,13 @@ export function countedStores(stores: Stores): { stores: Stores; counts: Counts 
     counts,
     stores: {
       ...stores,
-      runs: counted,
+      runs: countingStore,
       values: {
         put(json) {
           counts.values++;
           return values.put(json);
         },
-        get: (key) => read(values.get(key)),
+        get: (key) => countRead(values.get(key)),
         prune: (keys, unusedMs) => values.prune(keys, unusedMs),
       },
       close: () => stores.close(),

@@ -18,7 +18,7 @@ import type { Counts } from './counted-stores.ts';
 
 // Instead of time, these tests assert work: the writes and commands of a run, and how they grow with its size.
 
-interface Ran {
+interface Work {
   counts: Counts;
   /** Commits of the data file while the run was executed. */
   commits: number;
@@ -26,21 +26,21 @@ interface Ran {
   commands: { [type: string]: number };
 }
 
-/** Executes the workflow once. Its steps output `chars` characters. The clock does not advance, so no timer fires. */
-async function ran(
+/** Executes the workflow `runs` times at the same time. Its steps output `chars` characters. No timer fires. */
+async function measure(
   workflow: Json,
   options: { data?: string; chars?: number; runs?: number } = {},
-): Promise<Ran> {
+): Promise<Work> {
   const { data, chars = 1, runs = 1 } = options;
   const clock = new TestClock();
-  let made = 0;
+  let outputs = 0;
   const step: BlockExecutor = {
     types: ['step'],
     class: 'compute',
-    execute: () => ({ output: { text: `${made++}`.padEnd(chars, 'x') } }),
+    execute: () => ({ output: { text: `${outputs++}`.padEnd(chars, 'x') } }),
   };
-  const opened = countedStores(openStores({ data, clock }));
-  const engine = await createEngineOn(opened.stores, createRegistry(builtInExecutors, [step]), { clock });
+  const counted = countedStores(openStores({ data, clock }));
+  const engine = await createEngineOn(counted.stores, createRegistry(builtInExecutors, [step]), { clock });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const { workflow: parsed } = parseWorkflow(workflow);
   const compiled = parsed && compile(parsed, { blocks: [{ type: 'step', class: 'compute' }] });
@@ -48,15 +48,15 @@ async function ran(
   const { plan } = compiled;
   // Stores the plan for all later runs.
   await engine.execute({ plan });
-  const before = { ...opened.counts };
+  const initial = { ...counted.counts };
   const statements = vi.spyOn(StatementSync.prototype, 'run');
-  const done = await Promise.all(Array.from({ length: runs }, () => engine.execute({ plan })));
-  const asked = statements.mock.contexts as StatementSync[];
-  const commits = asked.filter(({ sourceSQL }) => sourceSQL === 'COMMIT').length;
+  const results = await Promise.all(Array.from({ length: runs }, () => engine.execute({ plan })));
+  const executed = statements.mock.contexts as StatementSync[];
+  const commits = executed.filter(({ sourceSQL }) => sourceSQL === 'COMMIT').length;
   statements.mockRestore();
-  const counts = differences(opened.counts, before);
-  expect(done.map(({ status }) => status)).toEqual(Array(runs).fill('completed'));
-  const journal = await opened.stores.runs.journal(done[0]?.runId as string);
+  const counts = differences(counted.counts, initial);
+  expect(results.map(({ status }) => status)).toEqual(Array(runs).fill('completed'));
+  const journal = await counted.stores.runs.journal(results[0]?.runId as string);
   return { counts, commits, commands: commandsOf(new Replica('run', plan), journal) };
 }
 
@@ -73,7 +73,7 @@ function commandsOf(replica: Replica, journal: readonly Entry[]): { [type: strin
 }
 
 it.each([10, 100])('a chain of %i blocks writes one entry and one log for each', async (size) => {
-  const { counts, commands } = await ran(chainOf(size));
+  const { counts, commands } = await measure(chainOf(size));
   const blocks = size + 1;
   expect(counts).toMatchObject({ entries: blocks + 1, records: 1, logs: blocks, values: 0 });
   expect(counts.writes).toBe(blocks + 1);
@@ -81,51 +81,51 @@ it.each([10, 100])('a chain of %i blocks writes one entry and one log for each',
 });
 
 it('a run reads only its record, when it has ended', async () => {
-  const small = await ran(chainOf(1));
+  const small = await measure(chainOf(1));
   expect(small.counts.reads).toBe(1);
-  expect((await ran(chainOf(100))).counts.reads).toBe(small.counts.reads);
+  expect((await measure(chainOf(100))).counts.reads).toBe(small.counts.reads);
 });
 
-it.each([10, 100])('a loop of %i iterations writes one entry for each block that runs', async (turns) => {
-  const { counts, commands } = await ran(loopOf(turns));
-  expect(counts).toMatchObject({ entries: turns + 2, logs: turns + 2, records: 1 });
-  expect(commands).toEqual({ run: turns + 1, end: 1 });
+it.each([10, 100])('a loop of %i iterations writes one entry for each block that runs', async (count) => {
+  const { counts, commands } = await measure(loopOf(count));
+  expect(counts).toMatchObject({ entries: count + 2, logs: count + 2, records: 1 });
+  expect(commands).toEqual({ run: count + 1, end: 1 });
 });
 
 it.each([10, 100])('a fan-out of %i blocks writes one entry and one log for each', async (width) => {
-  const { counts, commands } = await ran(fanOf(width));
+  const { counts, commands } = await measure(fanOf(width));
   expect(counts).toMatchObject({ entries: width + 3, logs: width + 2, records: 1 });
   expect(counts.writes).toBe(4);
   expect(commands).toEqual({ run: width + 2, end: 1 });
 });
 
-it('a chain on disk commits once for each entry, together with the record at the first and last one', async () => {
-  const { commits } = await ran(chainOf(10), { data: dataFolder() });
+it('a chain on disk commits once for each entry, together with the record at the first and the last entry', async () => {
+  const { commits } = await measure(chainOf(10), { data: dataFolder() });
   expect(commits).toBe(12);
 });
 
 it('concurrent runs share commits', async () => {
-  const { commits, counts } = await ran(chainOf(10), { data: dataFolder(), runs: 32 });
+  const { commits, counts } = await measure(chainOf(10), { data: dataFolder(), runs: 32 });
   expect(counts.entries).toBe(32 * 12);
   expect(commits).toBeLessThanOrEqual(13);
 });
 
 it('a fan-out on disk commits its branches together', async () => {
-  const { commits } = await ran(fanOf(100), { data: dataFolder() });
+  const { commits } = await measure(fanOf(100), { data: dataFolder() });
   expect(commits).toBe(4);
 });
 
-it('values over the inline limit are stored once each, smaller values never', async () => {
-  expect((await ran(chainOf(20), { chars: 8000 })).counts.values).toBe(0);
-  expect((await ran(chainOf(20), { chars: 10_000 })).counts.values).toBe(20);
+it('values over the inline limit are stored once each, and smaller values stay inline', async () => {
+  expect((await measure(chainOf(20), { chars: 8000 })).counts.values).toBe(0);
+  expect((await measure(chainOf(20), { chars: 10_000 })).counts.values).toBe(20);
 });
 
-it('the events of a run after `attach` are read without its journal if it has no new entries', async () => {
+it('the events of a run after `attach` are read without the journal if the run has no new entries', async () => {
   const stores = openStores({ clock: new TestClock() });
   const engine = await createEngineOn(stores, createRegistry(builtInExecutors, []), {});
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const asks = workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask']);
-  const { runId } = await engine.execute({ workflow: asks });
+  const source = workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask']);
+  const { runId } = await engine.execute({ workflow: source });
   const attached = await engine.attach(runId);
   const journal = vi.spyOn(stores.runs, 'journal');
   const events = collect(attached.events());
@@ -134,7 +134,7 @@ it('the events of a run after `attach` are read without its journal if it has no
   await engine.resume(runId);
   expect((await events).map(({ type }) => type)).toEqual(['block:completed', 'run:ended']);
   journal.mockClear();
-  const again = await collect(attached.events());
-  expect(again.map(({ type }) => type)).toEqual(['block:completed', 'run:ended']);
+  const laterEvents = await collect(attached.events());
+  expect(laterEvents.map(({ type }) => type)).toEqual(['block:completed', 'run:ended']);
   expect(journal).toHaveBeenCalledTimes(1);
 });

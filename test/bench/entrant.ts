@@ -29,7 +29,7 @@ export class Entrant {
     this.#limitMs = limitMs;
   }
 
-  /** `name`: name in the table. `contender`: the contender to run, if it has another name. */
+  /** `name`: name in the table. `contender`: name of the contender to run; default: `name`. */
   static async start(
     name: string,
     { workload, size, limitMs = TIMEOUT_MS }: Pick<Row, 'workload' | 'size' | 'limitMs'>,
@@ -41,18 +41,18 @@ export class Entrant {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       env: PROCESS_ENV,
     });
-    const reply = await answer(child, limitMs);
+    const reply = await nextReply(child, limitMs);
     if ('ready' in reply) return new Entrant(name, { child, limitMs });
     child.kill('SIGKILL');
     return new Entrant(name, { missing: 'failed' in reply ? reply.failed : 'never became ready', limitMs });
   }
 
-  /** Takes one sample and converts it with `inUnit`. A contender that fails is not measured further. */
-  async sample(sampleMs: number, inUnit: (measured: number) => number): Promise<void> {
+  /** Takes one sample and converts it with `toUnit`. A contender that fails is not measured further. */
+  async sample(sampleMs: number, toUnit: (measured: number) => number): Promise<void> {
     if (!this.#child || this.missing !== undefined) return;
     this.#child.send({ sampleMs } satisfies Request);
-    const reply = await answer(this.#child, this.#limitMs);
-    if ('value' in reply) this.values.push(inUnit(reply.value));
+    const reply = await nextReply(this.#child, this.#limitMs);
+    if ('value' in reply) this.values.push(toUnit(reply.value));
     else this.missing = 'failed' in reply ? reply.failed : 'gave no answer';
   }
 
@@ -60,24 +60,24 @@ export class Entrant {
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise((resolve) => child.once('exit', resolve));
-    const late = setTimeout(() => child.kill('SIGKILL'), 5000);
+    const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
     child.send('close' satisfies Request, () => undefined);
     await exited;
-    clearTimeout(late);
+    clearTimeout(timer);
   }
 }
 
-function answer(child: ChildProcess, limitMs: number): Promise<Reply> {
+function nextReply(child: ChildProcess, limitMs: number): Promise<Reply> {
   return new Promise((resolve) => {
-    const done = (reply: Reply): void => {
-      clearTimeout(late);
+    const settle = (reply: Reply): void => {
+      clearTimeout(timer);
       child.off('message', onMessage);
       child.off('exit', onExit);
       resolve(reply);
     };
-    const onMessage = (reply: unknown): void => done(reply as Reply);
-    const onExit = (code: number | null): void => done({ failed: `its process ended with ${code}` });
-    const late = setTimeout(() => done({ failed: `took longer than ${limitMs / 1000} s` }), limitMs);
+    const onMessage = (reply: unknown): void => settle(reply as Reply);
+    const onExit = (code: number | null): void => settle({ failed: `its process ended with ${code}` });
+    const timer = setTimeout(() => settle({ failed: `took longer than ${limitMs / 1000} s` }), limitMs);
     child.on('message', onMessage);
     child.on('exit', onExit);
   });

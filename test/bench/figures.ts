@@ -22,13 +22,13 @@ export function figuresOf(medians: ReadonlyMap<string, number>, isRate = false):
     floor,
     peers,
     bestPeer: best?.[0],
-    ratioToBestPeer: needs(ours, best?.[1], isRate),
-    ratioToFloor: needs(ours, floor, isRate),
+    ratioToBestPeer: costRatio(ours, best?.[1], isRate),
+    ratioToFloor: costRatio(ours, floor, isRate),
   };
 }
 
-/** Returns the cost of the first as a multiple of the second. */
-function needs(a: number | undefined, b: number | undefined, isRate: boolean): number | undefined {
+/** Returns the cost of `a` as a multiple of the cost of `b`. */
+function costRatio(a: number | undefined, b: number | undefined, isRate: boolean): number | undefined {
   if (a === undefined || b === undefined) return undefined;
   return isRate ? b / a : a / b;
 }

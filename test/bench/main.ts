@@ -18,7 +18,7 @@ import type { WorkloadName } from './workload.ts';
 const FULL: Pace = { rounds: 7, sampleMs: 400 };
 const QUICK: Pace = { rounds: 3, sampleMs: 60 };
 
-/** Samples that `--quick` takes for rows with long samples. */
+/** Rounds of rows with long samples with `--quick`. */
 const QUICK_LONG_ROUNDS = 1;
 
 function say(text: string): void {
@@ -51,23 +51,23 @@ async function benchRows(values: ReturnType<typeof options>): Promise<void> {
   const pattern = new RegExp(values.only ?? '', 'i');
   const rows = (values.sandbox ? SANDBOX_ROWS : ROWS).filter(({ name }) => pattern.test(name));
   if (rows.length === 0) throw new Error(`No row matches "${values.only}".`);
-  const trouble = await installPeers(say);
-  if (trouble !== undefined) say(`Some peers could not be installed: ${trouble}`);
+  const problem = await installPeers(say);
+  if (problem !== undefined) say(`Some peers could not be installed: ${problem}`);
   if (values.sandbox) await prepareSandboxes(rows, say);
   const results: Result[] = [];
   const figures = new Map<string, Figures>();
-  const from = loadavg()[0] as number;
+  const loadBefore = loadavg()[0] as number;
   for (const row of rows) {
     say(`${row.name} …`);
-    const long = values.quick && row.rounds !== undefined;
-    const pace = values.quick ? { ...QUICK, ...(long && { rounds: QUICK_LONG_ROUNDS }) } : FULL;
+    const isLong = values.quick && row.rounds !== undefined;
+    const pace = values.quick ? { ...QUICK, ...(isLong && { rounds: QUICK_LONG_ROUNDS }) } : FULL;
     const result = await race(row, pace, figures);
     figures.set(row.name, result);
     results.push(result);
     if (values.json !== undefined)
       writeFileSync(values.json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
   }
-  const load = `load ${from.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
+  const load = `load ${loadBefore.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
   process.stdout.write(`${tableOf(results)}\n\n${machineLine()}; ${load}\n`);
 }
 

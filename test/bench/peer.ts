@@ -7,7 +7,7 @@ export const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 export const PEERS = fileURLToPath(new URL('node_modules/', import.meta.url));
 
 /**
- * Loads a module of a peer from this folder's own node_modules. Its name is not a literal, so that the type checker and
+ * Loads a module of a peer from this folder's own node_modules. The name is not a literal, so that the type checker and
  * the linters do not resolve it: only the benchmark installs the peers.
  */
 export async function peer<Module>(name: string): Promise<Module> {

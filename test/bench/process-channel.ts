@@ -4,7 +4,7 @@ export function cpuMs(): number {
   return (user + system) / 1000;
 }
 
-/** Returns the message of an error. */
+/** Returns the first line of the message of an error. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.split('\n', 1)[0] as string;
@@ -14,12 +14,12 @@ export function reasonOf(error: unknown): string {
 export function serve<Request, Reply extends object | string>(
   answer: (request: Request) => Promise<Reply>,
 ): void {
-  const failed = (error: unknown): void => void process.send?.({ failed: reasonOf(error) });
-  process.on('uncaughtException', failed);
+  const sendFailure = (error: unknown): void => void process.send?.({ failed: reasonOf(error) });
+  process.on('uncaughtException', sendFailure);
   process.on('disconnect', () => process.exit(1));
   process.on('message', (request: Request) => {
     answer(request).then((reply) => {
       process.send?.(reply, () => request === 'close' && process.exit(0));
-    }, failed);
+    }, sendFailure);
   });
 }

@@ -1,4 +1,4 @@
-/** Returns the part of the environment that benchmark processes inherit, so that other variables cannot affect a figure. */
+/** The environment of benchmark processes. They inherit nothing else, so that no other variable affects a figure. */
 export const PROCESS_ENV = {
   PATH: process.env['PATH'],
   HOME: process.env['HOME'],

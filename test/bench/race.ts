@@ -10,10 +10,11 @@ export interface Result extends Figures {
   met: boolean | undefined;
   /** Smallest and largest sample of each contender. */
   spread: ReadonlyMap<string, readonly [number, number]>;
-  /** Reasons of contenders without a number. */
+  /** Reasons why contenders have no figures. */
   missing: ReadonlyMap<string, string>;
 }
 
+/** Number of rounds, and the duration of a sample. */
 export interface Pace {
   rounds: number;
   sampleMs: number;
@@ -22,14 +23,14 @@ export interface Pace {
 /** Measures a row. Each contender takes one sample per round, so that other load of the machine affects all of them. */
 export async function race(row: Row, pace: Pace, others: ReadonlyMap<string, Figures>): Promise<Result> {
   const names = ['heddle', ...(row.floor ? ['floor'] : []), ...row.peers];
-  const contender = (name: string): string => (name === 'heddle' ? (row.contender ?? name) : name);
-  const entrants = await Promise.all(names.map((name) => Entrant.start(name, row, contender(name))));
-  const inUnit = (measured: number): number =>
+  const contenderOf = (name: string): string => (name === 'heddle' ? (row.contender ?? name) : name);
+  const entrants = await Promise.all(names.map((name) => Entrant.start(name, row, contenderOf(name))));
+  const toUnit = (measured: number): number =>
     row.isRate === true ? row.scale / measured : measured * row.scale;
   try {
     const rounds = Math.min(pace.rounds, row.rounds ?? pace.rounds);
     for (let round = 0; round < rounds; round++)
-      for (const entrant of entrants) await entrant.sample(pace.sampleMs, inUnit);
+      for (const entrant of entrants) await entrant.sample(pace.sampleMs, toUnit);
   } finally {
     await Promise.all(entrants.map((entrant) => entrant.stop()));
   }
@@ -50,13 +51,16 @@ export function resultOf(
   entrants: readonly Entered[],
   others: ReadonlyMap<string, Figures>,
 ): Result {
-  const ran = entrants.filter(({ missing }) => missing === undefined);
-  const figures = figuresOf(new Map(ran.map(({ name, values }) => [name, medianOf(values)])), row.isRate);
+  const measured = entrants.filter(({ missing }) => missing === undefined);
+  const figures = figuresOf(
+    new Map(measured.map(({ name, values }) => [name, medianOf(values)])),
+    row.isRate,
+  );
   return {
     row,
     ...figures,
     met: row.met(figures, others),
-    spread: new Map(ran.map(({ name, values }) => [name, [Math.min(...values), Math.max(...values)]])),
+    spread: new Map(measured.map(({ name, values }) => [name, [Math.min(...values), Math.max(...values)]])),
     missing: new Map(
       entrants.flatMap(({ name, missing }) => (missing === undefined ? [] : [[name, missing]])),
     ),

@@ -2,7 +2,7 @@ import { cpus, release, totalmem } from 'node:os';
 import type { Result } from './race.ts';
 import { NO_TARGET } from './rows.ts';
 
-/** Returns a number with three significant digits. */
+/** Formats a number with three significant digits. */
 export function short(value: number | undefined): string {
   if (value === undefined) return '–';
   if (value >= 1000) return Math.round(value).toLocaleString('en-US');
@@ -10,8 +10,8 @@ export function short(value: number | undefined): string {
 }
 
 function spreadOf({ spread }: Result, name: string): string {
-  const [least, most] = spread.get(name) ?? [];
-  return least === undefined ? '' : ` (${short(least)}–${short(most)})`;
+  const [min, max] = spread.get(name) ?? [];
+  return min === undefined ? '' : ` (${short(min)}–${short(max)})`;
 }
 
 function times(ratio: number | undefined): string {
@@ -54,16 +54,16 @@ function peersOf(results: readonly Result[]): string[] {
   for (const result of withPeers) {
     const cells = result.row.peers.map((name) => {
       const value = result.peers.get(name);
-      const shown = value === undefined ? result.missing.get(name) : short(value);
-      return `${name} ${shown}${spreadOf(result, name)}`;
+      const figure = value === undefined ? result.missing.get(name) : short(value);
+      return `${name} ${figure}${spreadOf(result, name)}`;
     });
     lines.push(`| ${result.row.name} | ${cells.join('; ')} |`);
   }
-  const own = results.filter(({ missing }) => missing.has('heddle') || missing.has('floor'));
-  for (const { row, missing } of own)
+  const incomplete = results.filter(({ missing }) => missing.has('heddle') || missing.has('floor'));
+  for (const { row, missing } of incomplete)
     for (const name of ['heddle', 'floor'])
       if (missing.has(name)) lines.push(`| ${row.name} | ${name}: ${missing.get(name)} |`);
-  return withPeers.length + own.length === 0 ? [] : lines;
+  return withPeers.length + incomplete.length === 0 ? [] : lines;
 }
 
 /** Returns the results for the file of `--json`; missing numbers are `null`. */
@@ -86,7 +86,7 @@ export function jsonOf(results: readonly Result[]): object[] {
 
 /** Returns a description of the machine, in one line. */
 export function machineLine(): string {
-  const [first] = cpus();
+  const [cpu] = cpus();
   const memory = Math.round(totalmem() / 1024 ** 3);
-  return `${cpus().length} × ${first?.model ?? 'unknown processor'}, ${memory} GB, ${process.platform} ${release()}, Node ${process.versions.node}`;
+  return `${cpus().length} × ${cpu?.model ?? 'unknown processor'}, ${memory} GB, ${process.platform} ${release()}, Node ${process.versions.node}`;
 }

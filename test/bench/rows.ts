@@ -10,7 +10,7 @@ export interface Line {
   peers: readonly string[];
   floor: boolean;
   target: string;
-  /** Returns whether the target is met; undefined if the compared figure is missing. */
+  /** Returns whether the target is met; undefined if a figure is missing. */
   met(own: Figures, others: ReadonlyMap<string, Figures>): boolean | undefined;
 }
 
@@ -20,13 +20,13 @@ export interface Row extends Line {
   size: number;
   /** Factor from milliseconds (or MB) per run to the unit. Rates are divided by the milliseconds. */
   scale: number;
-  /** The contender that represents Heddle; default `heddle`. */
+  /** The contender that is measured for Heddle; default `heddle`. */
   contender?: string;
   /** The image that the contender opens. */
   image?: 'javascript' | 'python';
-  /** Number of rounds, if they are long. */
+  /** Maximum number of rounds, for rows with long samples. */
   rounds?: number;
-  /** Milliseconds for the start and for a sample. Default: a minute. */
+  /** Time limit of the start, and of each sample. Default: a minute. */
   limitMs?: number;
 }
 
@@ -35,19 +35,19 @@ export const NO_TARGET = '–';
 
 const GRAPHS = ['aws-local-stepfunctions', 'node-red', 'xstate', 'n8n-core', 'langgraph'] as const;
 
-export const atMost = (value: number | undefined, most: number): boolean | undefined =>
-  value === undefined ? undefined : value <= most;
+export const atMost = (value: number | undefined, max: number): boolean | undefined =>
+  value === undefined ? undefined : value <= max;
 
-export const atLeast = (value: number | undefined, least: number): boolean | undefined =>
-  value === undefined ? undefined : value >= least;
+export const atLeast = (value: number | undefined, min: number): boolean | undefined =>
+  value === undefined ? undefined : value >= min;
 
-/** Returns the ratio of Heddle's figures of two rows, per unit. */
+/** Returns Heddle's figure of this row as a multiple of its figure of the row `smaller`. */
 function growth(row: Figures, others: ReadonlyMap<string, Figures>, smaller: string): number | undefined {
   const base = others.get(smaller)?.ours;
   return base === undefined || row.ours === undefined ? undefined : row.ours / base;
 }
 
-function all(...parts: (boolean | undefined)[]): boolean | undefined {
+function allMet(...parts: (boolean | undefined)[]): boolean | undefined {
   if (parts.includes(false)) return false;
   return parts.includes(undefined) ? undefined : true;
 }
@@ -62,7 +62,7 @@ export const ROWS: readonly Row[] = [
     peers: GRAPHS,
     floor: true,
     target: '≤ 1× the fastest JSON-graph peer, ≤ 3 µs',
-    met: ({ ours, peers }) => all(atMost(ratio(ours, peers.get(GRAPHS[0])), 1), atMost(ours, 3)),
+    met: ({ ours, peers }) => allMet(atMost(ratio(ours, peers.get(GRAPHS[0])), 1), atMost(ours, 3)),
   },
   {
     name: 'loop of 1,000 iterations',
@@ -85,7 +85,7 @@ export const ROWS: readonly Row[] = [
     floor: true,
     target: '≤ 1× the fastest peer, ≤ 1.1× an iteration of 1,000',
     met: (row, others) =>
-      all(atMost(row.ratioToBestPeer, 1), atMost(growth(row, others, 'loop of 1,000 iterations'), 1.1)),
+      allMet(atMost(row.ratioToBestPeer, 1), atMost(growth(row, others, 'loop of 1,000 iterations'), 1.1)),
     rounds: 3,
   },
   {
@@ -109,7 +109,7 @@ export const ROWS: readonly Row[] = [
     floor: true,
     target: '≤ 1× the fastest peer, ≤ 110× that of 100',
     met: (row, others) =>
-      all(atMost(row.ratioToBestPeer, 1), atMost(growth(row, others, 'fan-out of 100 with join'), 110)),
+      allMet(atMost(row.ratioToBestPeer, 1), atMost(growth(row, others, 'fan-out of 100 with join'), 110)),
     rounds: 3,
   },
   {
@@ -122,7 +122,7 @@ export const ROWS: readonly Row[] = [
     floor: true,
     target: '≤ 2× the commit floor, ≤ 1/10 of LangGraph with SQLite',
     met: ({ ours, ratioToFloor, peers }) =>
-      all(atMost(ratioToFloor, 2), atMost(ratio(ours, peers.get('langgraph-sqlite')), 0.1)),
+      allMet(atMost(ratioToFloor, 2), atMost(ratio(ours, peers.get('langgraph-sqlite')), 0.1)),
   },
   {
     name: 'durable chain of 10, 32 in flight',
@@ -144,7 +144,7 @@ export const ROWS: readonly Row[] = [
     peers: ['n8n-task-runner'],
     floor: true,
     target: '≤ 0.35 ms, ≤ 1/4 of n8n',
-    met: ({ ours, ratioToBestPeer }) => all(atMost(ours, 0.35), atMost(ratioToBestPeer, 0.25)),
+    met: ({ ours, ratioToBestPeer }) => allMet(atMost(ours, 0.35), atMost(ratioToBestPeer, 0.25)),
   },
   {
     name: 'sandboxed JavaScript, 32 pipelined',
@@ -178,7 +178,7 @@ export const ROWS: readonly Row[] = [
     floor: false,
     target: '≤ 150 ms, ≤ 11× that of 1,000',
     met: (row, others) =>
-      all(atMost(row.ours, 150), atMost(growth(row, others, 'compile of 1,000 blocks'), 11)),
+      allMet(atMost(row.ours, 150), atMost(growth(row, others, 'compile of 1,000 blocks'), 11)),
   },
   {
     name: 'cold start to the first record',
@@ -225,7 +225,7 @@ export const ROWS: readonly Row[] = [
     floor: true,
     target: '≤ 0.4 ms over the floor, ≤ 1× the AI SDK',
     met: ({ ours, floor, peers }) =>
-      all(atMost(difference(ours, floor), 0.4), atMost(ratio(ours, peers.get('ai-sdk')), 1)),
+      allMet(atMost(difference(ours, floor), 0.4), atMost(ratio(ours, peers.get('ai-sdk')), 1)),
   },
   {
     name: 'agent, a round with a tool, SQLite',
@@ -237,7 +237,7 @@ export const ROWS: readonly Row[] = [
     floor: true,
     target: '≤ 1 ms over the floor, ≤ 1/4 of LangGraph with SQLite',
     met: ({ ours, floor, peers }) =>
-      all(atMost(difference(ours, floor), 1), atMost(ratio(ours, peers.get('langgraph-sqlite')), 0.25)),
+      allMet(atMost(difference(ours, floor), 1), atMost(ratio(ours, peers.get('langgraph-sqlite')), 0.25)),
   },
   {
     name: 'step of a block of 100, SQLite',
@@ -260,7 +260,7 @@ export const ROWS: readonly Row[] = [
     floor: true,
     target: '≤ 1 ms, ≤ 1.1× a step of 100',
     met: (row, others) =>
-      all(atMost(row.ours, 1), atMost(growth(row, others, 'step of a block of 100, SQLite'), 1.1)),
+      allMet(atMost(row.ours, 1), atMost(growth(row, others, 'step of a block of 100, SQLite'), 1.1)),
   },
   {
     name: 'first text of a block to a listener in its process',
@@ -275,7 +275,7 @@ export const ROWS: readonly Row[] = [
   },
   {
     name: 'first text of a block to a listener in another process',
-    workload: 'first text elsewhere',
+    workload: 'first text in another process',
     size: 1,
     unit: 'ms',
     scale: 1,
@@ -308,7 +308,7 @@ export const ROWS: readonly Row[] = [
   },
   {
     name: '10,000 schedules due in one instant: to the start of the last run',
-    workload: 'schedules at once',
+    workload: 'schedules due together',
     size: 10_000,
     unit: 's',
     scale: 1 / 1000,

@@ -9,19 +9,19 @@ const PIECES = 5;
 /** Serves one workload of one contender to the parent process. */
 export async function serve(name: string, workload: WorkloadName, size: number): Promise<void> {
   const send = (reply: Reply): void => void process.send?.(reply);
-  const failed = (error: unknown): void => send({ failed: reasonOf(error) });
-  process.on('uncaughtException', failed);
+  const sendFailure = (error: unknown): void => send({ failed: reasonOf(error) });
+  process.on('uncaughtException', sendFailure);
   try {
     const prepare = (await CONTENDERS[name]?.())?.contender[workload];
     if (!prepare) throw new Error('does not offer it');
     const prepared = await prepare(size);
     process.on('message', (request: Request) => {
       const answer = request === 'close' ? close(prepared) : sample(prepared, request.sampleMs).then(send);
-      answer.catch(failed);
+      answer.catch(sendFailure);
     });
     send({ ready: true });
   } catch (error) {
-    failed(error);
+    sendFailure(error);
   }
 }
 
@@ -43,14 +43,14 @@ async function sample(prepared: Prepared, sampleMs: number): Promise<Reply> {
 
 /** Returns the milliseconds per run, measured over `pieceMs` but at least one run. */
 async function mean(timed: Timed, pieceMs: number): Promise<number> {
-  const from = performance.now();
+  const startMs = performance.now();
   for (let runs = 1; ; runs++) {
-    const running = timed.once();
-    if (running) await running;
+    const pending = timed.once();
+    if (pending) await pending;
     // Reading the clock costs as much as a few function calls.
     if (runs % 8 !== 0 && runs > 8) continue;
-    const took = performance.now() - from;
-    if (took >= pieceMs) return took / runs;
+    const elapsedMs = performance.now() - startMs;
+    if (elapsedMs >= pieceMs) return elapsedMs / runs;
   }
 }
 

@@ -1,7 +1,7 @@
-/** A prepared workload, which is timed from outside or measures itself. */
+/** A prepared workload. */
 export type Prepared = Timed | Measured;
 
-/** Timed from outside, with as many runs as fit into a sample. */
+/** A workload that the benchmark times, with as many runs as fit into a sample. */
 export interface Timed {
   /** Executes the workload once. Throws if its result is wrong. */
   once(): Promise<void> | void;
@@ -10,7 +10,7 @@ export interface Timed {
   close?(): Promise<void> | void;
 }
 
-/** Measures itself, in the milliseconds or MB of its row. */
+/** A workload that measures itself: milliseconds, MB or another unit that its row converts. */
 export interface Measured {
   sample(sampleMs: number): Promise<number>;
   close?(): Promise<void> | void;
@@ -40,8 +40,8 @@ export type WorkloadName =
   | 'durable agent'
   | 'steps'
   | 'first text'
-  | 'first text elsewhere'
-  | 'schedules at once'
+  | 'first text in another process'
+  | 'schedules due together'
   | 'schedules due'
   | 'schedules idle'
   | 'schedules memory';
@@ -55,10 +55,11 @@ export type Contender = {
 export type Request = { sampleMs: number } | 'close';
 export type Reply = { ready: true } | { value: number } | { failed: string };
 
-/** Steps of the chains in memory and on disk. */
+/** Number of steps of the durable chains. */
 export const CHAIN = 10;
 
 /** Throws if the result of a run is wrong. */
-export function expectResult(got: unknown, expected: unknown): void {
-  if (got !== expected) throw new Error(`the result is ${String(got)} and should be ${String(expected)}`);
+export function expectResult(actual: unknown, expected: unknown): void {
+  if (actual !== expected)
+    throw new Error(`the result is ${String(actual)} and should be ${String(expected)}`);
 }

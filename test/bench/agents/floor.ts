@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Contender } from '../workload.ts';
 import { COUNT, QUESTION, runsOf } from './model.ts';
-import type { Answered } from './model.ts';
+import type { AgentRun } from './model.ts';
 
 interface Message {
   role: string;
@@ -37,49 +37,49 @@ async function call(url: string, messages: Message[]): Promise<{ text: string; c
   return { text, calls };
 }
 
-/** Calls the model and the tool until the model answers. `keep` gets the result of each call. */
-async function ask(url: string, keep: (result: object) => void): Promise<Answered> {
+/** Calls the model and the tool until the model answers. `save` gets each result. */
+async function ask(url: string, save: (result: object) => void): Promise<AgentRun> {
   const messages: Message[] = [{ role: 'user', content: QUESTION }];
   for (let calls = 0; ; calls++) {
     const answer = await call(url, messages);
-    keep(answer);
+    save(answer);
     if (answer.calls.length === 0) return { text: answer.text, calls };
-    const counted = { counted: calls };
-    keep(counted);
+    const result = { counted: calls };
+    save(result);
     messages.push({ role: 'assistant', tool_calls: answer.calls });
     for (const { id } of answer.calls)
-      messages.push({ role: 'tool', tool_call_id: id, content: JSON.stringify(counted) });
+      messages.push({ role: 'tool', tool_call_id: id, content: JSON.stringify(result) });
   }
 }
 
-/** Requests in a loop; in the durable rows with one commit per result. */
+/** Requests in a loop; in the durable rows, each result is committed. */
 export const floor: Contender = {
   agent: (rounds) => runsOf(rounds, async (url) => ({ ask: () => ask(url, () => undefined) })),
   'durable agent': (rounds) =>
     runsOf(rounds, async (url) => {
-      const { keep, close } = commits();
-      return { ask: () => ask(url, keep), close };
+      const { save, close } = openResultTable();
+      return { ask: () => ask(url, save), close };
     }),
   steps: (size) => {
-    const { keep, close } = commits();
+    const { save, close } = openResultTable();
     return {
       once() {
-        for (let n = 0; n < size; n++) keep({ n });
+        for (let n = 0; n < size; n++) save({ n });
       },
       close,
     };
   },
 };
 
-/** Opens a table to which each result is committed. */
-function commits() {
+/** Opens a table. `save` commits a result to it. */
+function openResultTable() {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const db = new DatabaseSync(join(folder, 'floor.db'));
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
   db.exec('CREATE TABLE steps (id INTEGER PRIMARY KEY, result TEXT)');
   const insert = db.prepare('INSERT INTO steps (result) VALUES (?)');
   return {
-    keep: (result: object): void => void insert.run(JSON.stringify(result)),
+    save: (result: object): void => void insert.run(JSON.stringify(result)),
     close() {
       db.close();
       rmSync(folder, { recursive: true });

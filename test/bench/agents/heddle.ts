@@ -11,8 +11,8 @@ import { COUNT, QUESTION, runsOf } from './model.ts';
 
 function agentOf(rounds: number, folder: string | undefined): Promise<Timed> {
   return runsOf(rounds, async (url) => {
-    const { name: id, ...described } = COUNT;
-    const count = { ...described, id, idempotent: true, run: async () => ({ counted: 1 }) };
+    const { name: id, ...definition } = COUNT;
+    const count = { ...definition, id, idempotent: true, run: async () => ({ counted: 1 }) };
     const engine = await createEngine({
       ...(folder !== undefined && { data: folder }),
       blocks: blocks({ tools: [count] }),
@@ -40,7 +40,7 @@ function agentOf(rounds: number, folder: string | undefined): Promise<Timed> {
 
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'heddle-bench-'));
 
-/** Returns the executor of a block with `size` steps. */
+/** Returns a workload: a run of a block with `size` steps. */
 async function stepsOf(size: number): Promise<Timed> {
   const steps: BlockExecutor = {
     types: ['steps'],

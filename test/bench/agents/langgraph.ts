@@ -40,7 +40,7 @@ function agentOf(rounds: number, isDurable: boolean): Promise<Timed> {
       ...{ model: 'scripted', apiKey: 'none', streaming: true, maxRetries: 0 },
       configuration: { baseURL },
     });
-    // Without it, LangChain downloads a tokenizer to estimate the usage.
+    // Without this method, LangChain downloads a tokenizer to estimate the usage.
     Object.assign(llm, { getNumTokens: async () => 0 });
     const folder = isDurable ? mkdtempSync(join(tmpdir(), 'heddle-bench-')) : undefined;
     const checkpointer = folder === undefined ? undefined : await saverIn(folder);

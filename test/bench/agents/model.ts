@@ -21,16 +21,16 @@ export const COUNT = {
   },
 };
 
-/** One run of an agent: its answer and its number of tool calls. */
-export interface Answered {
+/** The result of an agent's run: its answer and its number of tool calls. */
+export interface AgentRun {
   text: string;
   calls: number;
 }
 
-/** Measures runs of an agent with a model in another process, which calls the tool in each of `rounds` rounds. */
+/** Returns a workload: a run of an agent whose model, in another process, calls the tool in each of `rounds` rounds. */
 export async function runsOf(
   rounds: number,
-  open: (url: string) => Promise<{ ask(): Promise<Answered>; close?(): Promise<void> | void }>,
+  open: (url: string) => Promise<{ ask(): Promise<AgentRun>; close?(): Promise<void> | void }>,
 ): Promise<Timed> {
   const child = fork(PROGRAM, [String(rounds)], {
     execArgv: ['--conditions=@heddle/source', '--no-warnings'],

@@ -1,7 +1,7 @@
 import { peer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, Timed } from '../workload.ts';
-import { importing } from './process.ts';
+import { importOnly } from './process.ts';
 
 interface Module {
   StateMachine: new (definition: object) => {
@@ -35,7 +35,7 @@ async function machine(
 
 /** An interpreter of Amazon States Language. Its tasks are functions, and it records nothing. */
 export const contender: Contender = {
-  ...importing('aws-local-stepfunctions'),
+  ...importOnly('aws-local-stepfunctions'),
   chain(size) {
     const names = Array.from({ length: size }, (_, i) => `S${i}`);
     const states = Object.fromEntries(names.map((name, i) => [name, task(name, names[i + 1])]));

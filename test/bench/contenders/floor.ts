@@ -8,7 +8,7 @@ import { floor as agents } from '../agents/floor.ts';
 import { floor as streams } from '../streams/floor.ts';
 import { expectValues, expressionsOf, N } from '../sandbox/code.ts';
 import { isolatedVm } from '../sandbox/isolates.ts';
-import { firstResult, SAYS } from '../sandbox/program.ts';
+import { firstResult, DONE_OUTPUT } from '../sandbox/program.ts';
 import { CHAIN, expectResult } from '../workload.ts';
 import type { Contender, Measured, Timed } from '../workload.ts';
 import { peakMemory } from './process.ts';
@@ -27,9 +27,9 @@ function commits(inFlight: number): Timed {
   const entry = JSON.stringify({ type: 'completed', block: 'S1', scope: [], output: 'x'.repeat(100) });
   let run = 0;
   const chain = async (): Promise<void> => {
-    const own = run++;
+    const runId = run++;
     let n = 0;
-    for (; n < CHAIN; n = await step(n)) insert.run(own, n, entry);
+    for (; n < CHAIN; n = await step(n)) insert.run(runId, n, entry);
     expectResult(n, CHAIN);
   };
   return {
@@ -48,14 +48,14 @@ function commits(inFlight: number): Timed {
 function isolates(inFlight: number): Timed {
   const { Isolate } = isolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
-  const one = (): void => {
+  const runOnce = (): void => {
     const context = isolate.createContextSync();
     expectResult(context.evalClosureSync('return $0 + 1', [41]), 42);
     context.release();
   };
   return {
     once() {
-      for (let i = 0; i < inFlight; i++) one();
+      for (let i = 0; i < inFlight; i++) runOnce();
     },
   };
 }
@@ -74,9 +74,9 @@ function expressions(size: number): Timed {
   };
 }
 
-const nothingInMemory = (): Measured => ({ sample: async () => peakMemory(['-e', '0']) });
+const memoryOfNode = (): Measured => ({ sample: async () => peakMemory(['-e', '0']) });
 
-/** The workloads without an engine. */
+/** The cost of the workloads without an engine. */
 export const contender: Contender = {
   chain: (size) => ({
     async once() {
@@ -104,17 +104,17 @@ export const contender: Contender = {
   'sandbox in flight': isolates,
   expressions,
   'sandbox program': () => ({
-    sample: () => firstResult(process.execPath, ['-e', `process.stdout.write('${SAYS}')`]),
+    sample: () => firstResult(process.execPath, ['-e', `process.stdout.write('${DONE_OUTPUT}')`]),
   }),
   'cold start': () => ({
     async sample() {
-      const from = performance.now();
+      const startMs = performance.now();
       expectResult(spawnSync(process.execPath, ['-e', '0']).status, 0);
-      return performance.now() - from;
+      return performance.now() - startMs;
     },
   }),
-  'memory at start': nothingInMemory,
-  'sandbox memory': nothingInMemory,
+  'memory at start': memoryOfNode,
+  'sandbox memory': memoryOfNode,
   ...agents,
   ...streams,
 };

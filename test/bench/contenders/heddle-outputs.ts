@@ -10,8 +10,8 @@ import { chainOf } from './workflows.ts';
 
 const MB = 1024 * 1024;
 
-/** Blocks between two measurements of live memory, because a garbage collection is slow. */
-const EVERY = 50;
+/** Blocks between two measurements of live memory. Each measurement is slow, because it collects garbage. */
+const BLOCKS_PER_MEASUREMENT = 50;
 
 /** Returns the peak increase of live memory, in MB, during a chain whose blocks output `chars` characters each. */
 async function peak(blocks: number, chars: number): Promise<number> {
@@ -22,13 +22,13 @@ async function peak(blocks: number, chars: number): Promise<number> {
     return (heapUsed + external) / MB;
   };
   let count = 0;
-  let most = 0;
+  let maxLive = 0;
   const step: BlockExecutor = {
     types: ['step'],
     class: 'compute',
     execute() {
       count++;
-      if (count % EVERY === 0) most = Math.max(most, live());
+      if (count % BLOCKS_PER_MEASUREMENT === 0) maxLive = Math.max(maxLive, live());
       return { output: { count, text: String.fromCharCode(97 + (count % 26)).repeat(chars) } };
     },
   };
@@ -37,16 +37,16 @@ async function peak(blocks: number, chars: number): Promise<number> {
   if (!compiled?.ok) throw new Error('the workflow does not compile');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const engine = await createEngine({ data: folder, blocks: [step] });
-  const before = live();
+  const initial = live();
   const { status } = await engine.execute({ plan: compiled.plan }, {});
   expectResult(status, 'completed');
   await engine.close();
   rmSync(folder, { recursive: true });
   expectResult(count, blocks);
-  return most - before;
+  return maxLive - initial;
 }
 
-/** Returns the additional live memory for 64 MB of outputs instead of 16 MB by the same number of blocks, all by reference. */
+/** Measures how much more live memory 64 MB of outputs need than 16 MB, of as many blocks and all by reference. */
 export function memoryOfOutputs(blocks: number): Measured {
   return {
     async sample() {

@@ -11,7 +11,7 @@ import { chainOf } from './workflows.ts';
 
 const BIN = fileURLToPath(new URL('../../../packages/cli/bin/heddle.js', import.meta.url));
 
-function inFolder<T>(use: (folder: string, args: string[]) => T): T {
+function withFolder<T>(use: (folder: string, args: string[]) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   writeFileSync(join(folder, 'flow.json'), JSON.stringify(chainOf(0)));
   try {
@@ -21,21 +21,21 @@ function inFolder<T>(use: (folder: string, args: string[]) => T): T {
   }
 }
 
-/** Returns the milliseconds from the start of the process to the time recorded for the start trigger. */
+/** Measures the milliseconds from the start of the process to the recorded end of the start trigger. */
 export function coldStart(): Measured {
   const once = (): number =>
-    inFolder((folder, args) => {
-      const from = Date.now();
+    withFolder((folder, args) => {
+      const startMs = Date.now();
       expectResult(spawnSync(process.execPath, args, { cwd: folder, stdio: 'ignore' }).status, 0);
       const db = new DatabaseSync(join(folder, '.heddle', 'heddle.db'));
       const row = db.prepare(`SELECT entry FROM journal WHERE entry LIKE '%"completed"%' LIMIT 1`).get();
       db.close();
-      return (JSON.parse(row?.['entry'] as string) as { atMs: number }).atMs - from;
+      return (JSON.parse(row?.['entry'] as string) as { atMs: number }).atMs - startMs;
     });
   return { sample: async () => once() };
 }
 
-/** Returns the peak memory of the command line for a run without a sandbox, in MB. */
+/** Measures the peak memory of the command line for a run without a sandbox, in MB. */
 export function memoryAtStart(): Measured {
-  return { sample: async () => inFolder((folder, args) => peakMemory(args, folder)) };
+  return { sample: async () => withFolder((folder, args) => peakMemory(args, folder)) };
 }

@@ -15,7 +15,7 @@ import { coldStart, memoryAtStart } from './heddle-process.ts';
 import { memoryOfOutputs } from './heddle-outputs.ts';
 import { chainOf, fanOf, loopOf } from './workflows.ts';
 
-/** The step of all contenders: increments the output of the previous step. */
+/** The step of all contenders: it increments the output of the previous step. */
 const step: BlockExecutor = {
   types: ['step'],
   class: 'compute',
@@ -33,7 +33,7 @@ function heddleOn(folder: string | undefined): Promise<Engine> {
   return createEngine({ blocks: [step], ...(folder !== undefined && { data: folder }) });
 }
 
-/** Runs a plan, with a new engine for each sample so that earlier runs do not fill the memory. */
+/** Returns a workload: a run of a plan. Each sample has a new engine, so that earlier runs do not fill the memory. */
 function runs(plan: Plan, check: (output: unknown) => void): Timed {
   let engine: Engine | undefined;
   return {
@@ -52,21 +52,21 @@ function runs(plan: Plan, check: (output: unknown) => void): Timed {
 function durable(inFlight: number): Timed {
   const plan = planOf(chainOf(CHAIN));
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const opening = heddleOn(folder);
+  const enginePromise = heddleOn(folder);
   return {
     async once() {
-      const engine = await opening;
+      const engine = await enginePromise;
       const all = Array.from({ length: inFlight }, () => engine.execute({ plan }, {}));
       for (const { output } of await Promise.all(all)) expectResult((output as { n: number }).n, CHAIN);
     },
     async close() {
-      await (await opening).close();
+      await (await enginePromise).close();
       rmSync(folder, { recursive: true });
     },
   };
 }
 
-function sandboxed(inFlight: number): Timed {
+function sandboxJobs(inFlight: number): Timed {
   const sandbox = createSandbox();
   const job = { runId: 'run', code: 'return n + 1', values: { n: '41' } };
   return {
@@ -87,8 +87,8 @@ export const contender: Contender = {
   fan: (size) => runs(planOf(fanOf(size)), (output) => expectResult((output as { n: number }).n, 2)),
   durable: () => durable(1),
   'durable in flight': durable,
-  sandbox: () => sandboxed(1),
-  'sandbox in flight': sandboxed,
+  sandbox: () => sandboxJobs(1),
+  'sandbox in flight': sandboxJobs,
   compile: (size) => {
     const { workflow } = parseWorkflow(chainOf(size));
     if (!workflow) throw new Error('the workflow cannot be read');

@@ -19,7 +19,7 @@ interface Module {
 }
 
 export interface Graph {
-  draw(builder: Builder): Builder;
+  build(builder: Builder): Builder;
   expected: number;
   /** Saves a checkpoint after each step. */
   checkpointer?: object;
@@ -28,16 +28,16 @@ export interface Graph {
 
 let thread = 0;
 
-/** Runs a graph whose state is a number; results of parallel steps are added. */
-export async function graph({ draw, expected, checkpointer, inFlight = 1 }: Graph): Promise<Timed> {
+/** Returns a workload: runs of a graph whose state is a number, to which each step adds 1. */
+export async function graph({ build, expected, checkpointer, inFlight = 1 }: Graph): Promise<Timed> {
   const { Annotation, StateGraph } = await peer<Module>('@langchain/langgraph');
   const n = Annotation({ reducer: (a: number, b: number) => a + b, default: () => 0 });
-  const app = draw(new StateGraph(Annotation.Root({ n }))).compile({ checkpointer });
-  const one = async (): Promise<void> => {
+  const app = build(new StateGraph(Annotation.Root({ n }))).compile({ checkpointer });
+  const runOnce = async (): Promise<void> => {
     const config = { recursionLimit: 1_000_000, configurable: { thread_id: `t${thread++}` } };
     expectResult((await app.invoke({ n: 0 }, config)).n, expected);
   };
-  return { once: async () => void (await Promise.all(Array.from({ length: inFlight }, one))) };
+  return { once: async () => void (await Promise.all(Array.from({ length: inFlight }, runOnce))) };
 }
 
 const step = async (): Promise<State> => ({ n: 1 });
@@ -46,17 +46,17 @@ const names = (size: number): string[] => Array.from({ length: size }, (_, i) =>
 
 export function chain(builder: Builder, size: number): Builder {
   for (const name of names(size)) builder.addNode(name, step);
-  const stops = ['__start__', ...names(size), '__end__'];
-  for (const [i, stop] of stops.slice(1).entries()) builder.addEdge(stops[i] as string, stop);
+  const nodes = ['__start__', ...names(size), '__end__'];
+  for (const [i, node] of nodes.slice(1).entries()) builder.addEdge(nodes[i] as string, node);
   return builder;
 }
 
 /** The graphs that need no checkpointer. */
 export const graphs: Contender = {
-  chain: (size) => graph({ draw: (builder) => chain(builder, size), expected: size }),
+  chain: (size) => graph({ build: (builder) => chain(builder, size), expected: size }),
   loop: (size) =>
     graph({
-      draw: (builder) =>
+      build: (builder) =>
         builder
           .addNode('step', step)
           .addEdge('__start__', 'step')
@@ -65,7 +65,7 @@ export const graphs: Contender = {
     }),
   fan: (size) =>
     graph({
-      draw(builder) {
+      build(builder) {
         for (const name of names(size)) builder.addNode(name, step).addEdge('__start__', name);
         return builder.addNode('join', step).addEdge(names(size), 'join').addEdge('join', '__end__');
       },

@@ -16,7 +16,7 @@ async function durable(inFlight: number): Promise<Timed> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const checkpointer = SqliteSaver.fromConnString(join(folder, 'graph.db'));
   const runs = await graph({
-    draw: (builder) => chain(builder, CHAIN),
+    build: (builder) => chain(builder, CHAIN),
     expected: CHAIN,
     checkpointer,
     inFlight,

@@ -1,20 +1,20 @@
 import { commonPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, Timed } from '../workload.ts';
-import { importing } from './process.ts';
+import { importOnly } from './process.ts';
 
-interface Ran {
+interface Execution {
   data: { resultData: { error?: Error; runData: { [node: string]: { data: { main: Item[][] } }[] } } };
 }
 
 interface Item {
-  /** Initially empty. */
+  /** Empty at the start. */
   json: { n?: number };
 }
 
 interface Core {
   ExecutionLifecycleHooks: new (mode: string, id: string, workflow: object) => object;
-  WorkflowExecute: new (data: object, mode: string) => { run(options: object): Promise<Ran> };
+  WorkflowExecute: new (data: object, mode: string) => { run(options: object): Promise<Execution> };
 }
 
 interface Base {
@@ -26,9 +26,9 @@ interface Context {
   getNodeParameter(name: string, index: number): number;
 }
 
-type Edge = [from: string, to: Drawn['connections'][string]];
+type Edge = [from: string, to: Graph['connections'][string]];
 
-interface Drawn {
+interface Graph {
   nodes: object[];
   connections: { [from: string]: { main: { node: string; type: 'main'; index: number }[][] } };
 }
@@ -52,7 +52,7 @@ const nodeType = (
   execute,
 });
 
-function types(joined: number): { [type: string]: object } {
+function types(joinInputs: number): { [type: string]: object } {
   return {
     step: nodeType(1, 1, async function () {
       return [this.getInputData().map(({ json }) => ({ json: { n: (json.n ?? 0) + 1 } }))];
@@ -62,27 +62,27 @@ function types(joined: number): { [type: string]: object } {
       const limit = this.getNodeParameter('limit', 0);
       return ((items[0] as Item).json.n ?? 0) < limit ? [items, []] : [[], items];
     }),
-    join: nodeType(joined, 1, async function () {
+    join: nodeType(joinInputs, 1, async function () {
       return [this.getInputData(0)];
     }),
   };
 }
 
 async function workflow(
-  drawn: Drawn,
-  { last, expected, joined = 1 }: { last: string; expected: number; joined?: number },
+  graph: Graph,
+  { last, expected, joinInputs = 1 }: { last: string; expected: number; joinInputs?: number },
 ): Promise<Timed> {
   const { ExecutionLifecycleHooks, WorkflowExecute } = commonPeer<Core>('n8n-core');
   const { Workflow } = commonPeer<Base>('n8n-workflow');
-  const known = types(joined);
+  const knownTypes = types(joinInputs);
   const nodeTypes = {
-    getByName: (type: string) => known[type],
-    getByNameAndVersion: (type: string) => known[type],
+    getByName: (type: string) => knownTypes[type],
+    getByNameAndVersion: (type: string) => knownTypes[type],
     getKnownTypes: () => ({}),
   };
   const settings = { executionOrder: 'v1' };
-  const built = new Workflow({ id: 'w', name: 'w', ...drawn, active: false, nodeTypes, settings });
-  const data = { id: 'w', name: 'w', ...drawn, active: false, settings };
+  const flow = new Workflow({ id: 'w', name: 'w', ...graph, active: false, nodeTypes, settings });
+  const data = { id: 'w', name: 'w', ...graph, active: false, settings };
   return {
     async once() {
       const additional = {
@@ -96,7 +96,7 @@ async function workflow(
         setExecutionStatus: () => undefined,
       };
       const execution = new WorkflowExecute(additional, 'manual');
-      const { resultData } = (await execution.run({ workflow: built, startNode: built.getNode('s0') })).data;
+      const { resultData } = (await execution.run({ workflow: flow, startNode: flow.getNode('s0') })).data;
       if (resultData.error) throw resultData.error;
       const [main] = resultData.runData[last]?.at(-1)?.data.main.slice(-1) ?? [];
       expectResult(main?.[0]?.json.n, expected);
@@ -121,7 +121,7 @@ const to = (name: string, index = 0): { node: string; type: 'main'; index: numbe
 
 /** n8n's engine without database, server or editor, with minimal nodes of this benchmark. */
 export const contender: Contender = {
-  ...importing('n8n-core'),
+  ...importOnly('n8n-core'),
   chain(size) {
     const names = Array.from({ length: size }, (_, i) => `s${i}`);
     const edges = names.slice(1).map((name, i) => [`s${i}`, { main: [[to(name)]] }] satisfies Edge);
@@ -144,6 +144,6 @@ export const contender: Contender = {
     const nodes = [node('s0', 'step'), ...names.map((name) => node(name, 'step')), node('join', 'join')];
     const edges = names.map((name, i) => [name, { main: [[to('join', i)]] }] satisfies Edge);
     const connections = { s0: { main: [names.map((name) => to(name))] }, ...Object.fromEntries(edges) };
-    return workflow({ nodes, connections }, { last: 'join', expected: 2, joined: size });
+    return workflow({ nodes, connections }, { last: 'join', expected: 2, joinInputs: size });
   },
 };

@@ -16,9 +16,9 @@ interface Broker {
   address(): AddressInfo;
 }
 
-/** Starts the runner of n8n's Code node, in this process and without its broker: faster than in production. */
+/** Starts the runner of n8n's Code node in this process, without its broker. This is faster than in production. */
 async function runner(inFlight: number, code = CODE): Promise<Timed> {
-  // Otherwise it freezes the prototypes of the process, which breaks the simulated connection to the broker.
+  // Otherwise the runner freezes the prototypes of the process, which breaks the simulated connection to the broker.
   process.env['NODE_ENV'] = 'test';
   const { JsTaskRunner } = filePeer<{ JsTaskRunner: new (config: object) => Runner }>(
     '@n8n/task-runner',
@@ -27,7 +27,7 @@ async function runner(inFlight: number, code = CODE): Promise<Timed> {
   const { WebSocketServer } = commonPeer<{
     WebSocketServer: new (options: object) => Broker & NodeJS.EventEmitter;
   }>('ws');
-  // It requires a connection to a broker although it gets its tasks directly.
+  // The runner requires a connection to a broker, although it gets its tasks directly.
   const broker = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   await once(broker, 'listening');
   const baseRunnerConfig = {
@@ -47,16 +47,16 @@ async function runner(inFlight: number, code = CODE): Promise<Timed> {
     insecureMode: false,
   };
   const taskRunner = new JsTaskRunner({ baseRunnerConfig, jsRunnerConfig, sentryConfig: {} });
-  // The runner passes `require` only to code that gets data of a workflow. This is the same function.
+  // The runner passes `require` only to code that gets data of a workflow, so the task passes the same function.
   const additionalProperties = { n: N, require: taskRunner.requireResolver };
   let task = 0;
-  const one = async (): Promise<void> => {
+  const runOnce = async (): Promise<void> => {
     const settings = { code, nodeMode: 'runCode', additionalProperties };
     const signal = new AbortController().signal;
-    const done = await taskRunner.executeTask({ taskId: `t${task++}`, settings }, signal);
-    expectResult(done.result, RESULT);
+    const { result } = await taskRunner.executeTask({ taskId: `t${task++}`, settings }, signal);
+    expectResult(result, RESULT);
   };
-  return { once: async () => void (await Promise.all(Array.from({ length: inFlight }, one))) };
+  return { once: async () => void (await Promise.all(Array.from({ length: inFlight }, runOnce))) };
 }
 
 export const contender: Contender = {

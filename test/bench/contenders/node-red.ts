@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { commonPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, Timed } from '../workload.ts';
-import { importing } from './process.ts';
+import { importOnly } from './process.ts';
 
 interface Red {
   init(server: unknown, settings: object): void;
@@ -103,9 +103,9 @@ const node = (id: string, type: string, wires: string[][], limit?: number): Flow
 
 const steps = (size: number): string[] => Array.from({ length: size }, (_, i) => `s${i}`);
 
-/** Passes messages between minimal nodes of this benchmark; it has no runs and records nothing. */
+/** Node-RED passes messages between minimal nodes of this benchmark. It has no runs and records nothing. */
 export const contender: Contender = {
-  ...importing('node-red'),
+  ...importOnly('node-red'),
   chain(size) {
     const names = steps(size);
     const chain = names.map((name, i) => node(name, 'step', [[names[i + 1] ?? 'out']]));

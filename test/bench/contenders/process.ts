@@ -8,8 +8,8 @@ import { expectResult } from '../workload.ts';
 import type { Contender } from '../workload.ts';
 
 /**
- * JavaScript that returns the peak memory of a process since its program started, in MB. `maxRSS` also includes the memory of
- * the process from which it was forked; only Linux reports the other figure.
+ * A JavaScript expression for the peak memory of a process since its program started, in MB. `maxRSS` also includes the
+ * memory of the process from which it was forked; only Linux reports `VmHWM`.
  */
 const PEAK = `process.platform === 'linux'
   ? Number(/VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]) / 1024
@@ -31,17 +31,17 @@ process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(${PEAK}))
   }
 }
 
-/** Measures a process that only loads a module. */
-export function importing(...modules: string[]): Pick<Contender, 'cold start' | 'memory at start'> {
+/** Returns the workloads of a process that only loads modules. */
+export function importOnly(...modules: string[]): Pick<Contender, 'cold start' | 'memory at start'> {
   const program = modules.map((name) => `await import(${JSON.stringify(name)});`).join('\n');
   const args = ['--input-type=module', '-e', `${program}\nprocess.exit(0)`];
   const cwd = FOLDER;
   return {
     'cold start': () => ({
       async sample() {
-        const from = performance.now();
+        const startMs = performance.now();
         expectResult(spawnSync(process.execPath, args, { cwd, stdio: 'ignore' }).status, 0);
-        return performance.now() - from;
+        return performance.now() - startMs;
       },
     }),
     'memory at start': () => ({ sample: async () => peakMemory(args, cwd) }),

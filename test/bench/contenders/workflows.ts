@@ -12,10 +12,10 @@ export function chainOf(size: number): Json {
   return workflow(names(size).map(step), [['Start', ...names(size)].join(' -> ')]);
 }
 
-/** Returns a start and a loop of `turns` iterations over one step. */
-export function loopOf(turns: number): Json {
+/** Returns a start and a loop of `count` iterations over one step. */
+export function loopOf(count: number): Json {
   return workflow(
-    [loop('Turns', { loopType: 'for', count: turns }, step('Step'))],
+    [loop('Turns', { loopType: 'for', count }, step('Step'))],
     ['Start -> Turns', 'Turns -> Step'],
   );
 }

@@ -1,7 +1,7 @@
 import { peer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, Timed } from '../workload.ts';
-import { importing } from './process.ts';
+import { importOnly } from './process.ts';
 
 interface Module {
   assign(update: object): unknown;
@@ -16,16 +16,16 @@ interface Snapshot {
   context: { n: number };
 }
 
-type Shape = (parts: { step: unknown; count: unknown }) => object;
+type Definition = (parts: { step: unknown; count: unknown }) => object;
 
-async function machine(shape: Shape, expected: number): Promise<Timed> {
+async function machine(definitionOf: Definition, expected: number): Promise<Timed> {
   const { assign, createActor, createMachine, fromPromise, waitFor } = await peer<Module>('xstate');
   const step = fromPromise(async ({ input }) => input + 1);
   const count = assign({ n: ({ context }: Snapshot) => context.n + 1 });
-  const built = createMachine({ context: { n: 0 }, ...shape({ step, count }) });
+  const executable = createMachine({ context: { n: 0 }, ...definitionOf({ step, count }) });
   return {
     async once() {
-      const actor = createActor(built);
+      const actor = createActor(executable);
       const ended = waitFor(actor, ({ status }) => status === 'done', { timeout: Infinity });
       actor.start();
       expectResult((await ended).context.n, expected);
@@ -39,7 +39,7 @@ const invoke = (step: unknown, onDone: unknown): object => ({
 
 /** A state machine whose steps are invoked promises. */
 export const contender: Contender = {
-  ...importing('xstate'),
+  ...importOnly('xstate'),
   chain: (size) =>
     machine(({ step, count }) => {
       const states = Array.from({ length: size }, (_, i) => [
@@ -50,9 +50,9 @@ export const contender: Contender = {
     }, size),
   loop: (size) =>
     machine(({ step, count }) => {
-      const last = ({ context }: Snapshot): boolean => context.n + 1 >= size;
+      const isLast = ({ context }: Snapshot): boolean => context.n + 1 >= size;
       const onDone = [
-        { guard: last, target: 'done', actions: count },
+        { guard: isLast, target: 'done', actions: count },
         { target: 'turn', reenter: true, actions: count },
       ];
       return { initial: 'turn', states: { turn: invoke(step, onDone), done: { type: 'final' } } };

@@ -4,8 +4,8 @@ import { PACKAGES } from './code.ts';
 
 /** Returns a script that defines `require` for the packages, for contenders without a module loader. */
 export async function bundleOfPackages(): Promise<string> {
-  const known = PACKAGES.map((name) => `${JSON.stringify(name)}: require(${JSON.stringify(name)})`);
-  const contents = `const known = { ${known.join(', ')} }; globalThis.require = (name) => known[name];`;
+  const modules = PACKAGES.map((name) => `${JSON.stringify(name)}: require(${JSON.stringify(name)})`);
+  const contents = `const modules = { ${modules.join(', ')} }; globalThis.require = (name) => modules[name];`;
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: FOLDER },
     bundle: true,

@@ -19,7 +19,7 @@ export function expressionsOf(size: number): string[] {
   return Array.from({ length: size }, (_, i) => `n + ${i}`);
 }
 
-/** Throws unless `values` are the values of `expressionsOf` for the same number. */
+/** Throws unless the sum of `values` is that of as many expressions of `expressionsOf`. */
 export function expectValues(values: readonly number[]): void {
   const { length } = values;
   expectResult(

@@ -2,21 +2,21 @@ import { Entrant } from '../entrant.ts';
 import type { Measured } from '../workload.ts';
 
 /**
- * Returns the milliseconds for `size` executions by two concurrent processes, each of which runs the contender's workload
- * `sandbox` sequentially: the optimum of a single-threaded contender on two cores.
+ * Measures the milliseconds for `size` executions by two concurrent processes, each of which runs the contender's
+ * workload `sandbox` sequentially: the optimum of a single-threaded contender on two cores.
  */
 export async function twoProcesses(name: string, size: number): Promise<Measured> {
-  const both = await Promise.all([1, 2].map(() => Entrant.start(name, { workload: 'sandbox', size: 1 })));
+  const entrants = await Promise.all([1, 2].map(() => Entrant.start(name, { workload: 'sandbox', size: 1 })));
   return {
     async sample(sampleMs) {
-      await Promise.all(both.map((each) => each.sample(sampleMs, (eachMs) => eachMs)));
+      await Promise.all(entrants.map((each) => each.sample(sampleMs, (eachMs) => eachMs)));
       let perMs = 0;
-      for (const { missing, values } of both) {
+      for (const { missing, values } of entrants) {
         if (missing !== undefined) throw new Error(missing);
         perMs += 1 / (values.at(-1) as number);
       }
       return size / perMs;
     },
-    close: async () => void (await Promise.all(both.map((each) => each.stop()))),
+    close: async () => void (await Promise.all(entrants.map((each) => each.stop()))),
   };
 }

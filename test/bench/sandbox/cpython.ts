@@ -3,11 +3,11 @@ import { promisify } from 'node:util';
 import { expectResult } from '../workload.ts';
 import type { Contender, Timed } from '../workload.ts';
 import { N, RESULT } from './code.ts';
-import { firstResult, SAYS } from './program.ts';
+import { firstResult, DONE_OUTPUT } from './program.ts';
 
 const run = promisify(execFile);
 
-/** Returns the path of the Python binary, because the one on PATH may be a script that searches for it. */
+/** Returns the path of the Python binary. The `python3` on PATH may be a script that searches for the binary. */
 async function python(): Promise<string> {
   try {
     const { stdout } = await run('python3', ['-c', 'import sys; print(sys.executable)']);
@@ -19,7 +19,7 @@ async function python(): Promise<string> {
 }
 
 /** Returns the output of the code in a new process. */
-async function printed(file: string, code: string): Promise<string> {
+async function outputOf(file: string, code: string): Promise<string> {
   try {
     return (await run(file, ['-I', '-c', code])).stdout.trim();
   } catch (error) {
@@ -28,27 +28,27 @@ async function printed(file: string, code: string): Promise<string> {
   }
 }
 
-async function spawning(code: string): Promise<Timed> {
+async function processRunning(code: string): Promise<Timed> {
   const file = await python();
-  return { once: async () => expectResult(await printed(file, code), String(RESULT)) };
+  return { once: async () => expectResult(await outputOf(file, code), String(RESULT)) };
 }
 
 const PEAK = `import re
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read()).group(1))`;
 
-const one = (): Promise<Timed> => spawning(`import json; print(json.loads("${N}") + 1)`);
+const execution = (): Promise<Timed> => processRunning(`import json; print(json.loads("${N}") + 1)`);
 
 /** The system's CPython, one process for each execution, with all rights of its user. */
 export const contender: Contender = {
-  sandbox: one,
-  'sandbox fresh': one,
+  sandbox: execution,
+  'sandbox fresh': execution,
   async 'sandbox program'() {
     const file = await python();
-    return { sample: () => firstResult(file, ['-I', '-c', `print("${SAYS}")`]) };
+    return { sample: () => firstResult(file, ['-I', '-c', `print("${DONE_OUTPUT}")`]) };
   },
-  'sandbox packages': () => spawning(`import pydantic; print(${RESULT})`),
+  'sandbox packages': () => processRunning(`import pydantic; print(${RESULT})`),
   async 'sandbox memory'() {
     const file = await python();
-    return { sample: async () => Number(await printed(file, PEAK)) / 1024 };
+    return { sample: async () => Number(await outputOf(file, PEAK)) / 1024 };
   },
 };

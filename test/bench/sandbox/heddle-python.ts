@@ -3,7 +3,7 @@ import type { FunctionJob, SandboxOptions } from '@heddle/sandbox';
 import type { Contender, Timed } from '../workload.ts';
 import { CODE, N, RESULT } from './code.ts';
 import { expectOutcome, start } from './heddle.ts';
-import { afterRuns } from './memory.ts';
+import { memoryAfterRuns } from './memory.ts';
 import { inProgram } from './program.ts';
 
 type Job = Omit<FunctionJob, 'runId'>;
@@ -15,7 +15,7 @@ const settings = (): SandboxOptions => ({
   python: { maxProcesses: 1 },
 });
 
-/** Executes jobs one after another: of one run with one interpreter, or each with a new interpreter in the same process. */
+/** Returns a workload of one job: all of one run with one interpreter, or each of a new run with a new interpreter. */
 function jobs(runs: 'one' | 'many', job = JOB, options = settings()): Timed {
   const sandbox = createSandbox(options);
   let run = 0;
@@ -48,5 +48,5 @@ export const contender: Contender = {
   'sandbox start': () => start(settings, JOB),
   'sandbox fresh': () => jobs('many'),
   'sandbox packages': pydantic,
-  'sandbox memory': (size) => afterRuns(jobs('one'), size),
+  'sandbox memory': (size) => memoryAfterRuns(jobs('one'), size),
 };

@@ -4,7 +4,7 @@ import type { FunctionJob, FunctionOutcome, SandboxOptions } from '@heddle/sandb
 import { expectResult } from '../workload.ts';
 import type { Contender, Measured, Timed } from '../workload.ts';
 import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
-import { afterRuns } from './memory.ts';
+import { memoryAfterRuns } from './memory.ts';
 import { inProgram } from './program.ts';
 
 type Settings = () => SandboxOptions | Promise<SandboxOptions>;
@@ -17,29 +17,29 @@ export function expectOutcome(outcome: FunctionOutcome): void {
   expectResult(outcome.json, String(RESULT));
 }
 
-/** Executes `size` jobs concurrently, of one run or of one run each. */
+/** Returns a workload of `size` concurrent jobs: all of one run, or each of a new run. */
 async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'one'): Promise<Timed> {
   const sandbox = createSandbox(await settings());
   let run = 0;
-  const one = async (): Promise<void> => {
+  const runJob = async (): Promise<void> => {
     const runId = `run-${runs === 'one' ? 0 : run++}`;
     expectOutcome(await sandbox.run({ ...JOB, runId }));
     if (runs === 'many') sandbox.release(runId);
   };
   return {
-    once: async () => void (await Promise.all(Array.from({ length: size }, one))),
+    once: async () => void (await Promise.all(Array.from({ length: size }, runJob))),
     close: () => sandbox.close(),
   };
 }
 
-/** Returns the milliseconds from a sandbox without processes to its first result. The isolation level is already probed. */
+/** Measures the milliseconds until a new sandbox has its first result. The isolation level is probed before. */
 export async function start(settings: Settings, job: Omit<FunctionJob, 'runId'> = JOB): Promise<Measured> {
   const options = await settings();
   const sample = async (): Promise<number> => {
     const sandbox = createSandbox(options);
-    const from = performance.now();
+    const startMs = performance.now();
     expectOutcome(await sandbox.run({ ...job, runId: 'run' }));
-    const tookMs = performance.now() - from;
+    const tookMs = performance.now() - startMs;
     await sandbox.close();
     return tookMs;
   };
@@ -83,7 +83,7 @@ function heddle(name: string, settings: Settings): Contender {
     'sandbox in flight': (size) => jobs(settings, size),
     'sandbox start': () => start(settings),
     'sandbox packages': () => packages(settings),
-    'sandbox memory': async (size) => afterRuns(await jobs(settings, 1), size),
+    'sandbox memory': async (size) => memoryAfterRuns(await jobs(settings, 1), size),
     expressions: (size) => expressions(settings, size),
   };
 }

@@ -11,37 +11,37 @@ interface Options {
   size?: number;
 }
 
-/** Returns work that creates a new isolate with a context for each execution, in this process. */
+/** Returns a workload that creates a new isolate with a context for each execution, in this process. */
 function isolates(use: (context: Context) => void, { snapshot, size = 1 }: Options = {}): Timed {
   const { Isolate } = isolatedVm();
-  const one = (): void => {
+  const execute = (): void => {
     const isolate = new Isolate({ memoryLimit: 64, ...(snapshot && { snapshot }) });
     use(isolate.createContextSync());
     isolate.dispose();
   };
   return {
     once() {
-      for (let i = 0; i < size; i++) one();
+      for (let i = 0; i < size; i++) execute();
     },
   };
 }
 
-const running = (code: string) => (context: Context) => {
+const executing = (code: string) => (context: Context) => {
   context.evalSync(`var n = ${N}`);
   expectResult(context.evalClosureSync(code, []), RESULT);
 };
 
-/** isolated-vm in this process: the boundary of V8, without one of the operating system. */
+/** isolated-vm in this process: the isolation of V8, without isolation by the operating system. */
 export const contender: Contender = {
   ...inProgram({ url: import.meta.url, flags: ['--no-node-snapshot'] }),
-  sandbox: () => isolates(running(CODE)),
-  'sandbox in flight': (size) => isolates(running(CODE), { size }),
+  sandbox: () => isolates(executing(CODE)),
+  'sandbox in flight': (size) => isolates(executing(CODE), { size }),
   'sandbox on two cores': (size) => twoProcesses('isolated-vm', size),
   // Starts from a snapshot with the loaded packages, which is its fastest option.
   async 'sandbox packages'() {
     const { bundleOfPackages } = await import('./bundle.ts');
     const snapshot = isolatedVm().Isolate.createSnapshot([{ code: await bundleOfPackages() }]);
-    return isolates(running(PACKAGES_CODE), { snapshot });
+    return isolates(executing(PACKAGES_CODE), { snapshot });
   },
   expressions: (size) =>
     isolates((context) => {

@@ -26,24 +26,24 @@ function processes(): Map<number, Process> {
 }
 
 /** Returns the largest peak memory of the descendants of this process, in MB. */
-function largestBelow(): number {
+function largestDescendant(): number {
   if (process.platform !== 'linux') throw new Error('the memory of other processes is read from /proc');
   const all = processes();
-  const isBelow = (pid: number): boolean => {
+  const isDescendant = (pid: number): boolean => {
     const parent = all.get(pid)?.parent ?? 0;
-    return parent === process.pid || (parent > 1 && isBelow(parent));
+    return parent === process.pid || (parent > 1 && isDescendant(parent));
   };
-  const below = [...all].filter(([pid]) => isBelow(pid)).map(([, { peakMb }]) => peakMb);
-  if (below.length === 0) throw new Error('the sandbox has no process');
-  return Math.max(...below);
+  const peaks = [...all].filter(([pid]) => isDescendant(pid)).map(([, { peakMb }]) => peakMb);
+  if (peaks.length === 0) throw new Error('the sandbox has no process');
+  return Math.max(...peaks);
 }
 
-/** Returns the peak memory of a sandbox process after `size` runs. */
-export function afterRuns(timed: Timed, runs: number): Measured {
+/** Measures the largest peak memory of a sandbox process after `runs` runs, in MB. */
+export function memoryAfterRuns(timed: Timed, runs: number): Measured {
   return {
     async sample() {
       for (let run = 0; run < runs; run++) await timed.once();
-      return largestBelow();
+      return largestDescendant();
     },
     ...(timed.close && { close: () => timed.close?.() }),
   };

@@ -6,7 +6,7 @@ import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './c
 import { twoProcesses } from './cores.ts';
 import { inProgram } from './program.ts';
 
-/** Returns work that creates a new context for each execution, in this process. */
+/** Returns a workload that creates a new context for each execution, in this process. */
 function contexts(inFlight: number, { code = CODE, globals = {} } = {}): Timed {
   const text = `(() => { ${code} })()`;
   return {

@@ -8,11 +8,11 @@ import { openImages, SPECS } from './images.ts';
  */
 export async function prepareSandboxes(rows: readonly Row[], say: (text: string) => void): Promise<void> {
   if (rows.some(({ contender }) => contender === 'heddle-strict')) bubblewrap();
-  const wanted = new Set(rows.flatMap(({ image }) => image ?? []));
-  if (wanted.size === 0) return;
+  const names = new Set(rows.flatMap(({ image }) => image ?? []));
+  if (names.size === 0) return;
   const images = openImages();
   try {
-    for (const name of wanted) {
+    for (const name of names) {
       const onProgress = (step: string): void => say(`Image of ${name}: ${step}`);
       const { state, errorCode, errorMessage } = await images.build(SPECS[name], { name, onProgress });
       if (state !== 'ready') say(`The image of ${name} could not be built (${errorCode}): ${errorMessage}`);

@@ -8,26 +8,26 @@ import { FOLDER, PEERS } from '../peer.ts';
 import { PROCESS_ENV } from '../process-env.ts';
 import type { Contender } from '../workload.ts';
 
-/** Output of a program that has its first result. */
-export const SAYS = 'done';
+/** What a program prints when it has its first result. */
+export const DONE_OUTPUT = 'done';
 
-/** Returns the milliseconds from the start of a process to its first output. Throws if the output is not the expected one. */
+/** Returns the milliseconds from the start of a process to its first output. Throws unless it prints `DONE_OUTPUT`. */
 export function firstResult(command: string, args: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
-    const from = performance.now();
+    const startMs = performance.now();
     const child = spawn(command, args, { cwd: FOLDER, env: PROCESS_ENV, stdio: ['ignore', 'pipe', 'pipe'] });
     let tookMs = 0;
-    let said = '';
-    let complaint = '';
+    let output = '';
+    let errors = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      tookMs ||= performance.now() - from;
-      said += text;
+      tookMs ||= performance.now() - startMs;
+      output += text;
     });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
     child.on('error', reject);
     child.on('close', () => {
-      if (said.trim() === SAYS) return resolve(tookMs);
-      reject(new Error(complaint.trim().split('\n').at(-1) || `it said "${said.trim()}"`));
+      if (output.trim() === DONE_OUTPUT) return resolve(tookMs);
+      reject(new Error(errors.trim().split('\n').at(-1) || `it printed "${output.trim()}"`));
     });
   });
 }
@@ -41,9 +41,9 @@ interface Origin {
 }
 
 /**
- * Returns the arguments of a Node.js process that runs the contender's workload `sandbox`. The last argument is the number of
- * runs. The program is one file of plain JavaScript, like a program that uses only this contender: its start strips no types
- * and loads only the contender's packages.
+ * Returns the arguments of a Node.js process that runs the contender's workload `sandbox`. The caller adds the number
+ * of runs as the last argument. The program is one file of plain JavaScript, like a program that uses only this
+ * contender: its start strips no types and loads only the contender's packages.
  */
 async function programOf({ url, name = 'contender', flags = [] }: Origin): Promise<string[]> {
   const { build } = await import('esbuild');
@@ -55,7 +55,7 @@ async function programOf({ url, name = 'contender', flags = [] }: Origin): Promi
 import { ${name} as contender } from ${JSON.stringify(file)};
 const prepared = await contender.sandbox(1);
 for (let runs = Number(process.argv[2]); runs > 0; runs--) await prepared.once();
-process.stdout.write(${JSON.stringify(SAYS)}, () => process.exit(0));`;
+process.stdout.write(${JSON.stringify(DONE_OUTPUT)}, () => process.exit(0));`;
   await build({
     stdin: { contents, resolveDir: FOLDER },
     outfile,

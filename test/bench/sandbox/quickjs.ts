@@ -30,11 +30,11 @@ function valueOf(context: Context, code: string): unknown {
   return value;
 }
 
-/** Returns work that creates a new runtime with a context for each execution, in this process. */
+/** Returns a workload that creates a new runtime with a context for each execution, in this process. */
 async function contexts(use: (context: Context) => void, size = 1): Promise<Timed> {
   const { getQuickJS } = await peer<Module>('quickjs-emscripten');
   const quickJs = await getQuickJS();
-  const one = (): void => {
+  const execute = (): void => {
     const context = quickJs.newContext();
     const n = context.newNumber(N);
     context.setProp(context.global, 'n', n);
@@ -44,26 +44,26 @@ async function contexts(use: (context: Context) => void, size = 1): Promise<Time
   };
   return {
     once() {
-      for (let i = 0; i < size; i++) one();
+      for (let i = 0; i < size; i++) execute();
     },
   };
 }
 
-const running = (code: string) => (context: Context) =>
+const executing = (code: string) => (context: Context) =>
   expectResult(valueOf(context, `(() => { ${code} })()`), RESULT);
 
 /** A JavaScript interpreter in WebAssembly: a boundary, but no compiler to machine code. */
 export const contender: Contender = {
   ...inProgram({ url: import.meta.url }),
-  sandbox: () => contexts(running(CODE)),
-  'sandbox in flight': (size) => contexts(running(CODE), size),
+  sandbox: () => contexts(executing(CODE)),
+  'sandbox in flight': (size) => contexts(executing(CODE), size),
   'sandbox on two cores': (size) => twoProcesses('quickjs-emscripten', size),
   async 'sandbox packages'() {
     const { bundleOfPackages } = await import('./bundle.ts');
     const bundle = await bundleOfPackages();
     return contexts((context) => {
       context.unwrapResult(context.evalCode(bundle)).dispose();
-      running(PACKAGES_CODE)(context);
+      executing(PACKAGES_CODE)(context);
     });
   },
   expressions: (size) =>

@@ -10,9 +10,9 @@ const BATCH = 100;
 /** Rounds of rows with long samples. */
 const LONG_ROUNDS = 5;
 
-type Given = Pick<Row, 'name' | 'workload' | 'contender'> & Partial<Row>;
+type RowSettings = Pick<Row, 'name' | 'workload' | 'contender'> & Partial<Row>;
 
-const row = (given: Given): Row => ({
+const row = (settings: RowSettings): Row => ({
   size: 1,
   unit: 'ms',
   scale: 1,
@@ -20,27 +20,27 @@ const row = (given: Given): Row => ({
   floor: false,
   target: NO_TARGET,
   met: () => undefined,
-  ...given,
+  ...settings,
 });
 
 /** Returns a row with an upper bound. */
-const within = (most: number, unit: string, given: Given): Row =>
-  row({ unit, target: `≤ ${most} ${unit}`, met: ({ ours }) => atMost(ours, most), ...given });
+const boundedRow = (max: number, unit: string, settings: RowSettings): Row =>
+  row({ unit, target: `≤ ${max} ${unit}`, met: ({ ours }) => atMost(ours, max), ...settings });
 
 /** Returns a row of executions per second, with a lower bound. */
-const rate = (least: number, given: Given): Row =>
+const rateRow = (min: number, settings: RowSettings): Row =>
   row({
     unit: '/s',
     isRate: true,
     scale: IN_FLIGHT * 1000,
     size: IN_FLIGHT,
-    target: `≥ ${least.toLocaleString('en-US')}/s`,
-    met: ({ ours }) => atLeast(ours, least),
-    ...given,
+    target: `≥ ${min.toLocaleString('en-US')}/s`,
+    met: ({ ours }) => atLeast(ours, min),
+    ...settings,
   });
 
-const warm = (level: 'standard' | 'strict'): Row =>
-  within(0.35, 'ms', {
+const warmRow = (level: 'standard' | 'strict'): Row =>
+  boundedRow(0.35, 'ms', {
     name: `JavaScript, warm, one by one, ${level}`,
     workload: 'sandbox',
     contender: `heddle-${level}`,
@@ -48,7 +48,7 @@ const warm = (level: 'standard' | 'strict'): Row =>
     floor: true,
   });
 
-const memory = (level: 'standard' | 'strict', peers: readonly string[]): Row =>
+const memoryRow = (level: 'standard' | 'strict', peers: readonly string[]): Row =>
   row({
     name: `JavaScript, memory of a process, ${level}`,
     workload: 'sandbox memory',
@@ -75,30 +75,30 @@ const JAVASCRIPT: readonly Row[] = [
     rounds: LONG_ROUNDS,
     contender: 'heddle-standard',
   }),
-  warm('standard'),
-  warm('strict'),
-  within(1.2, 'ms', {
+  warmRow('standard'),
+  warmRow('strict'),
+  boundedRow(1.2, 'ms', {
     name: 'JavaScript, an isolate for each execution, one by one',
     workload: 'sandbox',
     contender: 'heddle-isolates',
     peers: PEERS,
   }),
-  rate(800, {
+  rateRow(800, {
     name: 'JavaScript, an isolate for each execution, on two cores',
     workload: 'sandbox on two cores',
     rounds: LONG_ROUNDS,
     contender: 'heddle-isolates',
     peers: PEERS,
   }),
-  rate(2000, {
+  rateRow(2000, {
     name: `JavaScript, contexts, ${IN_FLIGHT} pipelined`,
     workload: 'sandbox in flight',
     contender: 'heddle-standard',
-    // Threads are in the row above and are not affected by this one.
+    // Threads are measured in the row above; pipelining does not affect them.
     peers: PEERS.filter((name) => name !== 'worker_threads'),
     floor: true,
   }),
-  within(0.1, 'ms', {
+  boundedRow(0.1, 'ms', {
     name: `expressions, ${BATCH} in a batch, each`,
     workload: 'expressions',
     contender: 'heddle-standard',
@@ -115,8 +115,8 @@ const JAVASCRIPT: readonly Row[] = [
     image: 'javascript',
     peers: PEERS,
   }),
-  memory('standard', PEERS),
-  memory('strict', []),
+  memoryRow('standard', PEERS),
+  memoryRow('strict', []),
 ];
 
 const PYTHON: readonly Row[] = [
@@ -133,20 +133,20 @@ const PYTHON: readonly Row[] = [
     rounds: LONG_ROUNDS,
     contender: 'heddle-python',
   }),
-  within(10, 'ms', {
+  boundedRow(10, 'ms', {
     name: 'Python, warm, one by one',
     workload: 'sandbox',
     contender: 'heddle-python',
     peers: ['cpython'],
   }),
-  within(200, 'ms', {
+  boundedRow(200, 'ms', {
     name: 'Python, cold from the snapshot',
     workload: 'sandbox fresh',
     contender: 'heddle-python',
     peers: ['cpython'],
     rounds: 3,
   }),
-  within(600, 'ms', {
+  boundedRow(600, 'ms', {
     name: 'Python with pydantic, restore to import done',
     workload: 'sandbox packages',
     contender: 'heddle-python',
@@ -154,7 +154,7 @@ const PYTHON: readonly Row[] = [
     peers: ['cpython'],
     rounds: 3,
   }),
-  within(250, 'MB', {
+  boundedRow(250, 'MB', {
     name: 'Python, memory of a process',
     workload: 'sandbox memory',
     contender: 'heddle-python',

@@ -9,8 +9,8 @@ import { inProgram } from './program.ts';
 const PROGRAM = `
 const { createRequire } = require('node:module');
 const { parentPort, workerData: { codes, n, from } } = require('node:worker_threads');
-const known = createRequire(from);
-parentPort.postMessage(codes.map((code) => new Function('n', 'require', code)(n, known)));`;
+const packageRequire = createRequire(from);
+parentPort.postMessage(codes.map((code) => new Function('n', 'require', code)(n, packageRequire)));`;
 
 /** Returns the results of functions that run in one new thread. */
 async function inThread(codes: readonly string[]): Promise<number[]> {
@@ -24,17 +24,17 @@ async function runOnce(code: string): Promise<void> {
   expectResult((await inThread([code]))[0], RESULT);
 }
 
-/** Returns the milliseconds for `size` executions, two at a time. Measures fewer and extrapolates if they take long. */
-function twoAtOnce(size: number): Measured {
+/** Measures the milliseconds for `size` executions, two at a time, from the number of executions in a sample. */
+function twoThreads(size: number): Measured {
   return {
     async sample(sampleMs) {
-      const from = performance.now();
-      let ran = 0;
-      const lane = async (): Promise<void> => {
-        for (; performance.now() - from < sampleMs; ran++) await runOnce(CODE);
+      const startMs = performance.now();
+      let executions = 0;
+      const runUntilEnd = async (): Promise<void> => {
+        for (; performance.now() - startMs < sampleMs; executions++) await runOnce(CODE);
       };
-      await Promise.all([lane(), lane()]);
-      return ((performance.now() - from) / ran) * size;
+      await Promise.all([runUntilEnd(), runUntilEnd()]);
+      return ((performance.now() - startMs) / executions) * size;
     },
   };
 }
@@ -43,7 +43,7 @@ function twoAtOnce(size: number): Measured {
 export const contender: Contender = {
   ...inProgram({ url: import.meta.url }),
   sandbox: () => ({ once: () => runOnce(CODE) }),
-  'sandbox on two cores': twoAtOnce,
+  'sandbox on two cores': twoThreads,
   'sandbox packages': () => ({ once: () => runOnce(PACKAGES_CODE) }),
   expressions: (size) => {
     const codes = expressionsOf(size).map((code) => `return ${code}`);

@@ -4,7 +4,7 @@ import type { Contender } from '../workload.ts';
 import { TOKEN_PROCESS } from './heddle.ts';
 import { delays, msSince } from './token.ts';
 
-/** An event emitter in one process, and a message of the process channel between two. */
+/** In one process an event of an emitter; between two processes a message of the process channel. */
 export const floor: Contender = {
   'first text': () => {
     const emitter = new EventEmitter();
@@ -17,7 +17,7 @@ export const floor: Contender = {
       () => undefined,
     );
   },
-  'first text elsewhere': async () => {
+  'first text in another process': async () => {
     const child = fork(TOKEN_PROCESS, [], { execArgv: ['--no-warnings'] });
     await once(child, 'message');
     return delays(

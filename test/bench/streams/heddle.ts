@@ -19,10 +19,10 @@ async function firstText(): Promise<Measured> {
   return delays(
     async () => {
       const run = await engine.start({ workflow: TOKEN_WORKFLOW });
-      const events = delayOf(run.events(), () => undefined);
+      const delay = delayOf(run.events(), () => undefined);
       // The block may have started before the events are read.
       setImmediate(() => setImmediate(emit));
-      return events;
+      return delay;
     },
     async () => {
       await engine.close();
@@ -31,7 +31,7 @@ async function firstText(): Promise<Measured> {
   );
 }
 
-async function fromAnotherProcess(): Promise<Measured> {
+async function firstTextInAnotherProcess(): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const child = fork(TOKEN_PROCESS, [folder], { execArgv: ['--no-warnings'] });
   await once(child, 'message');
@@ -53,5 +53,5 @@ async function fromAnotherProcess(): Promise<Measured> {
 
 export const heddle: Contender = {
   'first text': firstText,
-  'first text elsewhere': fromAnotherProcess,
+  'first text in another process': firstTextInAnotherProcess,
 };

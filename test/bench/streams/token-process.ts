@@ -1,10 +1,11 @@
-// A process with a block that emits: `node token-process.ts FOLDER`. For each message it starts a run and sends its id. After the
-// next message, the block emits the time in nanoseconds. Without FOLDER the process sends the time directly.
+// A process with a block that emits: `node token-process.ts FOLDER`. At each message except "emit", it starts a run and
+// sends the id of the run. At "emit", the block of the run emits the time in nanoseconds. Without FOLDER, the process
+// responds to each message with the time.
 import { createEngine } from '@heddle/engine';
 import { TOKEN_WORKFLOW, tokenBlock } from './token.ts';
 
 const folder = process.argv[2];
-const waiting: (() => void)[] = [];
+const emitters: (() => void)[] = [];
 process.on('disconnect', () => process.exit());
 
 if (folder === undefined)
@@ -12,10 +13,10 @@ if (folder === undefined)
 else {
   const engine = await createEngine({
     data: folder,
-    blocks: [tokenBlock(() => new Promise((resolve) => waiting.push(resolve)))],
+    blocks: [tokenBlock(() => new Promise((resolve) => emitters.push(resolve)))],
   });
   process.on('message', (message) => {
-    if (message === 'emit') waiting.shift()?.();
+    if (message === 'emit') emitters.shift()?.();
     else void engine.start({ workflow: TOKEN_WORKFLOW }).then(({ runId }) => process.send?.({ runId }));
   });
 }

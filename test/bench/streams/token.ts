@@ -36,16 +36,16 @@ export async function delayOf(events: AsyncIterable<RunEvent>, emit: () => void)
   return delay;
 }
 
-/** Returns the median of the delays in a sample, after two warm-up runs. */
+/** Measures the median of the delays that `once` returns during a sample, after two warm-up calls. */
 export function delays(once: () => Promise<number>, close: () => Promise<void> | void): Measured {
   return {
     async sample(sampleMs) {
       await once();
       await once();
-      const found: number[] = [];
-      for (const from = performance.now(); performance.now() - from < sampleMs || found.length === 0;)
-        found.push(await once());
-      return medianOf(found);
+      const samples: number[] = [];
+      for (const startMs = performance.now(); performance.now() - startMs < sampleMs || samples.length === 0;)
+        samples.push(await once());
+      return medianOf(samples);
     },
     close,
   };

@@ -5,8 +5,8 @@ import { chromiumTool, startBrowser } from '../../support/browser.ts';
 import type { Result } from '../race.ts';
 import { jsonOf, machineLine, tableOf } from '../report.ts';
 import { STUDIO_ROWS } from './rows.ts';
-import { servedStudio } from './server.ts';
-import type { ServedStudio } from './server.ts';
+import { startStudioServer } from './server.ts';
+import type { StudioServer } from './server.ts';
 
 const ROUNDS = 7;
 const QUICK_ROUNDS = 2;
@@ -24,9 +24,9 @@ export async function benchStudio(
   const rows = Object.entries(STUDIO_ROWS).filter(([, { name }]) => pattern.test(name));
   if (rows.length === 0) throw new Error(`No row matches "${only}".`);
   if (!chromiumTool) throw new Error('The rows of the Studio need Chromium, which is not installed.');
-  const from = loadavg()[0] as number;
+  const loadBefore = loadavg()[0] as number;
   say('Deploying a workflow of 2,000 blocks …');
-  const served = await servedStudio();
+  const server = await startStudioServer();
   const browser = await startBrowser();
   try {
     const results: Result[] = [];
@@ -34,15 +34,15 @@ export async function benchStudio(
       say(`${row.name} …`);
       const samples: number[] = [];
       for (let round = 0; round < (quick ? QUICK_ROUNDS : ROUNDS); round += 1)
-        samples.push(await sampleOf(name as RowName, browser, served));
+        samples.push(await sampleOf(name as RowName, browser, server));
       results.push(resultOf(row, samples));
       if (json !== undefined) writeFileSync(json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
     }
-    const load = `load ${from.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
+    const load = `load ${loadBefore.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
     process.stdout.write(`${tableOf(results)}\n\n${machineLine()}; ${load}\n`);
   } finally {
     await browser.close();
-    await served.stop();
+    await server.stop();
   }
 }
 
@@ -61,34 +61,34 @@ function resultOf(row: Result['row'], samples: readonly number[]): Result {
 }
 
 /** Takes a sample with a new browser context, so that nothing is cached. */
-async function sampleOf(row: RowName, browser: Browser, served: ServedStudio): Promise<number> {
+async function sampleOf(row: RowName, browser: Browser, server: StudioServer): Promise<number> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   try {
     const page = await context.newPage();
-    await signIn(page, served);
-    if (row === 'paint') return await firstPaint(page, served);
-    const openedMs = await openRun(page, served);
-    return row === 'open' ? openedMs : await framesWhilePanning(page);
+    await signIn(page, server);
+    if (row === 'paint') return await firstPaint(page, server);
+    const openMs = await openRun(page, server);
+    return row === 'open' ? openMs : await framesWhilePanning(page);
   } finally {
     await context.close();
   }
 }
 
-async function signIn(page: Page, { url, key }: ServedStudio): Promise<void> {
+async function signIn(page: Page, { url, key }: StudioServer): Promise<void> {
   const headers = { 'Content-Type': 'application/json', 'X-Heddle-Studio': '1', Origin: url };
-  const answer = await page.request.post(`${url}/api/studio/session`, { headers, data: { apiKey: key } });
-  if (!answer.ok()) throw new Error(`Signing in was refused: ${answer.status()}`);
+  const response = await page.request.post(`${url}/api/studio/session`, { headers, data: { apiKey: key } });
+  if (!response.ok()) throw new Error(`The sign-in failed with status ${response.status()}.`);
 }
 
-/** Returns the milliseconds from opening the address to the first paint with content. */
-async function firstPaint(page: Page, { url }: ServedStudio): Promise<number> {
+/** Returns the milliseconds from the navigation to the first contentful paint. */
+async function firstPaint(page: Page, { url }: StudioServer): Promise<number> {
   await page.goto(`${url}/runs`);
   await page.getByRole('row').nth(1).waitFor();
   return page.evaluate<number>('performance.getEntriesByName("first-contentful-paint")[0].startTime');
 }
 
-/** Returns the milliseconds until the blocks are drawn. */
-async function openRun(page: Page, { url, runId }: ServedStudio): Promise<number> {
+/** Returns the milliseconds from the click on a run until its blocks are drawn. */
+async function openRun(page: Page, { url, runId }: StudioServer): Promise<number> {
   await page.goto(`${url}/runs`);
   await page.getByRole('row').nth(1).waitFor();
   const fromMs = performance.now();
@@ -97,7 +97,7 @@ async function openRun(page: Page, { url, runId }: ServedStudio): Promise<number
   return performance.now() - fromMs;
 }
 
-/** Returns the 95th percentile of the time between frames while the graph is dragged, at a zoom that shows the text of blocks. */
+/** Returns the 95th percentile of frame times while the graph is dragged, at a zoom that shows the text of blocks. */
 async function framesWhilePanning(page: Page): Promise<number> {
   await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button').nth(3).click();
   await page.locator('.graph .block').first().waitFor();

@@ -1,12 +1,12 @@
 import { atMost } from '../rows.ts';
 import type { Line } from '../rows.ts';
 
-function line(name: string, most: number): Line {
-  const target = `at most ${most} ms`;
-  return { name, unit: 'ms', peers: [], floor: false, target, met: ({ ours }) => atMost(ours, most) };
+function line(name: string, max: number): Line {
+  const target = `at most ${max} ms`;
+  return { name, unit: 'ms', peers: [], floor: false, target, met: ({ ours }) => atMost(ours, max) };
 }
 
-/** Times of the pages of the Studio in Chromium, from navigation to visible content. */
+/** The rows of the Studio: times of its pages in Chromium. */
 export const STUDIO_ROWS = {
   paint: line('first paint of the list of runs', 1000),
   open: line('open a run of 2,000 blocks', 1000),

@@ -9,7 +9,7 @@ import { draftOf } from '../../support/draft.ts';
 import { block, condition, fn, workflow } from '../../support/workflow.ts';
 
 /** A server with a run of 2,000 blocks. */
-export interface ServedStudio {
+export interface StudioServer {
   url: string;
   key: string;
   runId: string;
@@ -17,26 +17,26 @@ export interface ServedStudio {
 }
 
 /** Number of blocks in chains: all except the trigger, the condition and the last block. */
-const CHAINED = 1997;
-const CHAIN = 40;
+const CHAINED_BLOCKS = 1997;
+const CHAIN_LENGTH = 40;
 
 const LARGE = workflow(
   [
     condition('Which', { many: 'false', last: '' }),
-    ...Array.from({ length: CHAINED }, (_, index) => block(`B${index}`, 'variables', {})),
+    ...Array.from({ length: CHAINED_BLOCKS }, (_, index) => block(`B${index}`, 'variables', {})),
     fn('Last', 'return "end"'),
   ],
   [
     'Start -> Which',
     'Which:last -> Last',
-    ...Array.from({ length: CHAINED }, (_, index) =>
-      index % CHAIN === 0 ? `Which:many -> B${index}` : `B${index - 1} -> B${index}`,
+    ...Array.from({ length: CHAINED_BLOCKS }, (_, index) =>
+      index % CHAIN_LENGTH === 0 ? `Which:many -> B${index}` : `B${index - 1} -> B${index}`,
     ),
   ],
 );
 
-/** Starts `heddle serve` in a new folder, deploys the workflow and runs it once. */
-export async function servedStudio(): Promise<ServedStudio> {
+/** Starts `heddle serve` in a new folder, deploys the large workflow and runs it once. */
+export async function startStudioServer(): Promise<StudioServer> {
   const data = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const manifest = createRequire(import.meta.url).resolve('heddle/package.json');
   const args = [

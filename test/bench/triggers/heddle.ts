@@ -14,10 +14,10 @@ import type { Contender, Measured } from '../workload.ts';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const FROM_MS = Date.UTC(2026, 0, 1);
-/** Interval of the checks for started runs, in milliseconds. */
-const LOOK_MS = 10;
+/** Interval at which started runs are counted. */
+const POLL_MS = 10;
 
-/** Adds deployed workflows with a schedule each: hourly, at all minutes of the hour. */
+/** Adds deployed workflows, each with an hourly schedule, at all minutes of the hour. */
 async function fill(
   { database: db, workspaces }: ServiceStore,
   engine: Engine,
@@ -52,7 +52,7 @@ async function fill(
     });
 }
 
-interface Scheduled {
+interface ScheduledService {
   /** Bytes of live memory before the service began to fire. */
   memoryBefore: number;
   moveTo(ms: number): void;
@@ -61,7 +61,7 @@ interface Scheduled {
   close(): Promise<void>;
 }
 
-async function scheduled(count: number): Promise<Scheduled> {
+async function startService(count: number): Promise<ScheduledService> {
   const data = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const store = await openServiceStore({ data });
   const { resolveChild, tenant } = store.definitions;
@@ -92,46 +92,46 @@ async function scheduled(count: number): Promise<Scheduled> {
   };
 }
 
-/** Returns the milliseconds from a minute to the start of the last run that is due in it. */
+/** Measures the milliseconds from a minute to the start of the last run that is due in it. */
 async function due(count: number): Promise<Measured> {
-  const service = await scheduled(count);
+  const service = await startService(count);
   let minute = 60;
-  let before = 0;
+  let startedRuns = 0;
   return {
     async sample() {
-      const wanted = before + Math.ceil((count - (minute % 60)) / 60);
-      const from = performance.now();
+      const expectedRuns = startedRuns + Math.ceil((count - (minute % 60)) / 60);
+      const startMs = performance.now();
       service.moveTo(FROM_MS + minute * MINUTE_MS);
-      await until(async () => (await service.started()) >= wanted);
-      const took = performance.now() - from;
+      await until(async () => (await service.started()) >= expectedRuns);
+      const tookMs = performance.now() - startMs;
       minute += 1;
-      before = wanted;
-      return took;
+      startedRuns = expectedRuns;
+      return tookMs;
     },
     close: () => service.close(),
   };
 }
 
-/** Returns the milliseconds from an instant at which all schedules are due to the start of the last run. */
-async function atOnce(count: number): Promise<Measured> {
-  const service = await scheduled(count);
+/** Measures the milliseconds from an instant at which all schedules are due to the start of the last run. */
+async function dueTogether(count: number): Promise<Measured> {
+  const service = await startService(count);
   return {
     async sample() {
-      const from = performance.now();
+      const startMs = performance.now();
       service.moveTo(FROM_MS + 2 * HOUR_MS);
       await until(async () => (await service.started()) >= count);
-      return performance.now() - from;
+      return performance.now() - startMs;
     },
     close: () => service.close(),
   };
 }
 
 /**
- * Returns the kilobytes of live memory for each schedule: the increase from before the first run until after the runs
- * of a minute.
+ * Measures the kilobytes of live memory for each schedule: the increase from before the service fires until after the
+ * runs of a minute.
  */
 async function memory(count: number): Promise<Measured> {
-  const service = await scheduled(count);
+  const service = await startService(count);
   return {
     async sample() {
       service.moveTo(FROM_MS + HOUR_MS);
@@ -147,19 +147,19 @@ function liveMemory(): number {
   return process.memoryUsage().heapUsed;
 }
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((done) => setTimeout(done, LOOK_MS));
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((done) => setTimeout(done, POLL_MS));
 }
 
-/** Returns the processor time in percent of a core while nothing is due. */
+/** Measures the processor time in percent of a core while nothing is due. */
 async function idle(count: number): Promise<Measured> {
-  const service = await scheduled(count);
+  const service = await startService(count);
   return {
     async sample(sampleMs) {
-      const [from, used] = [performance.now(), process.cpuUsage()];
+      const [startMs, initialUsage] = [performance.now(), process.cpuUsage()];
       await new Promise((done) => setTimeout(done, sampleMs));
-      const { user, system } = process.cpuUsage(used);
-      return (user + system) / 10 / (performance.now() - from);
+      const { user, system } = process.cpuUsage(initialUsage);
+      return (user + system) / 10 / (performance.now() - startMs);
     },
     close: () => service.close(),
   };
@@ -167,7 +167,7 @@ async function idle(count: number): Promise<Measured> {
 
 export const heddle: Contender = {
   'schedules due': due,
-  'schedules at once': atOnce,
+  'schedules due together': dueTogether,
   'schedules idle': idle,
   'schedules memory': memory,
 };
