@@ -38,7 +38,7 @@ export async function race(row: Row, pace: Pace, others: ReadonlyMap<string, Fig
 }
 
 /** Measurements of a contender for a line. */
-export interface Entered {
+export interface ContenderSamples {
   name: string;
   /** One value per sample, in the line's unit. */
   values: readonly number[];
@@ -48,7 +48,7 @@ export interface Entered {
 /** Returns the line with the medians of its contenders and their ratios. */
 export function resultOf(
   row: Line,
-  entrants: readonly Entered[],
+  entrants: readonly ContenderSamples[],
   others: ReadonlyMap<string, Figures>,
 ): Result {
   const measured = entrants.filter(({ missing }) => missing === undefined);

@@ -11,7 +11,7 @@ import { Server } from './server.ts';
 const FULL: Pace = { rounds: 7, sampleMs: 1000 };
 const QUICK: Pace = { rounds: 3, sampleMs: 100 };
 
-/** Measures the rows of the HTTP interface and prints their table. */
+/** Measures the rows of the HTTP API and prints their table. */
 export async function benchApi(
   { json, quick = false, only = '' }: { json?: string; quick?: boolean; only?: string },
   say: (text: string) => void,
@@ -19,13 +19,13 @@ export async function benchApi(
   const pattern = new RegExp(only, 'i');
   const rows = API_ROWS.filter(({ name }) => pattern.test(name));
   if (rows.length === 0) throw new Error(`No row matches "${only}".`);
-  const trouble = await installPeers(say);
-  if (trouble !== undefined)
-    throw new Error(`autocannon is missing, because the peers are not installed: ${trouble}`);
+  const problem = await installPeers(say);
+  if (problem !== undefined)
+    throw new Error(`autocannon is missing, because the peers are not installed: ${problem}`);
   const pace = { ...(quick ? QUICK : FULL), quick };
   const results: Result[] = [];
   const others = new Map<string, Figures>();
-  const from = loadavg()[0] as number;
+  const loadBefore = loadavg()[0] as number;
   for (const row of rows) {
     say(`${row.name} …`);
     const servers: Server[] = [];
@@ -40,6 +40,6 @@ export async function benchApi(
     }
     if (json !== undefined) writeFileSync(json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
   }
-  const load = `load ${from.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
+  const load = `load ${loadBefore.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
   process.stdout.write(`${tableOf(results)}\n\n${machineLine()}; ${load}\n`);
 }

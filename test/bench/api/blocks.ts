@@ -2,21 +2,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BlockExecutor, Json } from '@heddle/core';
 import { block, workflow } from '../../support/workflow.ts';
 
-let stepped = 0;
-const watchers = new Set<() => void>();
+let stepCount = 0;
+const listeners = new Set<() => void>();
 
-/** A step that increments the output of the previous one, and is counted. */
+/** A step that increments the output of the previous step, and is counted. */
 const step: BlockExecutor = {
   types: ['step'],
   class: 'compute',
   execute(context) {
-    stepped += 1;
-    for (const look of watchers) look();
+    stepCount += 1;
+    for (const check of listeners) check();
     return { output: { n: ((context.sourceOutput()['n'] as number | undefined) ?? 0) + 1 } };
   },
 };
 
-/** The same in a later turn of the event loop, like a block that sends a request, so that a stream can follow the run. */
+/** A block that completes in a later turn of the event loop, so that a stream can follow the run from its start. */
 const ask: BlockExecutor = {
   types: ['ask'],
   class: 'compute',
@@ -28,7 +28,7 @@ const ask: BlockExecutor = {
 
 let gate = Promise.withResolvers<void>();
 
-/** Waits until the gate is opened. */
+/** A block that waits until the gate opens. */
 const wait: BlockExecutor = {
   types: ['gate'],
   class: 'compute',
@@ -50,7 +50,7 @@ export const HOOK: Json = workflow(
   { id: 'hook', name: 'Hook' },
 );
 
-/** A block whose output is the first frame of the stream, then the gate. */
+/** A workflow of a block whose output is the first frame of the stream, and of the gate. */
 export const WAIT: Json = workflow([block('S1', 'ask'), block('G1', 'gate')], ['Start -> S1 -> G1'], {
   id: 'waits',
   name: 'Waits',
@@ -58,19 +58,19 @@ export const WAIT: Json = workflow([block('S1', 'ask'), block('G1', 'gate')], ['
 
 /** Returns the number of steps that have run in this process. */
 export function steps(): number {
-  return stepped;
+  return stepCount;
 }
 
 /** Resolves when `count` steps have run. */
-export async function untilSteps(many: number): Promise<void> {
+export async function untilSteps(count: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const look = (): void => {
-    if (stepped >= many) resolve();
+  const check = (): void => {
+    if (stepCount >= count) resolve();
   };
-  watchers.add(look);
-  look();
+  listeners.add(check);
+  check();
   await promise;
-  watchers.delete(look);
+  listeners.delete(check);
 }
 
 /** Opens the gate for the current waiters. Later waiters wait for the next opening. */

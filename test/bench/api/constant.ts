@@ -3,7 +3,7 @@ import { untilGate } from './blocks.ts';
 import { CONSTANT, frame, FRAMES } from './contender.ts';
 import type { Contender } from './contender.ts';
 
-/** Opens a handler that does nothing: its cost is that of Node.js, the listener and Hono. */
+/** Opens a handler with constant responses: its cost is that of Node.js, the listener and Hono. */
 export async function open(): Promise<Contender> {
   const app = new Hono();
   app.post('/run', async (c) => {
@@ -27,11 +27,11 @@ function framesOf(): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({
     async start(controller) {
-      const tell = (value: unknown): void => controller.enqueue(encoder.encode(frame(value)));
-      tell(FRAMES.first);
+      const send = (value: unknown): void => controller.enqueue(encoder.encode(frame(value)));
+      send(FRAMES.first);
       await untilGate();
-      tell(FRAMES.final);
-      tell(FRAMES.last);
+      send(FRAMES.final);
+      send(FRAMES.last);
       controller.close();
     },
   });

@@ -1,4 +1,4 @@
-/** The contenders: Heddle's interface, a Hono handler that calls the same engine, and a constant response. */
+/** The contenders: Heddle's API, a Hono handler that calls the same engine, and a constant response. */
 export type ContenderName = 'heddle' | 'hono' | 'constant';
 
 /** The stores: in memory, in a data folder with SQLite, or with many rows on SQLite or PostgreSQL. */
@@ -7,7 +7,7 @@ export type Storage = 'memory' | 'folder' | 'filled' | 'filled postgres';
 /** Reads of a store with 10,000 workflows and 100,000 runs: a page, one item, or statistics. */
 export type ReadName = 'workflows' | 'workflow' | 'logs' | 'log' | 'stats';
 
-/** The request that runs a contender's workflow once; its body is the same for all. */
+/** A path of a contender, and the headers of its requests. */
 export interface Endpoint {
   path: string;
   headers: { [name: string]: string };
@@ -20,7 +20,7 @@ export interface Contender {
   run: Endpoint;
   /** The workflow of one step and a wait for the gate. */
   wait: Endpoint;
-  /** Accepts a delivery: Heddle stores it and starts a run, Hono only answers. */
+  /** Accepts a webhook delivery: Heddle stores it and starts a run, Hono only responds. */
   hook?: Endpoint;
   /** Only in a filled store. */
   reads?: Readonly<Record<ReadName, Endpoint>>;

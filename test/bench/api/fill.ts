@@ -19,7 +19,7 @@ export async function fillLog(
       case n % 50 when 0 then 'failed' else 'completed' end, case n % 50 when 0 then 'error' else 'info' end,
       case n % 3 when 0 then 'manual' else 'api' end, n * 1000, n * 1000 + n % 700, n % 700, -1, 1, 0, 1
     from numbers`.execute(db);
-  // A service does this in the background, a few hundred runs at a time.
+  // The service does this in the background, a few hundred runs at a time.
   for (const width of WIDTHS)
     await sql`insert into run_totals (workspace_id, width_ms, start_ms, workflow_id, trigger, level, runs, duration_ms, timed,
         cost_micros)

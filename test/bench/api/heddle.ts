@@ -15,21 +15,21 @@ import { fillLog, fillWorkflows } from './fill.ts';
 /** Limit of concurrent streams. The default is for servers that also do other work. */
 const CAPACITY = 5000;
 
-/** The rate of a webhook. The default is for one sender. */
+/** The rate limit of webhooks. The default is for one sender. */
 const UNLIMITED = { capacity: 1e9, perMinute: 1e9 };
 
-/** Ends the process, because its figures would be wrong. */
+/** Fails the measurement, because its figures would be wrong. */
 function fail(error: unknown): never {
   throw error;
 }
 
-function inFolder(folder: string | undefined) {
+function folderOptions(folder: string | undefined) {
   const data = folder === undefined ? {} : { data: folder };
   return { service: data, engine: data };
 }
 
 /** Creates two new schemas on the PostgreSQL server of this benchmark, which stops with it. */
-async function onPostgres() {
+async function postgresOptions() {
   const tool = requireTool('postgres');
   if (!tool) throw new Error('The rows of PostgreSQL need a PostgreSQL server, but none is available.');
   const url = (await serverOf(tool)).url('postgres');
@@ -43,14 +43,14 @@ async function onPostgres() {
   };
 }
 
-/** Opens Heddle's interface as in `heddle serve`, with a personal key and two live workflows. */
+/** Opens Heddle's API as in `heddle serve`, with a personal key and three deployed workflows. */
 export async function open(folder: string | undefined, storage: Storage): Promise<Contender> {
-  const stored = storage === 'filled postgres' ? await onPostgres() : inFolder(folder);
-  const store = await openServiceStore(stored.service);
+  const storeOptions = storage === 'filled postgres' ? await postgresOptions() : folderOptions(folder);
+  const store = await openServiceStore(storeOptions.service);
   const { workspaces, keys } = store;
   const { resolveChild, tenant } = store.definitions;
   const engine = await createEngine({
-    ...stored.engine,
+    ...storeOptions.engine,
     ...{ blocks: BLOCKS, triggers: triggerTypes, resolveChild, tenant },
   });
   const api = await createApi({
@@ -66,27 +66,27 @@ export async function open(folder: string | undefined, storage: Storage): Promis
   const { key } = await keys.create({ userId }, 'bench');
   const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
 
-  async function ask<Data = { id: string }>(method: string, path: string, body?: object): Promise<Data> {
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const answer = await api.fetch(new Request(`http://bench${path}`, { method, headers, ...sent }));
-    const { data: run, error } = (await answer.json()) as { data: Data; error?: unknown };
-    if (!answer.ok) throw new Error(`${method} ${path}: ${JSON.stringify(error)}`);
-    return run;
+  async function call<Data = { id: string }>(method: string, path: string, body?: object): Promise<Data> {
+    const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
+    const response = await api.fetch(new Request(`http://bench${path}`, init));
+    const { data, error } = (await response.json()) as { data: Data; error?: unknown };
+    if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(error)}`);
+    return data;
   }
 
-  async function deployed(name: string, exported: Json): Promise<Endpoint> {
-    const { id } = await ask('POST', '/api/v2/workflows', { workspaceId, name });
-    await ask('PUT', `/api/v2/workflows/${id}/state`, draftOf(exported));
-    await ask('POST', `/api/v2/workflows/${id}/deploy`);
+  async function deploy(name: string, exported: Json): Promise<Endpoint> {
+    const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name });
+    await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(exported));
+    await call('POST', `/api/v2/workflows/${id}/deploy`);
     return { path: `/api/v2/workflows/${id}/execute`, headers };
   }
 
   /** Runs a workflow once and fills the lists. */
-  async function filled(): Promise<Pick<Contender, 'reads'>> {
-    const answer = await api.fetch(
+  async function fillLists(): Promise<Pick<Contender, 'reads'>> {
+    const response = await api.fetch(
       new Request(`http://bench${run.path}`, { method: 'POST', headers, body: '{"input":{}}' }),
     );
-    const { data: ran } = (await answer.json()) as { data: { runId: string } };
+    const { data: result } = (await response.json()) as { data: { runId: string } };
     const workflowId = run.path.split('/')[4] ?? '';
     await fillWorkflows(store.database, workspaceId);
     await fillLog(store.database, { workspaceId, workflowId });
@@ -96,28 +96,28 @@ export async function open(folder: string | undefined, storage: Storage): Promis
       workflows: { path: `/api/v2/workflows?workspaceId=${workspaceId}&limit=50`, headers },
       workflow: { path: `/api/v2/workflows/${workflowId}`, headers },
       logs: { path: `/api/v2/logs?workspaceId=${workspaceId}&limit=50`, headers },
-      log: { path: `/api/v2/logs/${ran.runId}`, headers },
+      log: { path: `/api/v2/logs/${result.runId}`, headers },
       stats: { path: `/api/v2/logs/stats?workspaceId=${workspaceId}`, headers },
     };
     return { reads };
   }
 
   /** Deploys a webhook that starts the smallest run. Returns its path. */
-  async function hooked(): Promise<Endpoint> {
-    const { path } = await deployed('Hook', HOOK);
+  async function deployHook(): Promise<Endpoint> {
+    const { path } = await deploy('Hook', HOOK);
     const deployment = path.replace('/execute', '/deployment');
-    const { webhooks } = await ask<{ webhooks: { url: string }[] }>('GET', deployment);
+    const { webhooks } = await call<{ webhooks: { url: string }[] }>('GET', deployment);
     const { pathname } = new URL(webhooks[0]?.url ?? '');
     return { path: pathname, headers: { 'Content-Type': 'application/json' } };
   }
 
-  const run = await deployed('Step', STEP);
+  const run = await deploy('Step', STEP);
   return {
     fetch: api.fetch,
     run,
-    wait: await deployed('Wait', WAIT),
-    hook: await hooked(),
-    ...(storage.startsWith('filled') && (await filled())),
+    wait: await deploy('Wait', WAIT),
+    hook: await deployHook(),
+    ...(storage.startsWith('filled') && (await fillLists())),
     async close() {
       await api.close();
       await engine.close({ graceMs: 0 });

@@ -20,10 +20,10 @@ export async function open(folder: string | undefined): Promise<Contender> {
   for (const [path, exported] of Object.entries({ '/run': STEP, '/wait': WAIT })) {
     const { workflowId, version } = await engine.deploy(exported);
     app.post(path, async (c) => {
-      const { input = {}, async: detached, stream } = await c.req.json<Body>();
+      const { input = {}, async: isAsync, stream } = await c.req.json<Body>();
       const run = await engine.start(workflowId, input, { version });
-      if (detached) return c.json({ data: { runId: run.runId } }, 202);
-      return stream ? streamed(c, run) : c.json({ data: await run.result() });
+      if (isAsync) return c.json({ data: { runId: run.runId } }, 202);
+      return stream ? streamRun(c, run) : c.json({ data: await run.result() });
     });
   }
   app.post('/hook', async (c) => {
@@ -40,15 +40,15 @@ export async function open(folder: string | undefined): Promise<Contender> {
   };
 }
 
-function streamed(c: Parameters<typeof streamSSE>[0], run: RunHandle): Response {
+function streamRun(c: Parameters<typeof streamSSE>[0], run: RunHandle): Response {
   return streamSSE(c, async (stream) => {
-    const tell = (value: unknown): Promise<void> => stream.writeSSE({ data: JSON.stringify(value) });
+    const send = (value: unknown): Promise<void> => stream.writeSSE({ data: JSON.stringify(value) });
     for await (const event of run.events()) {
       if (event.type !== 'block:completed' || event.log.blockName !== 'S1') continue;
-      await tell({ blockId: 'S1', chunk: String((event.output as { n: number }).n) });
+      await send({ blockId: 'S1', chunk: String((event.output as { n: number }).n) });
     }
     const { status, output } = await run.result();
-    await tell({ event: 'final', data: { success: status === 'completed', output } });
-    await tell('[DONE]');
+    await send({ event: 'final', data: { success: status === 'completed', output } });
+    await send('[DONE]');
   });
 }

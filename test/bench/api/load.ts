@@ -16,32 +16,35 @@ interface Options {
   sampleInt: number;
   verifyBody(body: string): boolean;
 }
-interface Counted {
+interface LoadResult {
   errors: number;
   timeouts: number;
   mismatches: number;
   statusCodeStats: { [status: string]: { count: number } };
 }
-type Autocannon = (options: Options, done: (error: Error | null, result: Counted) => void) => EventEmitter;
+type Autocannon = (
+  options: Options,
+  callback: (error: Error | null, result: LoadResult) => void,
+) => EventEmitter;
 
 /** A request and its expected response. */
-export interface Shot {
+export interface RequestSpec {
   method?: string;
   path: string;
   headers: { [name: string]: string };
   body?: string;
   connections: number;
   status: number;
-  /** Text of every correct response. */
-  says: string;
+  /** Every correct response contains this text. */
+  text: string;
   /** The response is 202, and the request counts as finished when its step has run. */
-  later?: boolean;
-  /** Each request starts a run of one step. The runs are not measured, and the next sample begins when they have ended. */
+  isAsync?: boolean;
+  /** Each request starts a run of one step. The runs are not measured; the next sample begins after their end. */
   startsRuns?: boolean;
 }
 
 /** Measurements of a sample. Times are in milliseconds. */
-export interface Took {
+export interface LoadSample {
   p50: number;
   p99: number;
   perSecond: number;
@@ -50,13 +53,13 @@ export interface Took {
 }
 
 /** Sends the same request `amount` times. Throws unless every response is correct. */
-export async function fire(server: Server, shot: Shot, amount: number): Promise<Took> {
-  const { later, startsRuns } = shot;
-  const stepsBefore = later || startsRuns ? await server.number('steps') : 0;
+export async function sendRequests(server: Server, spec: RequestSpec, amount: number): Promise<LoadSample> {
+  const { isAsync, startsRuns } = spec;
+  const stepsBefore = isAsync || startsRuns ? await server.number('steps') : 0;
   const cpuBefore = await server.number('cpu');
-  const { times, fromMs, lastMs } = await sendShots(server.origin, shot, amount);
-  if (later) await server.untilSteps(stepsBefore + amount);
-  const tookMs = (later ? performance.now() : lastMs) - fromMs;
+  const { times, fromMs, lastMs } = await sendAll(server.origin, spec, amount);
+  if (isAsync) await server.untilSteps(stepsBefore + amount);
+  const tookMs = (isAsync ? performance.now() : lastMs) - fromMs;
   const cpuMs = (await server.number('cpu')) - cpuBefore;
   if (startsRuns) await server.untilSteps(stepsBefore + amount);
   return {
@@ -72,14 +75,14 @@ export function quantileOf(values: readonly number[], quantile: number): number 
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * quantile))] as number;
 }
 
-async function sendShots(
+async function sendAll(
   origin: string,
-  shot: Shot,
+  spec: RequestSpec,
   amount: number,
 ): Promise<{ times: number[]; fromMs: number; lastMs: number }> {
-  const { method = 'POST', path, headers, body, status, says } = shot;
-  const connections = Math.min(shot.connections, amount);
-  const { promise, resolve, reject } = Promise.withResolvers<Counted>();
+  const { method = 'POST', path, headers, body, status, text } = spec;
+  const connections = Math.min(spec.connections, amount);
+  const { promise, resolve, reject } = Promise.withResolvers<LoadResult>();
   const times: number[] = [];
   const fromMs = performance.now();
   let lastMs = fromMs;
@@ -87,18 +90,18 @@ async function sendShots(
     {
       ...{ url: origin + path, method, headers, connections, amount, sampleInt: 20 },
       ...(body !== undefined && { body }),
-      verifyBody: (text) => text.includes(says),
+      verifyBody: (response) => response.includes(text),
     },
     (error, result) => (error ? reject(error) : resolve(result)),
   ).on('response', (_client: unknown, _status: number, _bytes: number, tookMs: number) => {
     times.push(tookMs);
     lastMs = performance.now();
   });
-  const counted = await promise;
-  const right = counted.statusCodeStats[status]?.count ?? 0;
-  if (right === amount && counted.mismatches === 0) return { times, fromMs, lastMs };
+  const totals = await promise;
+  const correct = totals.statusCodeStats[status]?.count ?? 0;
+  if (correct === amount && totals.mismatches === 0) return { times, fromMs, lastMs };
   throw new Error(
-    `${right} of ${amount} answers have status ${status}, ${counted.mismatches} have a text other than ${says}; ` +
-      `${counted.errors} errors, ${counted.timeouts} timeouts`,
+    `${correct} of ${amount} answers have status ${status}, ${totals.mismatches} have a text other than ${text}; ` +
+      `${totals.errors} errors, ${totals.timeouts} timeouts`,
   );
 }

@@ -1,9 +1,9 @@
 import { atLeast, atMost, NO_TARGET, ratio } from '../rows.ts';
 import type { Line } from '../rows.ts';
-import type { Shot, Took } from './load.ts';
+import type { RequestSpec, LoadSample } from './load.ts';
 import type { Server } from './server.ts';
 import type { Storage, ContenderName, ReadName } from './contender.ts';
-import type { StreamsTook } from './streams.ts';
+import type { StreamsSample } from './streams.ts';
 
 /** A line of a row, which shows one figure of its samples. */
 export interface ApiLine<Sample> extends Line {
@@ -18,20 +18,20 @@ interface Common {
   storage: Storage;
   contenders: readonly ContenderName[];
   /** Factor for the duration of a sample. */
-  longer?: number;
+  durationFactor?: number;
 }
 
 /** One measurement, of repeated requests or of concurrent streams, and its lines. */
 export type ApiRow = Common &
   (
-    | { lines: readonly ApiLine<Took>[]; shot(server: Server): Shot }
-    | { lines: readonly ApiLine<StreamsTook>[]; streams: { full: number; quick: number } }
+    | { lines: readonly ApiLine<LoadSample>[]; request(server: Server): RequestSpec }
+    | { lines: readonly ApiLine<StreamsSample>[]; streams: { full: number; quick: number } }
   );
 
 const ALL: readonly ContenderName[] = ['heddle', 'hono', 'constant'];
-const NO_MORE_MS = 0.5;
+const MAX_OVERHEAD_MS = 0.5;
 /** Upper bound for the cost of a refusal, as a multiple of a constant response. */
-const REFUSAL_TIMES = 3;
+const MAX_REFUSAL_RATIO = 3;
 
 /** Names of the contenders in the table. */
 export const NAMES: { readonly [contender in ContenderName]: string } = {
@@ -40,50 +40,56 @@ export const NAMES: { readonly [contender in ContenderName]: string } = {
   constant: 'floor',
 };
 
-const beside = { peers: [NAMES.hono], floor: true, target: NO_TARGET, met: () => undefined };
-const alone = { peers: [], floor: false, target: NO_TARGET, met: () => undefined };
+const withPeers = { peers: [NAMES.hono], floor: true, target: NO_TARGET, met: () => undefined };
+const withoutPeers = { peers: [], floor: false, target: NO_TARGET, met: () => undefined };
 
 const STORAGES: readonly (readonly [Storage, string])[] = [
   ['memory', 'in memory'],
   ['folder', 'in a data folder'],
 ];
 
-function runs(more: object): (server: Server) => Pick<Shot, 'path' | 'headers' | 'body'> {
+function runs(more: object): (server: Server) => Pick<RequestSpec, 'path' | 'headers' | 'body'> {
   return (server) => ({ ...server.endpoint('run'), body: JSON.stringify({ ...more, input: {} }) });
 }
 
-function oneByOne([storage, where]: readonly [Storage, string]): ApiRow {
-  const name = `synchronous run, ${where}`;
-  const asked = runs({});
-  const within = {
-    target: `≤ ${NO_MORE_MS} ms`,
-    met: ({ ours }: { ours?: number | undefined }) => atMost(ours, NO_MORE_MS),
+function sequentialRow([storage, label]: readonly [Storage, string]): ApiRow {
+  const name = `synchronous run, ${label}`;
+  const runRequest = runs({});
+  const bounded = {
+    target: `≤ ${MAX_OVERHEAD_MS} ms`,
+    met: ({ ours }: { ours?: number | undefined }) => atMost(ours, MAX_OVERHEAD_MS),
   };
   return {
     ...{ name, storage, contenders: ALL },
-    shot: (server) => ({ ...asked(server), connections: 1, status: 200, says: '"n":1' }),
+    request: (server) => ({ ...runRequest(server), connections: 1, status: 200, text: '"n":1' }),
     lines: [
-      { ...beside, name, unit: 'ms', figure: 'p50' },
-      { ...alone, ...within, name: `${name}: over Hono`, unit: 'ms', figure: 'p50', over: 'hono' },
-      { ...beside, name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
-      { ...alone, name: `${name}: processor time over Hono`, unit: 'ms', figure: 'cpuMs', over: 'hono' },
+      { ...withPeers, name, unit: 'ms', figure: 'p50' },
+      { ...withoutPeers, ...bounded, name: `${name}: over Hono`, unit: 'ms', figure: 'p50', over: 'hono' },
+      { ...withPeers, name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
+      {
+        ...withoutPeers,
+        name: `${name}: processor time over Hono`,
+        unit: 'ms',
+        figure: 'cpuMs',
+        over: 'hono',
+      },
     ],
   };
 }
 
-function inFlight(
-  [storage, where]: readonly [Storage, string],
+function concurrentRow(
+  [storage, label]: readonly [Storage, string],
   mode: 'synchronous' | 'asynchronous',
 ): ApiRow {
-  const name = `${mode} runs, 32 at once, ${where}`;
-  const later = mode === 'asynchronous';
-  const asked = runs(later ? { async: true } : {});
-  const answers = later ? { status: 202, says: '"runId"', later } : { status: 200, says: '"n":1' };
+  const name = `${mode} runs, 32 at once, ${label}`;
+  const isAsync = mode === 'asynchronous';
+  const runRequest = runs(isAsync ? { async: true } : {});
+  const answers = isAsync ? { status: 202, text: '"runId"', isAsync } : { status: 200, text: '"n":1' };
   // A constant response has no run that continues after it.
-  const compared = later ? { ...beside, floor: false } : beside;
+  const compared = isAsync ? { ...withPeers, floor: false } : withPeers;
   return {
-    ...{ name, storage, contenders: later ? ['heddle', 'hono'] : ALL },
-    shot: (server) => ({ ...asked(server), connections: 32, ...answers }),
+    ...{ name, storage, contenders: isAsync ? ['heddle', 'hono'] : ALL },
+    request: (server) => ({ ...runRequest(server), connections: 32, ...answers }),
     lines: [
       { ...compared, name, unit: 'runs/s', figure: 'perSecond', isRate: true },
       { ...compared, name: `${name}: answer, p50`, unit: 'ms', figure: 'p50' },
@@ -94,27 +100,27 @@ function inFlight(
 }
 
 const DELIVERIES = 'webhook deliveries, 32 at once, in a data folder';
-const LEAST_OF_HONO = 0.4;
+const MIN_RATIO_TO_HONO = 0.4;
 
 /** Deliveries that are stored with their runs before they are answered. Hono stores and runs nothing. */
 const deliveries: ApiRow = {
   ...{ name: DELIVERIES, storage: 'folder', contenders: ['heddle', 'hono'] },
-  // Node.js accepts one connection in each turn of its event loop, and a turn takes up to 12 ms in Heddle: short samples would
-  // measure that.
-  longer: 4,
-  shot: (server) => ({
+  // Node.js accepts one connection in each turn of its event loop, and a turn takes up to 12 ms in Heddle. Short
+  // samples would measure the time until all connections are accepted.
+  durationFactor: 4,
+  request: (server) => ({
     ...{ ...server.endpoint('hook'), body: '{"order":7}' },
-    ...{ connections: 32, status: 200, says: '"runId"' },
+    ...{ connections: 32, status: 200, text: '"runId"' },
     startsRuns: server.contender === 'heddle',
   }),
   lines: [
     {
-      ...{ ...beside, floor: false, name: DELIVERIES, unit: '/s', figure: 'perSecond', isRate: true },
-      target: `≥ ${LEAST_OF_HONO}× Hono`,
-      met: ({ ours, peers }) => atLeast(ratio(ours, peers.get(NAMES.hono)), LEAST_OF_HONO),
+      ...{ ...withPeers, floor: false, name: DELIVERIES, unit: '/s', figure: 'perSecond', isRate: true },
+      target: `≥ ${MIN_RATIO_TO_HONO}× Hono`,
+      met: ({ ours, peers }) => atLeast(ratio(ours, peers.get(NAMES.hono)), MIN_RATIO_TO_HONO),
     },
-    { ...beside, floor: false, name: `${DELIVERIES}: answer, p99`, unit: 'ms', figure: 'p99' },
-    { ...beside, floor: false, name: `${DELIVERIES}: processor time`, unit: 'ms', figure: 'cpuMs' },
+    { ...withPeers, floor: false, name: `${DELIVERIES}: answer, p99`, unit: 'ms', figure: 'p99' },
+    { ...withPeers, floor: false, name: `${DELIVERIES}: processor time`, unit: 'ms', figure: 'cpuMs' },
   ],
 };
 
@@ -122,10 +128,10 @@ const streams: ApiRow = {
   ...{ name: 'open streams', storage: 'memory', contenders: ALL },
   streams: { full: 1000, quick: 200 },
   lines: [
-    { ...beside, name: 'open streams: first frame, p50', unit: 'ms', figure: 'firstP50' },
-    { ...beside, name: 'open streams: first frame, p99', unit: 'ms', figure: 'firstP99' },
-    { ...beside, name: 'open streams: all ended', unit: 'ms', figure: 'allEndedMs' },
-    { ...beside, name: 'open streams: memory', unit: 'KB/stream', figure: 'perStreamKb' },
+    { ...withPeers, name: 'open streams: first frame, p50', unit: 'ms', figure: 'firstP50' },
+    { ...withPeers, name: 'open streams: first frame, p99', unit: 'ms', figure: 'firstP99' },
+    { ...withPeers, name: 'open streams: all ended', unit: 'ms', figure: 'allEndedMs' },
+    { ...withPeers, name: 'open streams: memory', unit: 'KB/stream', figure: 'perStreamKb' },
   ],
 };
 
@@ -133,29 +139,29 @@ const READ_P99_MS = 50;
 
 /** Rows that read 10,000 workflows and 100,000 runs. `more`: filters of the list. */
 const READS: {
-  readonly [name: string]: { endpoint: ReadName; more?: string; says: string };
+  readonly [name: string]: { endpoint: ReadName; more?: string; text: string };
 } = {
-  'list of 10,000 workflows: a page': { endpoint: 'workflows', says: '"Workflow ' },
+  'list of 10,000 workflows: a page': { endpoint: 'workflows', text: '"Workflow ' },
   'list of 10,000 workflows: a page by change': {
-    ...{ endpoint: 'workflows', more: '&sortBy=updatedAt&sortOrder=desc', says: '"Workflow ' },
+    ...{ endpoint: 'workflows', more: '&sortBy=updatedAt&sortOrder=desc', text: '"Workflow ' },
   },
   'list of 10,000 workflows: a page without matches': {
-    ...{ endpoint: 'workflows', more: '&search=none', says: '"data":[]' },
+    ...{ endpoint: 'workflows', more: '&search=none', text: '"data":[]' },
   },
-  'list of 10,000 workflows: one workflow': { endpoint: 'workflow', says: '"Step"' },
-  'log of 100,000 runs: a page': { endpoint: 'logs', says: '"runId"' },
+  'list of 10,000 workflows: one workflow': { endpoint: 'workflow', text: '"Step"' },
+  'log of 100,000 runs: a page': { endpoint: 'logs', text: '"runId"' },
   'log of 100,000 runs: a page by duration': {
-    ...{ endpoint: 'logs', more: '&sortBy=durationMs', says: '"runId"' },
+    ...{ endpoint: 'logs', more: '&sortBy=durationMs', text: '"runId"' },
   },
   'log of 100,000 runs: a page of failed runs': {
-    ...{ endpoint: 'logs', more: '&status=failed&details=full', says: '"failed"' },
+    ...{ endpoint: 'logs', more: '&status=failed&details=full', text: '"failed"' },
   },
   'log of 100,000 runs: a page without matches': {
-    ...{ endpoint: 'logs', more: '&triggers=none&workflowName=none', says: '"data":[]' },
+    ...{ endpoint: 'logs', more: '&triggers=none&workflowName=none', text: '"data":[]' },
   },
-  'log of 100,000 runs: one run': { endpoint: 'log', says: '"traceSpans"' },
+  'log of 100,000 runs: one run': { endpoint: 'log', text: '"traceSpans"' },
   'log of 100,000 runs: statistics of all': {
-    ...{ endpoint: 'stats', says: '"totalRuns"' },
+    ...{ endpoint: 'stats', text: '"totalRuns"' },
   },
 };
 
@@ -164,79 +170,79 @@ const FILLED: readonly (readonly [Storage, string])[] = [
   ['filled postgres', ', PostgreSQL'],
 ];
 
-function read(what: string, [storage, where]: readonly [Storage, string]): ApiRow {
-  const { endpoint, more = '', says } = READS[what] as (typeof READS)[string];
-  const name = what + where;
-  const within = {
+function readRow(key: string, [storage, label]: readonly [Storage, string]): ApiRow {
+  const { endpoint, more = '', text } = READS[key] as (typeof READS)[string];
+  const name = key + label;
+  const bounded = {
     target: `≤ ${READ_P99_MS} ms`,
     met: ({ ours }: { ours?: number | undefined }) => atMost(ours, READ_P99_MS),
   };
   return {
     ...{ name, storage, contenders: ['heddle'] },
-    shot(server) {
+    request(server) {
       const { path, headers } = server.endpoint(endpoint);
-      return { method: 'GET', path: path + more, headers, connections: 1, status: 200, says };
+      return { method: 'GET', path: path + more, headers, connections: 1, status: 200, text };
     },
     lines: [
-      { ...alone, name: `${name}: p50`, unit: 'ms', figure: 'p50' },
-      { ...alone, ...within, name: `${name}: p99`, unit: 'ms', figure: 'p99' },
+      { ...withoutPeers, name: `${name}: p50`, unit: 'ms', figure: 'p50' },
+      { ...withoutPeers, ...bounded, name: `${name}: p99`, unit: 'ms', figure: 'p99' },
     ],
   };
 }
 
-type Asked = Pick<Shot, 'status' | 'says'> & { asked(server: Server): Partial<Shot> };
+type Refusal = Pick<RequestSpec, 'status' | 'text'> & { request(server: Server): Partial<RequestSpec> };
 
 function withKey(server: Server, key: string): { [name: string]: string } {
   return { ...server.endpoint('run').headers, 'X-API-Key': key };
 }
 
-const REFUSALS: { readonly [what: string]: Asked } = {
-  'no key, 401': { status: 401, says: 'UNAUTHORIZED', asked: () => ({ headers: {} }) },
+const REFUSALS: { readonly [key: string]: Refusal } = {
+  'no key, 401': { status: 401, text: 'UNAUTHORIZED', request: () => ({ headers: {} }) },
   'an unknown key, 401': {
-    ...{ status: 401, says: 'UNAUTHORIZED' },
-    asked: (server) => ({ headers: withKey(server, `sk-heddle-${'x'.repeat(43)}`) }),
+    ...{ status: 401, text: 'UNAUTHORIZED' },
+    request: (server) => ({ headers: withKey(server, `sk-heddle-${'x'.repeat(43)}`) }),
   },
   'an unknown path, 404': {
-    ...{ status: 404, says: 'NOT_FOUND' },
-    asked: () => ({ path: '/api/v2/nothing' }),
+    ...{ status: 404, text: 'NOT_FOUND' },
+    request: () => ({ path: '/api/v2/nothing' }),
   },
   'an unknown workflow, 404': {
-    ...{ status: 404, says: 'NOT_FOUND' },
-    asked: () => ({ path: '/api/v2/workflows/none/execute' }),
+    ...{ status: 404, text: 'NOT_FOUND' },
+    request: () => ({ path: '/api/v2/workflows/none/execute' }),
   },
 };
 
-function refused(what: string, storage: Storage): ApiRow {
-  const { status, says, asked } = REFUSALS[what] as Asked;
-  const name = `refusals: ${what}`;
-  const plain = runs({});
+function refusalRow(key: string, storage: Storage): ApiRow {
+  const { status, text, request } = REFUSALS[key] as Refusal;
+  const name = `refusals: ${key}`;
+  const runRequest = runs({});
   return {
     ...{ name, storage, contenders: ['heddle', 'constant'] },
-    shot(server) {
-      const base = { ...plain(server), connections: 32 };
+    request(server) {
+      const base = { ...runRequest(server), connections: 32 };
       const isConstant = server.contender === 'constant';
       return isConstant
-        ? { ...base, status: 200, says: '"n":1' }
-        : { ...base, ...asked(server), status, says };
+        ? { ...base, status: 200, text: '"n":1' }
+        : { ...base, ...request(server), status, text };
     },
     lines: [
       {
-        ...beside,
+        ...withPeers,
         ...{ name, unit: '/s', figure: 'perSecond', isRate: true, peers: [] },
-        target: `≤ ${REFUSAL_TIMES}× the floor`,
-        met: ({ ratioToFloor }) => atMost(ratioToFloor, REFUSAL_TIMES),
+        target: `≤ ${MAX_REFUSAL_RATIO}× the floor`,
+        met: ({ ratioToFloor }) => atMost(ratioToFloor, MAX_REFUSAL_RATIO),
       },
-      { ...beside, peers: [], name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
+      { ...withPeers, peers: [], name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
     ],
   };
 }
 
 export const API_ROWS: readonly ApiRow[] = [
-  ...STORAGES.map((storage) => oneByOne(storage)),
-  ...STORAGES.map((storage) => inFlight(storage, 'synchronous')),
-  ...STORAGES.map((storage) => inFlight(storage, 'asynchronous')),
+  ...STORAGES.map((storage) => sequentialRow(storage)),
+  ...STORAGES.map((storage) => concurrentRow(storage, 'synchronous')),
+  ...STORAGES.map((storage) => concurrentRow(storage, 'asynchronous')),
   deliveries,
   streams,
-  ...Object.keys(REFUSALS).map((what) => refused(what, 'folder')),
-  ...FILLED.flatMap((storage) => Object.keys(READS).map((what) => read(what, storage))),
+  ...Object.keys(REFUSALS).map((key) => refusalRow(key, 'folder')),
+  ...FILLED.flatMap((storage) => Object.keys(READS).map((key) => readRow(key, storage))),
 ];

@@ -9,7 +9,7 @@ import type { Opened, Storage, Reply, ServerRequest, Contender, ContenderName } 
 
 type Open = (folder: string | undefined, storage: Storage) => Promise<Contender>;
 
-const SIDES: { readonly [name in ContenderName]: () => Promise<{ open: Open }> } = {
+const CONTENDERS: { readonly [name in ContenderName]: () => Promise<{ open: Open }> } = {
   heddle: () => import('./heddle.ts'),
   hono: () => import('./hono.ts'),
   constant: () => import('./constant.ts'),
@@ -21,7 +21,7 @@ let server: Listening | undefined;
 
 async function open(name: ContenderName, storage: Storage): Promise<Opened> {
   if (storage !== 'memory') folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const opened = await (await SIDES[name]()).open(folder, storage);
+  const opened = await (await CONTENDERS[name]()).open(folder, storage);
   contender = opened;
   // All contenders use the listener of `heddle serve`.
   server = await listen(async (request) => opened.fetch(request), { host: '127.0.0.1', port: 0 });

@@ -52,8 +52,8 @@ export class Server {
   }
 
   /** Returns the number of steps, the processor time in milliseconds, or the live memory in KB. */
-  async number(what: 'steps' | 'cpu' | 'memory'): Promise<number> {
-    return ((await this.#ask(what)) as { number: number }).number;
+  async number(figure: 'steps' | 'cpu' | 'memory'): Promise<number> {
+    return ((await this.#ask(figure)) as { number: number }).number;
   }
 
   async untilSteps(steps: number): Promise<void> {

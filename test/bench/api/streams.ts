@@ -6,8 +6,8 @@ import type { Server } from './server.ts';
 import { FRAMES, frame } from './contender.ts';
 
 /** Measurements of concurrent streams. Times are in milliseconds. */
-export interface StreamsTook {
-  /** From the request to its first frame; all requests are sent at once. */
+export interface StreamsSample {
+  /** From the request to its first frame; all requests are sent at the same time. */
   firstP50: number;
   firstP99: number;
   /** From the opening of the gate to the end of the last stream. */
@@ -17,7 +17,7 @@ export interface StreamsTook {
 }
 
 /** One stream: its text, and the time of its first frame. */
-interface Open {
+interface OpenStream {
   firstMs: number;
   ended: Promise<string>;
 }
@@ -28,42 +28,50 @@ const TIMEOUT_MS = 60_000;
 const BODY = JSON.stringify({ stream: true, selectedOutputs: ['S1.n'], input: {} });
 
 /** Opens `count` streams, waits for the first frame of each, and lets them end. Throws unless all end correctly. */
-export async function stream(server: Server, count: number): Promise<StreamsTook> {
+export async function measureStreams(server: Server, count: number): Promise<StreamsSample> {
   const agent = new Agent({ keepAlive: true, maxSockets: count });
   try {
-    const before = await server.number('memory');
+    const initialKb = await server.number('memory');
     const fromMs = performance.now();
-    const streams = await Promise.all(Array.from({ length: count }, () => opened(server, agent)));
-    const perStreamKb = ((await server.number('memory')) - before) / count;
+    const streams = await Promise.all(Array.from({ length: count }, () => openStream(server, agent)));
+    const perStreamKb = ((await server.number('memory')) - initialKb) / count;
     const gateMs = performance.now();
     await server.openGate();
     const texts = await Promise.all(streams.map(({ ended }) => ended));
     const allEndedMs = performance.now() - gateMs;
-    const wrong = texts.filter((text) => !isWhole(text));
-    if (wrong.length > 0) throw new Error(`${wrong.length} of ${count} streams ended as: ${wrong[0]}`);
-    const firsts = streams.map(({ firstMs }) => firstMs - fromMs);
-    return { firstP50: quantileOf(firsts, 0.5), firstP99: quantileOf(firsts, 0.99), allEndedMs, perStreamKb };
+    const incomplete = texts.filter((text) => !isComplete(text));
+    if (incomplete.length > 0)
+      throw new Error(`${incomplete.length} of ${count} streams ended as: ${incomplete[0]}`);
+    const firstFramesMs = streams.map(({ firstMs }) => firstMs - fromMs);
+    return {
+      firstP50: quantileOf(firstFramesMs, 0.5),
+      firstP99: quantileOf(firstFramesMs, 0.99),
+      allEndedMs,
+      perStreamKb,
+    };
   } finally {
     agent.destroy();
   }
 }
 
 /** Returns true if a stream has the chunk, the result, and the end marker, once each. */
-function isWhole(text: string): boolean {
+function isComplete(text: string): boolean {
   const frames = text.split('\n\n').filter((each) => each.startsWith('data: '));
   const [first = '', final = '', last = ''] = frames;
-  const chunk = first.includes('"chunk":"1"') && final.includes('"success":true');
-  return frames.length === 3 && chunk && `${last}\n\n` === frame(FRAMES.last);
+  const hasResult = first.includes('"chunk":"1"') && final.includes('"success":true');
+  return frames.length === 3 && hasResult && `${last}\n\n` === frame(FRAMES.last);
 }
 
-/** Opens a stream; resolves at its first frame. */
-function opened(server: Server, agent: Agent): Promise<Open> {
-  const { promise, resolve, reject } = Promise.withResolvers<Open>();
+/** Opens a stream. Resolves at its first frame. */
+function openStream(server: Server, agent: Agent): Promise<OpenStream> {
+  const { promise, resolve, reject } = Promise.withResolvers<OpenStream>();
   const { path, headers } = server.endpoint('wait');
-  const sent = request(server.origin + path, { method: 'POST', agent, headers });
-  sent.on('error', reject);
-  sent.setTimeout(TIMEOUT_MS, () => sent.destroy(new Error('A stream sent nothing within the time limit.')));
-  sent.on('response', (response: IncomingMessage) => {
+  const outgoing = request(server.origin + path, { method: 'POST', agent, headers });
+  outgoing.on('error', reject);
+  outgoing.setTimeout(TIMEOUT_MS, () =>
+    outgoing.destroy(new Error('A stream sent nothing within the time limit.')),
+  );
+  outgoing.on('response', (response: IncomingMessage) => {
     let text = '';
     const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<string>();
     // Before the first frame, nothing waits for the end of the stream.
@@ -79,6 +87,6 @@ function opened(server: Server, agent: Agent): Promise<Open> {
     });
     response.on('error', fail);
   });
-  sent.end(BODY);
+  outgoing.end(BODY);
   return promise;
 }

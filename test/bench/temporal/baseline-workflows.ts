@@ -34,21 +34,21 @@ export async function branches({ size, queue, window }: Order): Promise<number> 
   const add = addActivity(queue);
   const results: number[] = [];
   let next = 0;
-  const line = async (): Promise<void> => {
+  const runBranches = async (): Promise<void> => {
     while (next < size) {
       next++;
       results.push(await add(0));
     }
   };
-  await Promise.all(Array.from({ length: Math.min(size, window) }, line));
+  await Promise.all(Array.from({ length: Math.min(size, window) }, runBranches));
   return results.length;
 }
 
 /** Waits for a person. */
 export async function pause(): Promise<number> {
-  let answered = false;
-  setHandler(defineSignal('answer'), () => void (answered = true));
-  setHandler(defineQuery('waiting'), () => !answered);
-  await condition(() => answered);
+  let isAnswered = false;
+  setHandler(defineSignal('answer'), () => void (isAnswered = true));
+  setHandler(defineQuery('waiting'), () => !isAnswered);
+  await condition(() => isAnswered);
   return 1;
 }

@@ -18,20 +18,20 @@ const WORKFLOWS: { readonly [graph in Job['graph']]: string } = {
 };
 
 /** Opens hand-written workflows on workers with the default settings of the SDK. */
-export async function open(place: ProcessSetup): Promise<Contender> {
+export async function open(setup: ProcessSetup): Promise<Contender> {
   Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
-  const { address, namespace } = place.server;
-  const workers = await workersOf(place);
+  const { address, namespace } = setup.server;
+  const workers = await workersOf(setup);
   const running = Promise.all(workers.map(({ worker }) => worker.run()));
-  const connection = place.client ? await Connection.connect({ address }) : undefined;
+  const connection = setup.client ? await Connection.connect({ address }) : undefined;
   const client = connection && new Client({ connection, namespace });
-  const queue = queuesOf(place);
+  const queue = queuesOf(setup);
   const start = (job: Job) => {
     if (!client) throw new Error('this process is no client');
-    const order: Order = { size: job.size, queue: queue.work, window: job.window ?? 1 };
+    const order: Order = { size: job.size, queue: queue.activityQueue, window: job.window ?? 1 };
     return client.workflow.start(WORKFLOWS[job.graph], {
       workflowId: randomUUID(),
-      taskQueue: queue.flow,
+      taskQueue: queue.workflowQueue,
       args: [order],
     });
   };
@@ -48,25 +48,30 @@ export async function open(place: ProcessSetup): Promise<Contender> {
 }
 
 /** Returns one task queue, or two if activities have separate workers. */
-function queuesOf({ queue, mode }: ProcessSetup): { flow: string; work: string } {
-  return { flow: queue, work: mode.local === false ? `${queue}-work` : queue };
+function queuesOf({ queue, mode }: ProcessSetup): { workflowQueue: string; activityQueue: string } {
+  return { workflowQueue: queue, activityQueue: mode.local === false ? `${queue}-work` : queue };
 }
 
-async function workersOf(place: ProcessSetup): Promise<{ worker: Worker; connection: NativeConnection }[]> {
-  const { roles, mode, bundle } = place;
-  const { flow, work } = queuesOf(place);
+async function workersOf(setup: ProcessSetup): Promise<{ worker: Worker; connection: NativeConnection }[]> {
+  const { roles, mode, bundle } = setup;
+  const { workflowQueue, activityQueue } = queuesOf(setup);
   const activities = { add: async (n: number) => n + 1 };
   const workflows = {
     workflowBundle: { codePath: bundle },
     ...(mode.cached !== undefined && { maxCachedWorkflows: mode.cached }),
   };
-  const wanted: Omit<WorkerOptions, 'connection'>[] = [];
+  const workerOptions: Omit<WorkerOptions, 'connection'>[] = [];
   if (roles.includes('engine'))
-    wanted.push({ taskQueue: flow, ...workflows, ...(flow === work && { activities }) });
-  if (flow !== work && roles.includes('segments')) wanted.push({ taskQueue: work, activities });
-  const { address, namespace } = place.server;
+    workerOptions.push({
+      taskQueue: workflowQueue,
+      ...workflows,
+      ...(workflowQueue === activityQueue && { activities }),
+    });
+  if (workflowQueue !== activityQueue && roles.includes('segments'))
+    workerOptions.push({ taskQueue: activityQueue, activities });
+  const { address, namespace } = setup.server;
   return Promise.all(
-    wanted.map(async (options) => {
+    workerOptions.map(async (options) => {
       const connection = await NativeConnection.connect({ address });
       return { worker: await Worker.create({ ...options, connection, namespace }), connection };
     }),

@@ -24,7 +24,7 @@ export async function benchTemporal(
   const save = (): void => {
     if (json !== undefined) writeFileSync(json, `${JSON.stringify(temporalJson(results), undefined, 2)}\n`);
   };
-  const from = loadavg()[0] as number;
+  const loadBefore = loadavg()[0] as number;
   try {
     for (const row of rows) {
       say(`${row.name} …`);
@@ -41,6 +41,6 @@ export async function benchTemporal(
     await groups.stop();
     await setup.close();
   }
-  const load = `load ${from.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
-  process.stdout.write(`${temporalTable(results)}\n\n${machineLine()}; ${load}\n${setup.says}\n`);
+  const load = `load ${loadBefore.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
+  process.stdout.write(`${temporalTable(results)}\n\n${machineLine()}; ${load}\n${setup.description}\n`);
 }

@@ -17,7 +17,7 @@ export interface Mode {
   cached?: number;
 }
 
-/** Roles of a process: a client, a worker with these roles, or both. */
+/** The setup of a process: a client, a worker with `roles`, or both. */
 export interface ProcessSetup {
   server: { address: string; namespace: string };
   queue: string;

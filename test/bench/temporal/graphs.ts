@@ -4,7 +4,7 @@ import { block, parallel, workflow } from '../../support/workflow.ts';
 import { loopOf } from '../contenders/workflows.ts';
 import type { Job } from './contender.ts';
 
-/** Increments the output of the previous block: as a compute block and as an effect block. */
+/** A compute block and an effect block that increment the output of the previous block. */
 export const STEPS: readonly BlockExecutor[] = (['compute', 'effect'] as const).map((kind) => ({
   types: [kind === 'compute' ? 'step' : 'effect-step'],
   class: kind,
@@ -16,19 +16,19 @@ const plans = new Map<string, Plan>();
 /** Returns the plan of a job, compiled once. */
 export function planOf(job: Job): Plan {
   const name = JSON.stringify(job);
-  const known = plans.get(name) ?? compiled(drawn(job));
-  plans.set(name, known);
-  return known;
+  const plan = plans.get(name) ?? compilePlan(workflowOf(job));
+  plans.set(name, plan);
+  return plan;
 }
 
 /** Returns the amount of work according to the output of a run. */
-export function doneIn({ graph }: Job, output: unknown): number {
+export function workDone({ graph }: Job, output: unknown): number {
   if (graph === 'empty') return 0;
   if (graph === 'compute' || graph === 'effects') return (output as { n: number }).n;
   return (output as { results: unknown[] }).results.length;
 }
 
-function drawn({ graph, size, window }: Job): Json {
+function workflowOf({ graph, size, window }: Job): Json {
   if (graph === 'compute') return chain(size, 'step');
   if (graph === 'effects') return chain(size, 'effect-step');
   if (graph === 'loop') return loopOf(size);
@@ -46,16 +46,16 @@ function chain(size: number, type: string): Json {
 }
 
 function branches(count: number, batchSize: number, type: string): Json {
-  const drawing = workflow(
+  const exported = workflow(
     [parallel('All', { parallelType: 'count', count, batchSize }, block('Step', type))],
     ['Start -> All', 'All -> Step'],
   ) as { state: { [name: string]: Json } };
-  // Exported workflows have batches of at most twenty.
-  return { ...drawing, state: { ...drawing.state, metadata: { engine: 'heddle' } } };
+  // Batches of an exported workflow have at most twenty branches, unless its metadata names Heddle.
+  return { ...exported, state: { ...exported.state, metadata: { engine: 'heddle' } } };
 }
 
-function compiled(drawing: Json): Plan {
-  const { workflow: parsed, diagnostics } = parseWorkflow(drawing);
+function compilePlan(exported: Json): Plan {
+  const { workflow: parsed, diagnostics } = parseWorkflow(exported);
   const blocks = STEPS.flatMap(({ types, class: kind }) => types.map((type) => ({ type, class: kind })));
   const result = parsed && compile(parsed, { blocks });
   if (!result?.ok) throw new Error(`the workflow does not compile: ${JSON.stringify(result ?? diagnostics)}`);

@@ -1,7 +1,7 @@
 import { createEngine } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';
 import { expectResult } from '../workload.ts';
-import { doneIn, planOf, STEPS } from './graphs.ts';
+import { workDone, planOf, STEPS } from './graphs.ts';
 import type { ProcessSetup, Contender } from './contender.ts';
 
 /** Opens Heddle in an embedding program: `engine.execute`, with journal, record and logs in a data folder. */
@@ -23,7 +23,7 @@ export async function open({ server, queue, data, client, roles, mode }: Process
       if (!client) throw new Error('this process is no client');
       const { status, output } = await engine.execute({ plan: planOf(job) }, {});
       expectResult(status, 'completed');
-      expectResult(doneIn(job, output), job.graph === 'empty' ? 0 : job.size);
+      expectResult(workDone(job, output), job.graph === 'empty' ? 0 : job.size);
     },
     pause: async () => {
       const { status } = await engine.execute({ plan: planOf({ graph: 'pause', size: 1 }) }, {});

@@ -1,5 +1,5 @@
 import type { Figure, Result } from './race.ts';
-import { NOTHING } from './race.ts';
+import { NO_FIGURES } from './race.ts';
 import type { Line } from './rows.ts';
 import { WorkerGroup } from './workers.ts';
 import type { Layout, ContenderName } from './workers.ts';
@@ -23,17 +23,17 @@ export const MEMORY_ROWS: readonly MemoryRow[] = [
   { line: lineOf('evicted'), cached: 50 },
 ];
 
-function lineOf(how: string): Line {
-  return { name: `memory of a paused run, 10,000 of them, ${how}`, unit: 'KB', target: '–' };
+function lineOf(state: string): Line {
+  return { name: `memory of a paused run, 10,000 of them, ${state}`, unit: 'KB', target: '–' };
 }
 
 /** Measures both contenders, one after another. */
 export async function measureMemory({ line, cached }: MemoryRow, setup: Setup): Promise<Result> {
   try {
     const [ours, baseline] = [await growth('heddle', cached, setup), await growth('baseline', cached, setup)];
-    return { ...NOTHING, line, ours, baseline, ratio: ours.value / baseline.value };
+    return { ...NO_FIGURES, line, ours, baseline, ratio: ours.value / baseline.value };
   } catch (error) {
-    return { ...NOTHING, line, missing: error instanceof Error ? error.message : String(error) };
+    return { ...NO_FIGURES, line, missing: error instanceof Error ? error.message : String(error) };
   }
 }
 
@@ -42,9 +42,9 @@ async function growth(contender: ContenderName, cached: number, setup: Setup): P
   try {
     // Code that the first runs load does not belong to the memory of runs.
     await group.pause(IN_FLIGHT, IN_FLIGHT);
-    const before = await group.memory();
+    const initialMb = await group.memory();
     await group.pause(PAUSED, IN_FLIGHT);
-    const value = (((await group.memory()) - before) * 1024) / PAUSED;
+    const value = (((await group.memory()) - initialMb) * 1024) / PAUSED;
     return { value, least: value, most: value };
   } finally {
     await group.stop();

@@ -1,6 +1,6 @@
 import { medianOf } from '../worker.ts';
 import type { Line, Pace, Row } from './rows.ts';
-import type { Took } from './serve.ts';
+import type { RunTimes } from './serve.ts';
 import type { Layout, ContenderName, WorkerGroup } from './workers.ts';
 import type { WorkerGroups } from './worker-groups.ts';
 
@@ -33,7 +33,7 @@ const ONE_PROCESS: Layout = [['engine', 'effects', 'segments']];
 
 /** One contender of a row, with its measurements. */
 class Entrant {
-  readonly tooks: Took[] = [];
+  readonly samples: RunTimes[] = [];
   cpuMs = 0;
   readonly #row: Row;
   readonly #contender: ContenderName;
@@ -50,7 +50,7 @@ class Entrant {
     this.#baseline = (quick && row.baseline.quick) || row.baseline;
   }
 
-  async sample(runs: number): Promise<Took> {
+  async sample(runs: number): Promise<RunTimes> {
     const row = this.#row;
     const contender = this.#contender;
     const { job } = contender === 'heddle' ? row : this.#baseline;
@@ -58,9 +58,9 @@ class Entrant {
   }
 
   async measure(runs: number): Promise<void> {
-    const before = await this.#group.cpu();
-    this.tooks.push(await this.sample(runs));
-    this.cpuMs += (await this.#group.cpu()) - before;
+    const initialMs = await this.#group.cpu();
+    this.samples.push(await this.sample(runs));
+    this.cpuMs += (await this.#group.cpu()) - initialMs;
   }
 
   get scale(): number {
@@ -68,15 +68,15 @@ class Entrant {
   }
 
   get cpuPerRunMs(): number {
-    const runs = this.tooks.reduce((sum, { runsMs }) => sum + runsMs.length, 0);
+    const runs = this.samples.reduce((sum, { runsMs }) => sum + runsMs.length, 0);
     return (this.cpuMs / runs) * this.scale;
   }
 
   figure({ unit, quantile = 0.5 }: Line): Figure {
     const values =
       unit === 'ms'
-        ? this.tooks.flatMap(({ runsMs }) => runsMs.map((ms) => ms * this.scale))
-        : this.tooks.map(({ runsMs, tookMs }) => (runsMs.length / tookMs) * 1000);
+        ? this.samples.flatMap(({ runsMs }) => runsMs.map((ms) => ms * this.scale))
+        : this.samples.map(({ runsMs, tookMs }) => (runsMs.length / tookMs) * 1000);
     return {
       value: quantile === 0.5 ? medianOf(values) : quantileOf(values, quantile),
       least: Math.min(...values),
@@ -100,21 +100,21 @@ export async function race(row: Row, groups: WorkerGroups, quick: boolean): Prom
     return row.lines.map((line) => resultOf(row, line, { ours, baseline }));
   } catch (error) {
     const missing = error instanceof Error ? error.message : String(error);
-    return row.lines.map((line) => ({ ...NOTHING, line, missing }));
+    return row.lines.map((line) => ({ ...NO_FIGURES, line, missing }));
   }
 }
 
 async function takeTurns(row: Row, pace: Pace, entrants: readonly Entrant[]): Promise<void> {
   // Runs that warm up the compiler and caches.
-  const { warm = 2 } = row;
-  for (const entrant of entrants) if (warm > 0) await entrant.sample(warm);
+  const { warmUpRuns = 2 } = row;
+  for (const entrant of entrants) if (warmUpRuns > 0) await entrant.sample(warmUpRuns);
   for (let round = 0; round < pace.rounds; round++)
     for (const entrant of round % 2 === 0 ? entrants : entrants.toReversed())
       await entrant.measure(pace.runs);
 }
 
 /** A result without figures. */
-export const NOTHING = {
+export const NO_FIGURES = {
   ours: undefined,
   baseline: undefined,
   ratio: undefined,
@@ -138,7 +138,7 @@ function resultOf(row: Row, line: Line, contenders: { ours: Entrant; baseline: E
     ratioOfLeast: isRate ? baseline.most / ours.most : ours.least / baseline.least,
     oursCpuMs: contenders.ours.cpuPerRunMs,
     baselineCpuMs: contenders.baseline.cpuPerRunMs,
-    met: line.most === undefined ? undefined : ratio <= line.most,
+    met: line.maxRatio === undefined ? undefined : ratio <= line.maxRatio,
     note: row.baseline.note,
     missing: undefined,
   };

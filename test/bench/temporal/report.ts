@@ -1,7 +1,7 @@
 import { short } from '../report.ts';
 import type { Figure, Result } from './race.ts';
 
-function shown(figure: Figure | undefined): string {
+function figureText(figure: Figure | undefined): string {
   return figure ? `${short(figure.value)} (${short(figure.least)}–${short(figure.most)})` : '–';
 }
 
@@ -11,7 +11,7 @@ function times(ratio: number | undefined): string {
 
 function verdict({ line, met, missing }: Result): string {
   if (missing !== undefined) return `none: ${missing}`;
-  if (line.most === undefined) return '';
+  if (line.maxRatio === undefined) return '';
   return met === true ? 'met' : 'missed';
 }
 
@@ -26,8 +26,8 @@ export function temporalTable(results: readonly Result[]): string {
     const cells = [
       line.name,
       line.unit,
-      shown(ours),
-      `${shown(baseline)}${note === undefined ? '' : ` ${note}`}`,
+      figureText(ours),
+      `${figureText(baseline)}${note === undefined ? '' : ` ${note}`}`,
       times(ratio),
       times(ratioOfLeast),
       `${short(oursCpuMs)} / ${short(baselineCpuMs)}`,
@@ -41,18 +41,18 @@ export function temporalTable(results: readonly Result[]): string {
 
 /** Returns the results for the file of `--json`; missing numbers are `null`. */
 export function temporalJson(results: readonly Result[]): object[] {
-  return results.map(({ line, ours, baseline, ...rest }) => ({
+  return results.map(({ line, ours, baseline, ...figures }) => ({
     row: line.name,
     unit: line.unit,
     ours: ours ?? null,
     baseline: baseline ?? null,
-    note: rest.note ?? null,
-    ratio: rest.ratio ?? null,
-    ratioOfLeast: rest.ratioOfLeast ?? null,
-    oursCpuMs: rest.oursCpuMs ?? null,
-    baselineCpuMs: rest.baselineCpuMs ?? null,
+    note: figures.note ?? null,
+    ratio: figures.ratio ?? null,
+    ratioOfLeast: figures.ratioOfLeast ?? null,
+    oursCpuMs: figures.oursCpuMs ?? null,
+    baselineCpuMs: figures.baselineCpuMs ?? null,
     target: line.target,
-    met: rest.met ?? null,
-    missing: rest.missing ?? null,
+    met: figures.met ?? null,
+    missing: figures.missing ?? null,
   }));
 }

@@ -16,7 +16,7 @@ export interface Line {
   quantile?: number;
   target: string;
   /** Upper bound of Heddle's time per run, as a multiple of the other contender's. */
-  most?: number;
+  maxRatio?: number;
 }
 
 /** A job for both contenders, with the targets for Heddle. */
@@ -27,14 +27,14 @@ export interface Row {
   layout?: Layout;
   inFlight?: number;
   /** Warm-up runs of each contender; default 2. */
-  warm?: number;
+  warmUpRuns?: number;
   full: Pace;
   quick: Pace;
   /** True if it takes too long for `--quick`. */
   fullOnly?: boolean;
   baseline: {
     job: Job;
-    /** Factor by which the job is smaller; its time is multiplied by it. */
+    /** The job is smaller by this factor, so its times are multiplied by it. */
     scale?: number;
     /** Description, if the graph differs. */
     note?: string;
@@ -47,29 +47,29 @@ export interface Row {
 const WINDOW = 200;
 const ALL = ['engine', 'effects', 'segments'] as const;
 /** A client with a worker for workflows, and a worker in another process for compute blocks. */
-const APART: Layout = [['engine', 'effects'], ['segments']];
+const SEPARATE_SEGMENTS: Layout = [['engine', 'effects'], ['segments']];
 
-function line(name: string, target: string, most?: number): Line {
-  return { name, unit: 'ms', target, ...(most !== undefined && { most }) };
+function line(name: string, target: string, maxRatio?: number): Line {
+  return { name, unit: 'ms', target, ...(maxRatio !== undefined && { maxRatio }) };
 }
 
-function loopOf(turns: number, paces: { full: Pace; quick: Pace; warm: number }): Row {
-  const name = `loop of ${turns.toLocaleString('en-US')} iterations that compute`;
+function loopOf(iterations: number, paces: { full: Pace; quick: Pace; warmUpRuns: number }): Row {
+  const name = `loop of ${iterations.toLocaleString('en-US')} iterations that compute`;
   return {
     name,
-    job: { graph: 'loop', size: turns },
+    job: { graph: 'loop', size: iterations },
     ...paces,
     baseline: {
       job: { graph: 'loop', size: 200 },
-      scale: turns / 200,
-      quick: { job: { graph: 'loop', size: 40 }, scale: turns / 40 },
+      scale: iterations / 200,
+      quick: { job: { graph: 'loop', size: 40 }, scale: iterations / 40 },
       note: 'a part of the activities, scaled',
     },
     lines: [line(name, '≤ 0.01× one activity per iteration', 0.01)],
   };
 }
 
-/** Returns the row of chains of ten blocks, a hundred at a time, with `workers` more processes than the client. */
+/** Returns the row of chains of ten blocks, a hundred in flight, with a client and `workers` other processes. */
 function throughput(workers: number): Row {
   const name = `runs of 10 compute blocks, 100 in flight, ${workers} worker${workers > 1 ? 's' : ''}`;
   return {
@@ -77,7 +77,7 @@ function throughput(workers: number): Row {
     job: { graph: 'compute', size: 10 },
     layout: [[], ...Array.from({ length: workers }, () => ALL)],
     inFlight: 100,
-    warm: 10,
+    warmUpRuns: 10,
     full: { rounds: 2, runs: 100 },
     quick: { rounds: 1, runs: 40 },
     fullOnly: workers > 1,
@@ -100,7 +100,7 @@ export const ROWS: readonly Row[] = [
     name: '10 compute blocks, segments on a separate worker',
     job: { graph: 'compute', size: 10 },
     mode: { local: false },
-    layout: APART,
+    layout: SEPARATE_SEGMENTS,
     ...CHAIN,
     baseline: { job: { graph: 'compute', size: 1 }, note: 'one activity' },
     lines: [line('10 compute blocks, segments on a separate worker, beside one activity', '≤ 1.3×', 1.3)],
@@ -120,11 +120,11 @@ export const ROWS: readonly Row[] = [
     baseline: { job: { graph: 'effects', size: 10 } },
     lines: [line('10 effect blocks', '≤ 1.1×', 1.1)],
   },
-  loopOf(1000, { full: { rounds: 5, runs: 1 }, quick: { rounds: 1, runs: 1 }, warm: 1 }),
-  loopOf(100_000, { full: { rounds: 1, runs: 1 }, quick: { rounds: 1, runs: 1 }, warm: 0 }),
+  loopOf(1000, { full: { rounds: 5, runs: 1 }, quick: { rounds: 1, runs: 1 }, warmUpRuns: 1 }),
+  loopOf(100_000, { full: { rounds: 1, runs: 1 }, quick: { rounds: 1, runs: 1 }, warmUpRuns: 0 }),
   {
     name: '1,000 branches that compute',
-    warm: 0,
+    warmUpRuns: 0,
     job: { graph: 'branches', size: 1000, window: WINDOW },
     full: { rounds: 5, runs: 1 },
     quick: { rounds: 1, runs: 1 },
@@ -136,7 +136,7 @@ export const ROWS: readonly Row[] = [
   },
   {
     name: '10,000 branches that compute',
-    warm: 0,
+    warmUpRuns: 0,
     job: { graph: 'branches', size: 10_000, window: WINDOW },
     full: { rounds: 2, runs: 1 },
     quick: { rounds: 1, runs: 1 },
@@ -150,7 +150,7 @@ export const ROWS: readonly Row[] = [
   },
   {
     name: '1,000 branches with effects',
-    warm: 0,
+    warmUpRuns: 0,
     fullOnly: true,
     job: { graph: 'effect branches', size: 1000, window: WINDOW },
     full: { rounds: 5, runs: 1 },

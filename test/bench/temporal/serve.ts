@@ -10,10 +10,10 @@ export type Request =
   | 'cpu'
   | 'memory'
   | 'close';
-export type Reply = Took | { used: number } | 'done' | { failed: string };
+export type Reply = RunTimes | { used: number } | 'done' | { failed: string };
 
-/** Milliseconds of each run and of all together. */
-export interface Took {
+/** Milliseconds of each run, and of all runs together. */
+export interface RunTimes {
   runsMs: number[];
   tookMs: number;
 }
@@ -33,8 +33,8 @@ async function answer(request: Request): Promise<Reply> {
     contender = await (await CONTENDERS[request.contender]()).open(request.open);
     return 'done';
   }
-  const one = 'job' in request ? () => contender?.run(request.job) : () => contender?.pause();
-  return repeated('job' in request ? request.runs : request.pauses, request.inFlight, one);
+  const runOnce = 'job' in request ? () => contender?.run(request.job) : () => contender?.pause();
+  return repeat('job' in request ? request.runs : request.pauses, request.inFlight, runOnce);
 }
 
 function memoryMb(): number {
@@ -44,25 +44,25 @@ function memoryMb(): number {
   return process.memoryUsage.rss() / 1024 ** 2;
 }
 
-/** Calls `one` `count` times, with bounded concurrency. */
-async function repeated(
+/** Calls `runOnce` `count` times, at most `inFlight` at a time. */
+async function repeat(
   count: number,
   inFlight: number,
-  one: () => Promise<void> | undefined,
-): Promise<Took> {
+  runOnce: () => Promise<void> | undefined,
+): Promise<RunTimes> {
   const runsMs: number[] = [];
   let left = count;
-  const line = async (): Promise<void> => {
+  const runUntilDone = async (): Promise<void> => {
     while (left > 0) {
       left--;
-      const from = performance.now();
-      await one();
-      runsMs.push(performance.now() - from);
+      const startMs = performance.now();
+      await runOnce();
+      runsMs.push(performance.now() - startMs);
     }
   };
-  const from = performance.now();
-  await Promise.all(Array.from({ length: Math.min(count, inFlight) }, line));
-  return { runsMs, tookMs: performance.now() - from };
+  const startMs = performance.now();
+  await Promise.all(Array.from({ length: Math.min(count, inFlight) }, runUntilDone));
+  return { runsMs, tookMs: performance.now() - startMs };
 }
 
 serve(answer);

@@ -11,13 +11,13 @@ const NAMESPACE = 'heddle-bench';
 /** The server and the bundle that both contenders use, with a description. */
 export interface Prepared extends Setup {
   /** The server and its settings, in one line. */
-  says: string;
+  description: string;
   close(): Promise<void>;
 }
 
 /** Opens a server and bundles the hand-written workflows. Throws if there is no server. */
 export async function prepare(say: (line: string) => void): Promise<Prepared> {
-  const { address, namespace, says, stop } = await serverOf(say);
+  const { address, namespace, description, stop } = await serverOf(say);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const bundle = join(folder, 'baseline-workflows.js');
   const { code } = await bundleWorkflowCode({
@@ -28,7 +28,7 @@ export async function prepare(say: (line: string) => void): Promise<Prepared> {
   return {
     server: { address, namespace },
     bundle,
-    says,
+    description,
     close: async () => {
       rmSync(folder, { recursive: true });
       await stop();
@@ -42,7 +42,12 @@ async function serverOf(say: (line: string) => void) {
   if (found.kind === 'address') {
     const { address } = found;
     const namespace = process.env['TEMPORAL_NAMESPACE'] ?? 'default';
-    return { address, namespace, says: `the server at ${address}, settings not known`, stop: async () => {} };
+    return {
+      address,
+      namespace,
+      description: `the server at ${address}, settings not known`,
+      stop: async () => {},
+    };
   }
   const started = await startDevServer({ binary: found.binary.path, namespace: NAMESPACE });
   if (started.kind === 'failed') throw new Error(started.reason);
@@ -51,7 +56,7 @@ async function serverOf(say: (line: string) => void) {
   return {
     address: server.address,
     namespace: server.namespace,
-    says: `development server ${found.binary.serverVersion} in memory, ${settings.join(', ')}`,
+    description: `development server ${found.binary.serverVersion} in memory, ${settings.join(', ')}`,
     stop: () => server.stop(),
   };
 }

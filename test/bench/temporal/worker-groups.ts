@@ -13,9 +13,9 @@ export class WorkerGroups {
     this.#setup = setup;
   }
 
-  get(wanted: Omit<WorkerGroupOptions, keyof Setup>): Promise<WorkerGroup> {
-    const key = JSON.stringify([wanted.contender, wanted.layout, wanted.mode]);
-    const group = this.#started.get(key) ?? WorkerGroup.start({ ...this.#setup, ...wanted });
+  get(options: Omit<WorkerGroupOptions, keyof Setup>): Promise<WorkerGroup> {
+    const key = JSON.stringify([options.contender, options.layout, options.mode]);
+    const group = this.#started.get(key) ?? WorkerGroup.start({ ...this.#setup, ...options });
     this.#started.set(key, group);
     return group;
   }

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Role } from '@heddle/temporal';
 import { PROCESS_ENV } from '../process-env.ts';
-import type { Reply, Request, Took } from './serve.ts';
+import type { Reply, Request, RunTimes } from './serve.ts';
 import type { Job, Mode, ProcessSetup } from './contender.ts';
 
 const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
@@ -40,7 +40,7 @@ export class WorkerGroup {
     const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
     const shared = { server, bundle, data: join(folder, 'data'), queue: `bench-${randomUUID()}`, mode };
     const group = new WorkerGroup(
-      layout.map(() => forked()),
+      layout.map(() => forkMember()),
       folder,
     );
     try {
@@ -54,8 +54,8 @@ export class WorkerGroup {
     }
   }
 
-  async run(job: Job, { runs, inFlight }: { runs: number; inFlight: number }): Promise<Took> {
-    return (await this.#ask(0, { job, runs, inFlight })) as Took;
+  async run(job: Job, { runs, inFlight }: { runs: number; inFlight: number }): Promise<RunTimes> {
+    return (await this.#ask(0, { job, runs, inFlight })) as RunTimes;
   }
 
   async pause(pauses: number, inFlight: number): Promise<void> {
@@ -65,38 +65,38 @@ export class WorkerGroup {
   /** Returns the processor time of all processes so far, in milliseconds. */
   async cpu(): Promise<number> {
     let sum = 0;
-    for (const index of this.#members.keys()) sum += await this.#used(index, 'cpu');
+    for (const index of this.#members.keys()) sum += await this.#read(index, 'cpu');
     return sum;
   }
 
   /** Returns the memory in MB of the last process, which runs the workflows. */
   memory(): Promise<number> {
-    return this.#used(this.#members.length - 1, 'memory');
+    return this.#read(this.#members.length - 1, 'memory');
   }
 
-  async #used(index: number, what: 'cpu' | 'memory'): Promise<number> {
-    return ((await this.#ask(index, what)) as { used: number }).used;
+  async #read(index: number, figure: 'cpu' | 'memory'): Promise<number> {
+    return ((await this.#ask(index, figure)) as { used: number }).used;
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#members.map((member, index) => this.#end(member, index)));
+    await Promise.all(this.#members.map((member, index) => this.#stopMember(member, index)));
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async #end(member: ChildProcess, index: number): Promise<void> {
+  async #stopMember(member: ChildProcess, index: number): Promise<void> {
     if (member.exitCode !== null || member.signalCode !== null) return;
-    const gone = new Promise((resolve) => member.once('exit', resolve));
-    const late = setTimeout(() => member.kill('SIGKILL'), 8000);
+    const exited = new Promise((resolve) => member.once('exit', resolve));
+    const timer = setTimeout(() => member.kill('SIGKILL'), 8000);
     this.#ask(index, 'close').catch(() => member.kill('SIGKILL'));
-    await gone;
-    clearTimeout(late);
+    await exited;
+    clearTimeout(timer);
   }
 
   #ask(index: number, request: Request): Promise<Exclude<Reply, { failed: string }>> {
     const member = this.#members[index] as ChildProcess;
     return new Promise((resolve, reject) => {
       const stopListening = (): void => {
-        clearTimeout(late);
+        clearTimeout(timer);
         member.off('message', onMessage);
         member.off('exit', onExit);
       };
@@ -109,7 +109,7 @@ export class WorkerGroup {
         stopListening();
         reject(new Error(`its process ended with ${code}`));
       };
-      const late = setTimeout(() => {
+      const timer = setTimeout(() => {
         stopListening();
         reject(new Error(`took longer than ${TIMEOUT_MS / 1000} s`));
       }, TIMEOUT_MS);
@@ -120,7 +120,7 @@ export class WorkerGroup {
   }
 }
 
-function forked(): ChildProcess {
+function forkMember(): ChildProcess {
   return fork(SERVE, [], {
     execArgv: ['--no-warnings', '--expose-gc'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
