@@ -137,7 +137,7 @@ const GROUPS: readonly Group[] = [
     share: 1 / 5,
     files: [
       'packages/sandbox/src/native/native-egress.test.ts',
-      'test/cli/sandbox-told.test.ts',
+      'test/cli/sandbox-messages.test.ts',
       'test/cli/sandbox.test.ts',
       'packages/sandbox/src/native/native-attacks.test.ts',
       'packages/sandbox/src/native/native.test.ts',

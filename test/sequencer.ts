@@ -11,7 +11,7 @@ export const LONGEST: readonly string[] = [
   'test/attacks/python.test.ts',
   'test/temporal/faults.test.ts',
   'packages/sandbox/src/python-limits.test.ts',
-  'test/cli/sandbox-told.test.ts',
+  'test/cli/sandbox-messages.test.ts',
   'test/temporal/conformance-services.test.ts',
   'test/attacks/exhaustion.test.ts',
   'test/crash/steps.test.ts',

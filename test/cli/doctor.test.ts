@@ -46,7 +46,7 @@ describe('heddle sandbox doctor', () => {
     });
   });
 
-  it('knows three levels', async () => {
+  it('refuses an unknown level, and names the three levels', async () => {
     const { exit, stderr } = await heddle(['sandbox', 'doctor', '--minimum', 'total']);
     expect(exit).toBe(2);
     expect(stderr).toContain('basic, standard, strict');

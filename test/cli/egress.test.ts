@@ -7,8 +7,8 @@ import { heddle } from '../support/heddle.ts';
 import { code, start } from '../support/workflow-file.ts';
 import { folderWith } from './flow.ts';
 
-/** Starts a server on this machine, which has an internal address. Returns its port. */
-async function internal(): Promise<number> {
+/** Starts a server at an internal address: that of this machine. Returns its port. */
+async function startInternalServer(): Promise<number> {
   const server = createServer((_request, response) => response.end('inside'));
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
@@ -17,13 +17,13 @@ async function internal(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const calling = (port: number): string =>
+const folderWithApiBlock = (port: number): string =>
   folderWith({
     blocks: { s: start(), call: { type: 'api', name: 'Call', fields: { url: `http://localhost:${port}/` } } },
     edges: ['s > call'],
   });
 
-const fetching = (port: number): string =>
+const folderWithFetch = (port: number): string =>
   folderWith({
     blocks: { s: start(), get: code(`return (await fetch('http://localhost:${port}/')).text()`) },
     edges: ['s > get'],
@@ -34,11 +34,11 @@ const run = (cwd: string, args: string[], env: { [name: string]: string } = {}) 
 
 describe('requests of blocks to an internal network', { timeout: 60_000 }, () => {
   it.each([
-    ['api blocks', calling],
-    ['code', fetching],
-  ])('are denied to %s with a hint to the option that allows them, and allowed with it', async (_, flow) => {
-    const port = await internal();
-    const cwd = flow(port);
+    ['api blocks', folderWithApiBlock],
+    ['code', folderWithFetch],
+  ])('are denied to %s with a hint that names an option, which allows them', async (_, folderFor) => {
+    const port = await startInternalServer();
+    const cwd = folderFor(port);
     const denied = await run(cwd, []);
     expect(denied.exit).toBe(1);
     const { data } = JSON.parse(denied.stdout) as { data: { error: { message: string } } };
@@ -51,8 +51,8 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
   });
 
   it('are allowed by a range, by any port, and by HEDDLE_ALLOW_HOSTS', async () => {
-    const port = await internal();
-    const cwd = calling(port);
+    const port = await startInternalServer();
+    const cwd = folderWithApiBlock(port);
     expect((await run(cwd, ['--allow-host', `127.0.0.0/8:${port}`])).exit).toBe(0);
     expect((await run(cwd, ['--allow-host', 'a.test', '--allow-host', 'localhost:*'])).exit).toBe(0);
     expect((await run(cwd, [], { HEDDLE_ALLOW_HOSTS: `a.test, localhost:${port}` })).exit).toBe(0);
@@ -60,8 +60,8 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
   });
 
   it('are denied by --deny-host, even if another option allows them', async () => {
-    const port = await internal();
-    const cwd = calling(port);
+    const port = await startInternalServer();
+    const cwd = folderWithApiBlock(port);
     const allow = ['--allow-host', 'localhost:*'];
     for (const denied of [
       await run(cwd, [...allow, '--deny-host', `localhost:${port}`]),
@@ -74,27 +74,27 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
   });
 
   it('are allowed to files that heddle sandbox run executes', async () => {
-    const port = await internal();
+    const port = await startInternalServer();
     const cwd = folderWith('{}');
     writeFileSync(join(cwd, 'get.js'), `return (await fetch('http://localhost:${port}/')).text()`);
-    const ran = (...more: string[]) => heddle(['sandbox', 'run', 'get.js', ...more], { cwd });
-    expect((await ran()).stderr).toContain(`use --allow-host localhost:${port} to allow it`);
-    expect(await ran('--allow-host', `localhost:${port}`)).toMatchObject({ exit: 0, stdout: '"inside"\n' });
+    const call = (...more: string[]) => heddle(['sandbox', 'run', 'get.js', ...more], { cwd });
+    expect((await call()).stderr).toContain(`use --allow-host localhost:${port} to allow it`);
+    expect(await call('--allow-host', `localhost:${port}`)).toMatchObject({ exit: 0, stdout: '"inside"\n' });
   });
 
   it.each(['run', 'serve', 'worker', 'dev'])(
-    'are options of heddle %s, which refuses invalid hosts',
+    'are controlled by options of heddle %s, which refuses invalid hosts',
     async (command) => {
       const { stdout } = await heddle([command, '--help']);
       for (const option of ['--allow-host <host[:port]>', '--deny-host <host[:port]>'])
         expect(stdout).toContain(option);
-      const cwd = calling(1);
+      const cwd = folderWithApiBlock(1);
       const args =
         command === 'run' ? ['run', 'flow.json'] : [command, ...(command === 'serve' ? ['--port', '0'] : [])];
       if (command === 'dev') return;
-      const wrong = await heddle([...args, '--allow-host', 'http://localhost'], { cwd });
-      expect({ exit: wrong.exit, stdout: wrong.stdout }).toEqual({ exit: 2, stdout: '' });
-      expect(wrong.stderr).toContain('"http://localhost" is neither HOST[:PORT] nor CIDR[:PORT].');
+      const invalid = await heddle([...args, '--allow-host', 'http://localhost'], { cwd });
+      expect({ exit: invalid.exit, stdout: invalid.stdout }).toEqual({ exit: 2, stdout: '' });
+      expect(invalid.stderr).toContain('"http://localhost" is neither HOST[:PORT] nor CIDR[:PORT].');
     },
   );
 });

@@ -15,19 +15,19 @@ interface Log {
 it('heddle serve polls feeds, and starts runs for events of the service', { timeout: 120_000 }, async () => {
   const news = await newsFeed();
   news.items.push({ id: 'second' }, { id: 'first' });
-  const reach = ['--allow-host', new URL(news.url).host];
-  const { url, key, workspaceId } = await startServe(['--grace', '1', ...reach], { cwd: dataFolder() });
+  const egress = ['--allow-host', new URL(news.url).host];
+  const { url, key, workspaceId } = await startServe(['--grace', '1', ...egress], { cwd: dataFolder() });
   const call = async <Data>(method: string, path: string, body?: unknown): Promise<Data> => {
     const response = await fetch(`${url}/api/v2${path}`, {
       method,
       headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    const answer = (await response.json()) as { data: Data };
-    expect(response.ok, JSON.stringify(answer)).toBe(true);
-    return answer.data;
+    const json = (await response.json()) as { data: Data };
+    expect(response.ok, JSON.stringify(json)).toBe(true);
+    return json.data;
   };
-  const deployed = async (workflow: Parameters<typeof draftOf>[0]): Promise<string> => {
+  const deploy = async (workflow: Parameters<typeof draftOf>[0]): Promise<string> => {
     const name = crypto.randomUUID();
     const { id } = await call<{ id: string }>('POST', '/workflows', { workspaceId, name });
     await call('PUT', `/workflows/${id}/state`, draftOf(workflow));
@@ -39,9 +39,9 @@ it('heddle serve polls feeds, and starts runs for events of the service', { time
     return logs.map(({ status }) => status);
   };
   const fields = { eventType: 'execution_error' };
-  const watcher = await deployed(scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
+  const eventWorkflow = await deploy(scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
   const feed = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
-  const polling = await deployed(scheduledWorkflow(feed, { type: 'rss', last: FAILS as never }));
-  await expect.poll(() => logsOf(polling), TIMEOUT).toEqual(['failed', 'failed']);
-  await expect.poll(() => logsOf(watcher), TIMEOUT).toEqual(['completed', 'completed']);
+  const feedWorkflow = await deploy(scheduledWorkflow(feed, { type: 'rss', last: FAILS as never }));
+  await expect.poll(() => logsOf(feedWorkflow), TIMEOUT).toEqual(['failed', 'failed']);
+  await expect.poll(() => logsOf(eventWorkflow), TIMEOUT).toEqual(['completed', 'completed']);
 });

@@ -6,11 +6,11 @@ import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
 
 /** Returns a new folder with the workflow in `flow.json`. */
-export function folderWith(drawn: DrawnWorkflow | string): string {
+export function folderWith(workflow: DrawnWorkflow | string): string {
   const folder = dataFolder();
   writeFileSync(
     join(folder, 'flow.json'),
-    typeof drawn === 'string' ? drawn : JSON.stringify(workflowFile(drawn), null, 2),
+    typeof workflow === 'string' ? workflow : JSON.stringify(workflowFile(workflow), null, 2),
   );
   return folder;
 }

@@ -30,9 +30,9 @@ describe('heddle run of a workflow whose block names an image', () => {
       /There is no image "greetings" in .*images. Build it with heddle sandbox build SPEC/,
     );
     await sandbox('build', 'spec.json');
-    const found = await run();
-    expect(found.exit).toBe(0);
-    expect(JSON.parse(found.stdout)).toMatchObject({
+    const result = await run();
+    expect(result.exit).toBe(0);
+    expect(JSON.parse(result.stdout)).toMatchObject({
       data: { status: 'completed', output: { result: 'Hello you!' } },
     });
   });

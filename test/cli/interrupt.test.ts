@@ -10,7 +10,7 @@ import type { DrawnBlock } from '../support/workflow-file.ts';
 const NAP: DrawnBlock = { type: 'wait', name: 'Work', fields: { timeValue: '1', timeUnit: 'hours' } };
 const SPIN = code('console.log("spinning");\nfor (;;);', { name: 'Work' });
 
-function begin(work: DrawnBlock, ...args: string[]): { cwd: string; command: Started } {
+function startRun(work: DrawnBlock, ...args: string[]): { cwd: string; command: Started } {
   const cwd = dataFolder();
   writeFileSync(
     join(cwd, 'flow.json'),
@@ -19,7 +19,7 @@ function begin(work: DrawnBlock, ...args: string[]): { cwd: string; command: Sta
   return { cwd, command: startHeddle(['run', 'flow.json', ...args], { cwd }) };
 }
 
-async function statusIn(cwd: string): Promise<{ runId: string; status: string }> {
+async function runIn(cwd: string): Promise<{ runId: string; status: string }> {
   const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
   return (JSON.parse(stdout) as { data: [{ runId: string; status: string }] }).data[0];
 }
@@ -28,20 +28,20 @@ describe('Ctrl-C', () => {
   it.each([
     ['a wait', NAP, '‖ Work'],
     ['code that never ends', SPIN, '… Work is still running'],
-  ])('cancels %s cleanly: exit 4, and the run is recorded as cancelled', async (_, work, reached) => {
-    const { cwd, command } = begin(work);
-    await command.until(reached);
+  ])('cancels %s cleanly: exit 4, and the run is recorded as cancelled', async (_, work, output) => {
+    const { cwd, command } = startRun(work);
+    await command.until(output);
     command.child.kill('SIGINT');
     const { exit, stdout, stderr } = await command.ended;
     expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
     expect(steady(stderr)).toMatch(
       /○ Cancelling … \(Ctrl-C again to kill\)\n(.*\n)?○ Cancelled after TIME, 2 blocks {2}run RUN\n$/,
     );
-    expect((await statusIn(cwd)).status).toBe('cancelled');
+    expect((await runIn(cwd)).status).toBe('cancelled');
   });
 
   it('that arrives twice, from the terminal and from a package runner, counts once', async () => {
-    const { command } = begin(NAP);
+    const { command } = startRun(NAP);
     await command.until('‖ Work');
     command.child.kill('SIGINT');
     command.child.kill('SIGINT');
@@ -49,9 +49,9 @@ describe('Ctrl-C', () => {
   });
 
   it('with --json still prints the cancelled run', async () => {
-    const { cwd, command } = begin(NAP, '--json');
+    const { cwd, command } = startRun(NAP, '--json');
     // This mode prints no progress, so the test waits until the run is in the list.
-    await expect.poll(async () => (await statusIn(cwd))?.status, { timeout: 20_000 }).toBe('paused');
+    await expect.poll(async () => (await runIn(cwd))?.status, { timeout: 20_000 }).toBe('paused');
     command.child.kill('SIGINT');
     const { exit, stdout, stderr } = await command.ended;
     expect({ exit, stderr }).toEqual({ exit: 4, stderr: '' });
@@ -59,16 +59,16 @@ describe('Ctrl-C', () => {
   });
 
   it('takes effect in the next process if this process is killed', async () => {
-    const { cwd, command } = begin(SPIN);
+    const { cwd, command } = startRun(SPIN);
     await command.until('… Work is still running');
     command.child.kill('SIGINT');
     await command.until('Cancelling');
     command.child.kill('SIGKILL');
     await command.ended;
-    const { runId } = await statusIn(cwd);
+    const { runId } = await runIn(cwd);
     const { exit } = await heddle(['runs', 'resume', runId], { cwd });
     // 2: the process recorded the cancel before it was killed.
     expect([2, 4]).toContain(exit);
-    expect((await statusIn(cwd)).status).toBe('cancelled');
+    expect((await runIn(cwd)).status).toBe('cancelled');
   });
 });

@@ -20,35 +20,35 @@ describe('a run whose process died', () => {
     edges: ['s > stuck'],
   };
 
-  async function killed(cwd: string, drawn: DrawnWorkflow, reached: string): Promise<string> {
-    writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(drawn)));
+  async function killRun(cwd: string, workflow: DrawnWorkflow, output: string): Promise<string> {
+    writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(workflow)));
     const command = startHeddle(['run', 'flow.json'], { cwd });
-    await command.until(reached);
-    expect(await shown(cwd)).toMatchObject({ interrupted: false });
+    await command.until(output);
+    expect(await latestRun(cwd)).toMatchObject({ interrupted: false });
     command.child.kill('SIGKILL');
     await command.ended;
-    return (await shown(cwd)).runId;
+    return (await latestRun(cwd)).runId;
   }
 
-  async function shown(cwd: string): Promise<{ runId: string; status: string; interrupted: boolean }> {
+  async function latestRun(cwd: string): Promise<{ runId: string; status: string; interrupted: boolean }> {
     const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
     return (JSON.parse(stdout) as { data: [{ runId: string; status: string; interrupted: boolean }] })
       .data[0];
   }
 
-  it('shows as interrupted, with the command that resumes it, until it continues', async () => {
+  it('is shown as interrupted, with the command that resumes it, until it continues', async () => {
     const cwd = dataFolder();
-    const runId = await killed(cwd, STUCK, '… Stuck is still running');
-    expect(await shown(cwd)).toMatchObject({ status: 'running', interrupted: true });
+    const runId = await killRun(cwd, STUCK, '… Stuck is still running');
+    expect(await latestRun(cwd)).toMatchObject({ status: 'running', interrupted: true });
     expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('running (interrupted)');
     const { stdout } = await heddle(['runs', 'show', runId], { cwd });
     expect(stdout).toContain('status   running (interrupted)\n');
     expect(stdout).toContain(`→ heddle runs resume ${runId.slice(-8)}\n`);
   });
 
-  it('shows as interrupted even while other runs of its folder run or continue', async () => {
+  it('is shown as interrupted even while other runs of its folder run or continue', async () => {
     const cwd = dataFolder();
-    const [other, runId] = [await killed(cwd, STUCK, '… Stuck'), await killed(cwd, STUCK, '… Stuck')];
+    const [other, runId] = [await killRun(cwd, STUCK, '… Stuck'), await killRun(cwd, STUCK, '… Stuck')];
     const states = async () => {
       const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
       const { data } = JSON.parse(stdout) as { data: { runId: string; interrupted: boolean }[] };
@@ -61,20 +61,20 @@ describe('a run whose process died', () => {
     await resumed.ended;
     const third = startHeddle(['run', 'flow.json'], { cwd });
     await third.until('… Stuck');
-    const { [other]: one, [runId]: two, ...rest } = await states();
-    expect([one, two, ...Object.values(rest)]).toEqual([true, true, false]);
+    const { [other]: otherState, [runId]: state, ...newStates } = await states();
+    expect([otherState, state, ...Object.values(newStates)]).toEqual([true, true, false]);
   });
 
   it('is continued by runs resume, and other runs are not', async () => {
     const cwd = dataFolder();
-    const other = await killed(cwd, NAP, '‖ Nap');
-    const runId = await killed(cwd, NAP, '‖ Nap');
+    const other = await killRun(cwd, NAP, '‖ Nap');
+    const runId = await killRun(cwd, NAP, '‖ Nap');
     const { exit, stdout } = await heddle(['runs', 'resume', runId], { cwd });
     expect({ exit, output: JSON.parse(stdout) as unknown }).toMatchObject({
       exit: 0,
       output: { result: 'woken' },
     });
-    const { stdout: left } = await heddle(['runs', 'show', other, '--json'], { cwd });
-    expect(JSON.parse(left)).toMatchObject({ data: { status: 'paused', interrupted: true } });
+    const { stdout: otherRun } = await heddle(['runs', 'show', other, '--json'], { cwd });
+    expect(JSON.parse(otherRun)).toMatchObject({ data: { status: 'paused', interrupted: true } });
   });
 });

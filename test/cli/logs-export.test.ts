@@ -23,12 +23,12 @@ const ENTRY = {
   workflow: { id: 'w', name: '=HYPERLINK("http://evil")', description: null, deleted: false },
 };
 
-/** Starts a server with two pages of the log. */
-async function server(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2', cost: null }]) {
-  const asked: URLSearchParams[] = [];
+/** Starts a server with these pages of the log. Returns the queries of its requests, and `heddle logs export`. */
+async function startLogServer(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2', cost: null }]) {
+  const queries: URLSearchParams[] = [];
   const http = createServer((request, response) => {
     const { searchParams } = new URL(request.url ?? '', 'http://server');
-    asked.push(searchParams);
+    queries.push(searchParams);
     response.setHeader('Content-Type', 'application/json');
     if (searchParams.get('status') === 'unknown') {
       response.statusCode = 400;
@@ -50,12 +50,12 @@ async function server(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2', cost: 
     HEDDLE_WORKSPACE: 'looms',
     HEDDLE_API_KEY: 'key',
   };
-  return { asked, cwd, call: (...args: string[]) => heddle(['logs', 'export', ...args], { cwd, env }) };
+  return { queries, cwd, call: (...args: string[]) => heddle(['logs', 'export', ...args], { cwd, env }) };
 }
 
 describe('heddle logs export', { timeout: 60_000 }, () => {
   it('writes all pages as CSV, without cells that a spreadsheet would execute', async () => {
-    const { call, asked } = await server();
+    const { call, queries } = await startLogServer();
     const { exit, stdout, stderr } = await call();
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '2 runs exported.\n' });
     expect(stdout.split('\n')).toEqual([
@@ -64,11 +64,11 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
       `"r,2",w,"'=HYPERLINK(""http://evil"")",w:2,completed,info,api,2026-01-01T00:00:00.000Z,2026-01-01T00:00:01.000Z,1000,`,
       '',
     ]);
-    expect(asked.map((query) => query.get('cursor'))).toEqual([null, '1']);
+    expect(queries.map((query) => query.get('cursor'))).toEqual([null, '1']);
   });
 
   it('writes the runs of the API as NDJSON to a file that only the user can read', async () => {
-    const { call, cwd, asked } = await server();
+    const { call, cwd, queries } = await startLogServer();
     const file = join(cwd, 'log.ndjson');
     const { exit, stdout } = await call('--format', 'ndjson', '--output', file, '--spans', '--outputs');
     expect({ exit, stdout }).toEqual({ exit: 0, stdout: '' });
@@ -78,14 +78,14 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
       { ...ENTRY, runId: 'r,2', cost: null },
     ]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(Object.fromEntries(asked[0] ?? [])).toMatchObject({
+    expect(Object.fromEntries(queries[0] ?? [])).toMatchObject({
       includeTraceSpans: 'true',
       includeFinalOutput: 'true',
     });
   });
 
   it('sends every filter of the list', async () => {
-    const { call, asked } = await server();
+    const { call, queries } = await startLogServer();
     const filters = {
       workflow: ['workflowIds', 'a,b'],
       folder: ['folderPaths', '/north'],
@@ -106,15 +106,15 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
     };
     const options = Object.entries(filters).flatMap(([name, [, value = '']]) => [`--${name}`, value]);
     expect(await call(...options)).toMatchObject({ exit: 0 });
-    expect(Object.fromEntries(asked[0] ?? [])).toMatchObject(Object.fromEntries(Object.values(filters)));
+    expect(Object.fromEntries(queries[0] ?? [])).toMatchObject(Object.fromEntries(Object.values(filters)));
   });
 
   it('writes only the header if there are no runs, and no file if the server refuses', async () => {
-    const { call, cwd } = await server([]);
+    const { call, cwd } = await startLogServer([]);
     expect((await call()).stdout).toMatch(/^runId,[^\n]*\n$/);
     const file = join(cwd, 'log.csv');
-    const refused = await call('--status', 'unknown', '--output', file);
-    expect(refused).toMatchObject({
+    const result = await call('--status', 'unknown', '--output', file);
+    expect(result).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('status must be one of the known values'),
     });

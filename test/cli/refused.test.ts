@@ -17,10 +17,10 @@ describe('a run that cannot start', () => {
       '<start.a>',
     ],
     ['no start', JSON.stringify(workflowFile({ blocks: { f: code('return 1') } })), 'START_MISSING'],
-  ])('for %s exits with 2 and its diagnostics', async (_, text, said) => {
+  ])('for %s exits with 2 and its diagnostics', async (_, text, message) => {
     const { exit, stdout, stderr } = await run(folderWith(text));
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-    expect(stderr).toContain(said);
+    expect(stderr).toContain(message);
     expect(stderr).toContain('✗ flow.json cannot run: 1 error');
   });
 
@@ -41,10 +41,10 @@ describe('a run that cannot start', () => {
     [['--workflows', 'none'], 'There is no folder none.'],
     [['--data', 'flow.json/data'], 'flow.json/data'],
     [['--jsno'], 'Did you mean --json?'],
-  ])('with %j exits with 2 and a hint', async (args, said) => {
+  ])('with %j exits with 2 and a hint', async (args, message) => {
     const { exit, stdout, stderr } = await run(folderWith(ADD), ...args);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
-    expect(stderr).toContain(said);
+    expect(stderr).toContain(message);
   });
 });
 

@@ -15,7 +15,7 @@ const GREET = workflowFile({
 });
 
 /** Starts a server. Returns a function that runs commands with the first key of the server. */
-async function server() {
+async function startServer() {
   const cwd = dataFolder();
   writeFileSync(join(cwd, 'greet.json'), JSON.stringify(GREET));
   const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
@@ -27,43 +27,45 @@ async function server() {
 
 describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
   it('deploy a file, and execute it at the printed URL', async () => {
-    const { call, env } = await server();
+    const { call, env } = await startServer();
     const first = await call(['deploy', 'greet.json']);
     expect({ exit: first.exit, stderr: first.stderr }).toEqual({ exit: 0, stderr: '' });
     expect(first.stdout).toMatch(/^✓ greet is deployed, version 1\n/);
-    const [address = ''] = /http\S+\/execute/.exec(first.stdout) ?? [];
-    const answer = await fetch(address, {
+    const [url = ''] = /http\S+\/execute/.exec(first.stdout) ?? [];
+    const response = await fetch(url, {
       method: 'POST',
       headers: { 'X-API-Key': env.HEDDLE_API_KEY, 'Content-Type': 'application/json' },
       body: '{"input": {"name": "Ada"}}',
     });
-    expect(await answer.json()).toMatchObject({ data: { output: { result: 'Hello, Ada' } } });
-    const ran = await call(['execute', 'greet', '--input', '{"name": "Bo"}']);
-    expect(ran.exit).toBe(0);
-    expect(JSON.parse(ran.stdout)).toMatchObject({ result: 'Hello, Bo' });
-    expect(ran.stderr).toMatch(/^✓ completed in /);
+    expect(await response.json()).toMatchObject({ data: { output: { result: 'Hello, Ada' } } });
+    const result = await call(['execute', 'greet', '--input', '{"name": "Bo"}']);
+    expect(result.exit).toBe(0);
+    expect(JSON.parse(result.stdout)).toMatchObject({ result: 'Hello, Bo' });
+    expect(result.stderr).toMatch(/^✓ completed in /);
   });
 
   it('deploy a file with the values of --set and --bindings', async () => {
-    const { call, cwd } = await server();
+    const { call, cwd } = await startServer();
     writeFileSync(join(cwd, 'values.json'), '{"hello": {"code": "return 1"}}');
     const fields = ['--bindings', 'values.json', '--set', 'Hello.code="return \'Hej, \' + <start.name>"'];
     expect((await call(['deploy', 'greet.json', ...fields])).exit).toBe(0);
-    const ran = await call(['execute', 'greet', '--input', '{"name": "Bo"}']);
-    expect(JSON.parse(ran.stdout)).toMatchObject({ result: 'Hej, Bo' });
+    const result = await call(['execute', 'greet', '--input', '{"name": "Bo"}']);
+    expect(JSON.parse(result.stdout)).toMatchObject({ result: 'Hej, Bo' });
     const refused = await call(['deploy', 'greet.json', '--set', 'Helo.code="x"']);
     expect(refused).toMatchObject({ exit: 2, stdout: '' });
     expect(refused.stderr).toContain('Did you mean "Hello"?');
   });
 
   it('deploy a new version of the workflow with the same name, even from standard input', async () => {
-    const { call } = await server();
-    const one = await call(['deploy', 'greet.json', '--json']);
+    const { call } = await startServer();
+    const first = await call(['deploy', 'greet.json', '--json']);
     const changed = JSON.stringify(GREET).replace('Hello, ', 'Hi, ');
-    const two = await call(['deploy', '-', '--name', 'greet', '--json'], {}, changed);
-    const [before, after] = [one, two].map(({ stdout }) => (JSON.parse(stdout) as { data: object }).data);
-    expect(after).toEqual({ ...before, version: 2 });
-    const ran = await call([
+    const second = await call(['deploy', '-', '--name', 'greet', '--json'], {}, changed);
+    const [firstData, secondData] = [first, second].map(
+      ({ stdout }) => (JSON.parse(stdout) as { data: object }).data,
+    );
+    expect(secondData).toEqual({ ...firstData, version: 2 });
+    const result = await call([
       'execute',
       'greet',
       '--input',
@@ -72,7 +74,7 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
       '--select',
       'Hello.result',
     ]);
-    expect(JSON.parse(ran.stdout)).toMatchObject({
+    expect(JSON.parse(result.stdout)).toMatchObject({
       data: { status: 'completed', blockOutputs: { 'Hello.result': 'Hi, Bo' } },
     });
     const accepted = await call(['execute', 'greet', '--async']);
@@ -80,7 +82,7 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
   });
 
   it('add a suffix to block ids that another workflow of the server uses', async () => {
-    const { cwd, call } = await server();
+    const { cwd, call } = await startServer();
     for (const name of ['nested-batches.json', 'order-triage.json']) {
       cpSync(join(repository, 'examples', name), join(cwd, name));
       expect(await call(['deploy', name])).toMatchObject({ exit: 0 });
@@ -90,16 +92,16 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
       });
     }
     const input = ['--input', '{"country": "CH"}'];
-    const here = await heddle(['run', 'order-triage.json', '--data', 'own', ...input], { cwd });
-    const there = await call(['execute', 'Order triage', ...input]);
-    expect({ exit: there.exit, output: JSON.parse(there.stdout) as unknown }).toEqual({
-      exit: here.exit,
-      output: JSON.parse(here.stdout) as unknown,
+    const local = await heddle(['run', 'order-triage.json', '--data', 'own', ...input], { cwd });
+    const remote = await call(['execute', 'Order triage', ...input]);
+    expect({ exit: remote.exit, output: JSON.parse(remote.stdout) as unknown }).toEqual({
+      exit: local.exit,
+      output: JSON.parse(local.stdout) as unknown,
     });
   });
 
-  it('exit like heddle run if the run fails or waits for a person', async () => {
-    const { cwd, call } = await server();
+  it('exit with the codes of heddle run if the run fails or waits for a person', async () => {
+    const { cwd, call } = await startServer();
     const bad = workflowFile({
       blocks: { s: start(), bad: code('throw new Error("no")') },
       edges: ['s > bad'],
@@ -120,7 +122,7 @@ describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
   });
 
   it('report missing and invalid settings', async () => {
-    const { call, cwd } = await server();
+    const { call, cwd } = await startServer();
     const errorOf = async (args: string[], env: { [name: string]: string } = {}) => {
       const { exit, stdout, stderr } = await call(args, env);
       expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });

@@ -244,8 +244,8 @@ describe('a workflow from standard input', () => {
 
   it('is run, checked and planned', async () => {
     const cwd = dataFolder();
-    const ran = await heddle(['run', '-', '--input', '{"a": 1, "b": 2}'], { cwd, input: text });
-    expect({ exit: ran.exit, output: JSON.parse(ran.stdout) as unknown }).toMatchObject({
+    const result = await heddle(['run', '-', '--input', '{"a": 1, "b": 2}'], { cwd, input: text });
+    expect({ exit: result.exit, output: JSON.parse(result.stdout) as unknown }).toMatchObject({
       exit: 0,
       output: { result: 3 },
     });
@@ -289,7 +289,7 @@ describe('a large result of code', () => {
 });
 
 describe('values of {{NAME}}', () => {
-  it('come from --dotenv files, which Node.js does not load itself', async () => {
+  it('need the file of --dotenv to exist', async () => {
     const cwd = folderWith(ADD);
     const { exit, stderr } = await run(cwd, '--dotenv', 'none.env');
     expect({ exit, stderr }).toEqual({

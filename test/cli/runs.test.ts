@@ -36,44 +36,44 @@ const ASK: DrawnWorkflow = {
 interface FolderWithRun {
   cwd: string;
   runId: string;
-  ran: Ended;
+  result: Ended;
 }
 
 /** Runs the workflow in a new folder, as `flow.json`. */
-function folderWithRun(drawn: DrawnWorkflow, ...args: string[]): Promise<FolderWithRun> {
-  return runIn(dataFolder(), drawn, args);
+function folderWithRun(workflow: DrawnWorkflow, ...args: string[]): Promise<FolderWithRun> {
+  return runIn(dataFolder(), workflow, args);
 }
 
 async function runIn(
   cwd: string,
-  drawn: DrawnWorkflow,
+  workflow: DrawnWorkflow,
   args: readonly string[] = [],
 ): Promise<FolderWithRun> {
-  writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(drawn)));
-  const ran = await heddle(['run', 'flow.json', ...args], { cwd });
+  writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(workflow)));
+  const result = await heddle(['run', 'flow.json', ...args], { cwd });
   const listed = await heddle(['runs', 'list', '--json', '--limit', '1'], { cwd });
   const { data } = JSON.parse(listed.stdout) as { data: { runId: string }[] };
-  return { cwd, runId: data[0]!.runId, ran };
+  return { cwd, runId: data[0]!.runId, result };
 }
 
 const folder = dataFolder(afterAll);
 const originals = new Map<DrawnWorkflow, Promise<FolderWithRun>>();
 
-/** Copies a folder with a run of the workflow, which is run only once: each command starts processes. */
-async function copyWithRun(drawn: DrawnWorkflow): Promise<FolderWithRun> {
-  const original = originals.get(drawn) ?? runIn(mkdtempSync(join(folder, 'run-')), drawn);
-  originals.set(drawn, original);
-  const { cwd: from, ...ran } = await original;
+/** Copies a folder with a run of the workflow. The workflow runs once for all tests, because runs take long. */
+async function copyWithRun(workflow: DrawnWorkflow): Promise<FolderWithRun> {
+  const original = originals.get(workflow) ?? runIn(mkdtempSync(join(folder, 'run-')), workflow);
+  originals.set(workflow, original);
+  const { cwd: source, ...run } = await original;
   const cwd = dataFolder();
-  cpSync(from, cwd, { recursive: true });
-  return { cwd, ...ran };
+  cpSync(source, cwd, { recursive: true });
+  return { cwd, ...run };
 }
 
 describe('a run that waits for a person', () => {
   it('exits with 3 and shows the pause point and the command that answers it', async () => {
-    const { ran, runId } = await folderWithRun(ASK, '--input', '{"what": "a chair"}');
-    expect({ exit: ran.exit, stdout: ran.stdout }).toEqual({ exit: 3, stdout: '' });
-    expect(steady(ran.stderr)).toBe(
+    const { result, runId } = await folderWithRun(ASK, '--input', '{"what": "a chair"}');
+    expect({ exit: result.exit, stdout: result.stdout }).toEqual({ exit: 3, stdout: '' });
+    expect(steady(result.stderr)).toBe(
       [
         'flow  run RUN',
         '✓ Start TIME',
@@ -88,7 +88,7 @@ describe('a run that waits for a person', () => {
         '',
       ].join('\n'),
     );
-    expect(ran.stderr).toContain(`heddle runs resume ${runId.slice(-8)} `);
+    expect(result.stderr).toContain(`heddle runs resume ${runId.slice(-8)} `);
   });
 
   it('continues in another process, with its earlier outputs', async () => {
@@ -104,11 +104,11 @@ describe('a run that waits for a person', () => {
     expect(exit).toBe(0);
   });
 
-  it('with --json prints the paused run, and the resumed one', async () => {
-    const { cwd, runId, ran } = await folderWithRun(ASK, '--json');
-    expect(ran.exit).toBe(3);
-    expect(ran.stderr).toBe('');
-    expect(JSON.parse(ran.stdout)).toMatchObject({ data: { runId, status: 'paused', endedAt: null } });
+  it('with --json prints the paused run, and the resumed run', async () => {
+    const { cwd, runId, result } = await folderWithRun(ASK, '--json');
+    expect(result.exit).toBe(3);
+    expect(result.stderr).toBe('');
+    expect(JSON.parse(result.stdout)).toMatchObject({ data: { runId, status: 'paused', endedAt: null } });
     const resumed = await heddle(
       ['runs', 'resume', runId, '--input', '{"approved": false}', '--json', '--select', 'approve.approved'],
       { cwd },
@@ -121,17 +121,17 @@ describe('a run that waits for a person', () => {
 
   it('rejects an invalid answer, and still waits for a valid one', async () => {
     const { cwd, runId } = await copyWithRun(ASK);
-    const wrong = await heddle(['runs', 'resume', runId, '--input', '{"approved": "perhaps"}'], { cwd });
-    expect(wrong.exit).toBe(2);
-    expect(wrong.stderr).toContain('"approved" must be true or false');
+    const invalid = await heddle(['runs', 'resume', runId, '--input', '{"approved": "perhaps"}'], { cwd });
+    expect(invalid.exit).toBe(2);
+    expect(invalid.stderr).toContain('"approved" must be true or false');
     expect((await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd })).exit).toBe(0);
     const again = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
     expect({ exit: again.exit, stdout: again.stdout }).toEqual({ exit: 2, stdout: '' });
     expect(again.stderr).toContain('has ended: it is completed');
   });
 
-  it('at several pause points asks which one to answer, in any order', async () => {
-    const { cwd, runId, ran } = await folderWithRun({
+  it('at several pause points asks which one to answer, and accepts any order', async () => {
+    const { cwd, runId, result } = await folderWithRun({
       blocks: {
         s: STARTS,
         one: { ...QUESTION, name: 'One' },
@@ -140,11 +140,11 @@ describe('a run that waits for a person', () => {
       },
       edges: ['s > one', 's > two', 'one > join', 'two > join'],
     });
-    const points = [...ran.stderr.matchAll(/--point (\S+)/g)].map(([, token]) => token!);
+    const points = [...result.stderr.matchAll(/--point (\S+)/g)].map(([, token]) => token!);
     expect(points).toHaveLength(2);
-    const unclear = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
-    expect(unclear.exit).toBe(2);
-    expect(unclear.stderr).toContain('waits at 2 pause points');
+    const ambiguous = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
+    expect(ambiguous.exit).toBe(2);
+    expect(ambiguous.stderr).toContain('waits at 2 pause points');
     const second = await heddle(
       ['runs', 'resume', runId, '--point', points[1]!, '--input', '{"approved": true, "note": "2"}'],
       { cwd },
@@ -169,7 +169,7 @@ describe('a run that waits for a person', () => {
   });
 
   it('needs its environment values again, because they are never stored', async () => {
-    const { cwd, runId, ran } = await folderWithRun(
+    const { cwd, runId, result } = await folderWithRun(
       {
         blocks: { s: STARTS, ask: QUESTION, use: code('return {{KEY}}.length', { name: 'Use' }) },
         edges: ['s > ask', 'ask > use'],
@@ -177,16 +177,16 @@ describe('a run that waits for a person', () => {
       '--env',
       'KEY=twelve-chars',
     );
-    expect(ran.stderr).toContain('--env KEY\n');
-    const without = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
-    expect(without.exit).toBe(2);
-    expect(without.stderr).toContain('The run needs a value for {{KEY}}');
-    const given = await heddle(
+    expect(result.stderr).toContain('--env KEY\n');
+    const withoutKey = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
+    expect(withoutKey.exit).toBe(2);
+    expect(withoutKey.stderr).toContain('The run needs a value for {{KEY}}');
+    const withKey = await heddle(
       ['runs', 'resume', runId, '--input', '{"approved": true}', '--env', 'KEY=twelve-chars'],
       { cwd },
     );
-    expect(given.exit).toBe(0);
-    expect(JSON.parse(given.stdout)).toMatchObject({ result: 12 });
+    expect(withKey.exit).toBe(0);
+    expect(JSON.parse(withKey.stdout)).toMatchObject({ result: 12 });
   });
 });
 
@@ -307,8 +307,8 @@ describe('heddle runs rerun', () => {
   };
 
   it('continues in a changed workflow with the outputs of the earlier blocks', async () => {
-    const { cwd, runId, ran } = await copyWithRun(BROKEN);
-    expect(ran.exit).toBe(1);
+    const { cwd, runId, result } = await copyWithRun(BROKEN);
+    expect(result.exit).toBe(1);
     const fixed = {
       ...BROKEN,
       blocks: { ...BROKEN.blocks, second: code('return <first.result>', { name: 'Second' }) },
@@ -353,8 +353,8 @@ describe('heddle runs rerun', () => {
       2,
       expect.stringContaining('iteration 3 of "Each" did not'),
     ]);
-    const wrong = await rerun('1,x');
-    expect([wrong.exit, wrong.stderr]).toEqual([2, expect.stringContaining('whole numbers from 0')]);
+    const invalid = await rerun('1,x');
+    expect([invalid.exit, invalid.stderr]).toEqual([2, expect.stringContaining('whole numbers from 0')]);
   });
 
   it('from an unknown block exits with 2', async () => {

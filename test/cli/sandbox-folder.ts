@@ -8,17 +8,17 @@ const GREETER = { name: 'greeter', files: { 'index.js': 'exports.greet = (name) 
 
 export const SPEC = { name: 'greetings', language: 'javascript', dependencies: ['greeter@^1'] };
 
-/** Runs `heddle sandbox` in a new folder. */
+/** A new folder, and functions that run `heddle sandbox` in it. */
 export interface SandboxFolder {
   cwd: string;
   registry: NpmRegistry;
   /** Runs the command to its end. */
   sandbox(...args: string[]): Promise<Ended>;
   /** Starts the command. */
-  begin(...args: string[]): Started;
+  start(...args: string[]): Started;
 }
 
-/** Creates a folder with files. Returns it with the command line in it, and with a registry of packages for the test. */
+/** Creates a folder with files, and starts a package registry that the commands use. */
 export async function sandboxFolder(files: Readonly<Record<string, string>>): Promise<SandboxFolder> {
   const cwd = dataFolder();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
@@ -28,6 +28,6 @@ export async function sandboxFolder(files: Readonly<Record<string, string>>): Pr
     cwd,
     registry,
     sandbox: (...args) => heddle(['sandbox', ...args], options),
-    begin: (...args) => startHeddle(['sandbox', ...args], options),
+    start: (...args) => startHeddle(['sandbox', ...args], options),
   };
 }

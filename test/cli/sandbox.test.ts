@@ -36,9 +36,9 @@ describe('heddle sandbox run', () => {
       logs: ['before'],
       durationMs: expect.any(Number) as number,
     });
-    const late = await sandbox('run', 'c.js', '--timeout', '100', '--json');
-    expect(late.exit).toBe(1);
-    expect(JSON.parse(late.stdout)).toMatchObject({ ok: false, error: { code: 'TIMEOUT_CPU' }, logs: [] });
+    const slow = await sandbox('run', 'c.js', '--timeout', '100', '--json');
+    expect(slow.exit).toBe(1);
+    expect(JSON.parse(slow.stdout)).toMatchObject({ ok: false, error: { code: 'TIMEOUT_CPU' }, logs: [] });
   });
 
   it('rejects invalid files and options', async () => {
@@ -82,8 +82,8 @@ describe('heddle sandbox build', () => {
     expect(JSON.parse(built.stdout)).toMatchObject({
       data: { state: 'failed', errorCode: 'package_not_found' },
     });
-    const ran = await sandbox('run', 'a.js', '--image', 'spec.json', '--json');
-    expect(JSON.parse(ran.stdout)).toMatchObject({ ok: false, error: { code: 'IMAGE_FAILED' } });
+    const result = await sandbox('run', 'a.js', '--image', 'spec.json', '--json');
+    expect(JSON.parse(result.stdout)).toMatchObject({ ok: false, error: { code: 'IMAGE_FAILED' } });
   });
 
   it('lists all problems of a spec, and exits with 2', async () => {
@@ -113,7 +113,7 @@ describe('heddle sandbox log', () => {
     expect(JSON.parse(good.stdout)).toMatchObject({
       data: { state: 'ready', log: expect.stringMatching(/== resolving[\s\S]*== publishing$/) as string },
     });
-    // The state that an earlier version leaves.
+    // The state after an upgrade from a version that stored no logs.
     const index = new DatabaseSync(join(cwd, '.heddle/images/images.db'));
     index.exec('DELETE FROM build_logs');
     index.close();
@@ -121,8 +121,8 @@ describe('heddle sandbox log', () => {
       ...{ exit: 1, stdout: '' },
       stderr: 'The image is ready, and no log of a build is stored.\n',
     });
-    const none = await sandbox('log', 'greetings', '--json');
-    expect([none.exit, JSON.parse(none.stdout)]).toMatchObject([1, { data: { log: null } }]);
+    const withoutLog = await sandbox('log', 'greetings', '--json');
+    expect([withoutLog.exit, JSON.parse(withoutLog.stdout)]).toMatchObject([1, { data: { log: null } }]);
   });
 
   it('prints the log of a sandbox of a workspace while the server runs', async () => {
@@ -130,18 +130,18 @@ describe('heddle sandbox log', () => {
     const options = { cwd, env: { npm_config_registry: registry.url, npm_config_fetch_retries: '0' } };
     const server = await startServe(['--data', 'data'], options);
     const { url, workspaceId, key } = server;
-    const at = `${url}/api/v2/sandboxes`;
+    const endpoint = `${url}/api/v2/sandboxes`;
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
     const create = async (name: string, dependencies: string[]): Promise<string> => {
       const body = JSON.stringify({ workspaceId, name, language: 'javascript', dependencies });
-      const { data } = (await (await fetch(at, { method: 'POST', headers, body })).json()) as {
+      const { data } = (await (await fetch(endpoint, { method: 'POST', headers, body })).json()) as {
         data: { id: string };
       };
       return data.id;
     };
     const [failing, empty] = [await create('failing', ['ghost']), await create('empty', [])];
     const state = async (): Promise<string | null> => {
-      const shown = await fetch(`${at}/${failing}?workspaceId=${workspaceId}`, { headers });
+      const shown = await fetch(`${endpoint}/${failing}?workspaceId=${workspaceId}`, { headers });
       return ((await shown.json()) as { data: { buildStatus: string } }).data.buildStatus;
     };
     await expect.poll(state, { timeout: 60_000, interval: 100 }).toBe('failed');

@@ -9,7 +9,7 @@ type Row = { [key: string]: unknown };
 type Call = (...args: string[]) => ReturnType<typeof heddle>;
 
 /** Starts a server in a folder with files of schedules. */
-async function server(): Promise<Call> {
+async function startServer(): Promise<Call> {
   const cwd = dataFolder();
   const monthly = { scheduleType: 'monthly', monthlyDay: 1, monthlyTime: '09:00' };
   writeFileSync(join(cwd, 'monthly.json'), JSON.stringify(scheduledWorkflow(monthly)));
@@ -20,14 +20,14 @@ async function server(): Promise<Call> {
   return (...args) => heddle(args, { cwd, env });
 }
 
-async function listed(call: Call): Promise<Row[]> {
+async function listSchedules(call: Call): Promise<Row[]> {
   const { stdout } = await call('schedules', 'list', '--json');
   return (JSON.parse(stdout) as { data: Row[] }).data;
 }
 
 describe('heddle schedules', { timeout: 120_000 }, () => {
   it('list, pause, resume, trigger and backfill the schedules of deployed workflows', async () => {
-    const call = await server();
+    const call = await startServer();
     expect(await call('schedules', 'list')).toMatchObject({ exit: 0, stderr: 'No schedules.\n' });
     expect(await call('deploy', 'monthly.json', '--name', 'monthly')).toMatchObject({ exit: 0, stderr: '' });
 
@@ -37,7 +37,7 @@ describe('heddle schedules', { timeout: 120_000 }, () => {
 
     const paused = await call('schedules', 'pause', 'monthly');
     expect(paused).toMatchObject({ exit: 0, stderr: '✓ The schedule of monthly is paused.\n' });
-    const [schedule] = await listed(call);
+    const [schedule] = await listSchedules(call);
     expect(schedule).toMatchObject({ state: 'paused', nextDueAt: null });
     const resumed = await call('schedules', 'resume', String(schedule?.['id']));
     expect(resumed.stderr).toMatch(/^✓ The schedule of monthly is active. Its next run is due at /);
@@ -46,15 +46,15 @@ describe('heddle schedules', { timeout: 120_000 }, () => {
     expect(triggered).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
 
     const span = ['--from', '2025-01-01T00:00:00Z', '--to', '2025-03-31T00:00:00Z'];
-    const filled = await call('schedules', 'backfill', 'monthly', ...span);
-    const said = '✓ 3 runs of monthly started; 0 had been started before.\n';
-    expect(filled).toMatchObject({ exit: 0, stderr: said });
-    expect(filled.stdout.trim().split('\n')).toHaveLength(3);
+    const backfill = await call('schedules', 'backfill', 'monthly', ...span);
+    const message = '✓ 3 runs of monthly started; 0 had been started before.\n';
+    expect(backfill).toMatchObject({ exit: 0, stderr: message });
+    expect(backfill.stdout.trim().split('\n')).toHaveLength(3);
     const again = await call('schedules', 'backfill', 'monthly', ...span, '--json');
     expect(JSON.parse(again.stdout)).toEqual({ data: { started: [], alreadyStarted: 3, refused: null } });
-    const many = await call('schedules', 'backfill', 'monthly', ...span, '--limit', '2');
-    expect(many).toMatchObject({ exit: 2, stdout: '' });
-    expect(many.stderr).toContain('More than 2 runs were due');
+    const tooMany = await call('schedules', 'backfill', 'monthly', ...span, '--limit', '2');
+    expect(tooMany).toMatchObject({ exit: 2, stdout: '' });
+    expect(tooMany.stderr).toContain('More than 2 runs were due');
 
     const unknown = await call('schedules', 'pause', 'weekly');
     expect(unknown.exit).toBe(2);
@@ -62,7 +62,7 @@ describe('heddle schedules', { timeout: 120_000 }, () => {
   });
 
   it('are checked by heddle check and heddle deploy, which warn of triggers that do not fire', async () => {
-    const call = await server();
+    const call = await startServer();
     const news = await call('check', 'news.json');
     expect(news).toMatchObject({ exit: 0 });
     const warning = 'Nothing fires "Clock": there are no events here for triggers of the type "trigger"';

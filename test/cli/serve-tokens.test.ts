@@ -12,7 +12,7 @@ const AUDIENCE = 'https://heddle.example.com';
 const signer = (kid: string) => ({ kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) });
 type Signer = ReturnType<typeof signer>;
 
-/** Starts an identity provider with the keys of `signers` and answers about opaque tokens. */
+/** Starts an identity provider with the keys of `signers`, and with introspection of the opaque tokens in `opaque`. */
 async function provider(signers: Signer[]) {
   const opaque = new Map<string, object>();
   const server = createServer((request, response) => {
@@ -40,7 +40,7 @@ function tokenOf({ kid, privateKey }: Signer, claims: object): string {
 }
 
 /** Starts a server that accepts tokens of the provider. Returns it with the claims of its first user. */
-async function served(options: readonly string[], env = {}) {
+async function startServer(options: readonly string[], env = {}) {
   const data = dataFolder();
   const tokens = ['--oauth-user', 'sub', '--oauth-issuer', ISSUER, '--oauth-audience', AUDIENCE];
   const { url, workspaceId } = await startServe(['--data', data, ...tokens, ...options], { env });
@@ -70,35 +70,35 @@ describe('heddle serve with access tokens', { timeout: 60_000 }, () => {
     const signers = [signer('first')];
     const [first, second] = [signers[0] as Signer, signer('second')];
     const { url } = await provider(signers);
-    const { call, claims, workspaceId } = await served(['--oauth-jwks', `${url}/jwks`]);
+    const { call, claims, workspaceId } = await startServer(['--oauth-jwks', `${url}/jwks`]);
     expect(await call(tokenOf(first, claims))).toMatchObject({ status: 200 });
     const body = { workspaceId, name: 'Loom' };
     const readOnly = { status: 403, code: 'INSUFFICIENT_SCOPE' };
     expect(await call(tokenOf(first, claims), 'POST', body)).toMatchObject(readOnly);
-    const writing = tokenOf(first, { ...claims, scope: 'api:read api:write' });
-    expect(await call(writing, 'POST', body)).toMatchObject({ status: 201 });
-    const refused = { status: 401, challenge: expect.stringContaining('oauth-protected-resource') as string };
-    for (const wrong of [
+    const writeToken = tokenOf(first, { ...claims, scope: 'api:read api:write' });
+    expect(await call(writeToken, 'POST', body)).toMatchObject({ status: 201 });
+    const refusal = { status: 401, challenge: expect.stringContaining('oauth-protected-resource') as string };
+    for (const claim of [
       { aud: 'https://other.example.com' },
       { iss: 'https://evil.example.com' },
       { exp: claims.iat - 60 },
       { sub: 'nobody' },
     ])
-      expect(await call(tokenOf(first, { ...claims, ...wrong }))).toMatchObject(refused);
-    expect(await call(tokenOf({ ...second, kid: 'first' }, claims))).toMatchObject(refused);
+      expect(await call(tokenOf(first, { ...claims, ...claim }))).toMatchObject(refusal);
+    expect(await call(tokenOf({ ...second, kid: 'first' }, claims))).toMatchObject(refusal);
     const [head, , signature] = tokenOf(first, claims).split('.');
     const forged = Buffer.from(JSON.stringify({ ...claims, scope: 'api:write' })).toString('base64url');
-    expect(await call(`${head}.${forged}.${signature}`)).toMatchObject(refused);
+    expect(await call(`${head}.${forged}.${signature}`)).toMatchObject(refusal);
   });
 
   it('asks the issuer about opaque tokens', async () => {
     const { url, opaque } = await provider([]);
     const env = { HEDDLE_OAUTH_CLIENT_ID: 'heddle', HEDDLE_OAUTH_CLIENT_SECRET: 'client-secret' };
-    const { call, claims } = await served(['--oauth-introspection', `${url}/introspect`], env);
+    const { call, claims } = await startServer(['--oauth-introspection', `${url}/introspect`], env);
     opaque.set('good', { active: true, ...claims });
-    opaque.set('elsewhere', { active: true, ...claims, aud: 'https://other.example.com' });
+    opaque.set('other-audience', { active: true, ...claims, aud: 'https://other.example.com' });
     expect(await call('good')).toMatchObject({ status: 200 });
-    expect(await call('elsewhere')).toMatchObject({ status: 401 });
+    expect(await call('other-audience')).toMatchObject({ status: 401 });
     expect(await call('unknown')).toMatchObject({ status: 401 });
   });
 

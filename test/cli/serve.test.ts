@@ -11,7 +11,7 @@ import type { Served } from '../support/heddle.ts';
 import { drawnTests } from '../support/scale.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
-function served(data: string, ...more: string[]): Promise<Served> {
+function startServer(data: string, ...more: string[]): Promise<Served> {
   return startServe(['--data', data, '--grace', '5', ...more]);
 }
 
@@ -20,18 +20,18 @@ const ASK = workflow(
   ['Start -> Rest -> Ask'],
 );
 
-/** Returns functions that call a running server. */
+/** Returns a function that calls a running server. */
 function caller({ url, key = '' }: Partial<Served>) {
   return async (method: string, path: string, body?: unknown) => {
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const response = await fetch(url + path, { method, headers, ...sent });
+    const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
+    const response = await fetch(url + path, init);
     const { data } = (await response.json()) as { data: { id: string; status: string } };
     return { status: response.status, data, runId: response.headers.get('x-run-id') ?? '' };
   };
 }
 
-async function deployed(
+async function deploy(
   call: ReturnType<typeof caller>,
   workspaceId: string | undefined,
   exported = ASK,
@@ -47,20 +47,20 @@ describe('heddle serve', { timeout: 120_000 }, () => {
 
   drawn('shows the first key once, continues its runs after a kill, and shuts down gracefully', async () => {
     const data = dataFolder();
-    const first = await served(data);
+    const first = await startServer(data);
     expect(first.key).toMatch(/^sk-heddle-/);
     const call = caller(first);
-    const path = await deployed(call, first.workspaceId);
+    const path = await deploy(call, first.workspaceId);
     const { status, runId } = await call('POST', `${path}/execute`, { async: true });
     expect(status).toBe(202);
     first.process.child.kill('SIGKILL');
     await first.process.ended;
 
-    const second = await served(data);
+    const second = await startServer(data);
     expect(second).not.toHaveProperty('key');
-    const again = caller({ url: second.url, key: first.key ?? '' });
+    const callSecond = caller({ url: second.url, key: first.key ?? '' });
     await expect
-      .poll(async () => (await again('GET', `${path}/runs/${runId}`)).data, {
+      .poll(async () => (await callSecond('GET', `${path}/runs/${runId}`)).data, {
         timeout: 30_000,
         interval: 100,
       })
@@ -72,21 +72,21 @@ describe('heddle serve', { timeout: 120_000 }, () => {
 
   drawn('responds to a running request while it shuts down, and loses no run', async () => {
     const data = dataFolder();
-    const first = await served(data);
+    const first = await startServer(data);
     const call = caller(first);
-    const path = await deployed(call, first.workspaceId);
+    const path = await deploy(call, first.workspaceId);
     const headers = { 'X-API-Key': first.key ?? '', 'X-Run-Id': 'the-run' };
-    const answered = fetch(`${first.url}${path}/execute`, { method: 'POST', headers, body: '{}' });
+    const response = fetch(`${first.url}${path}/execute`, { method: 'POST', headers, body: '{}' });
     await expect
       .poll(async () => (await call('GET', `${path}/runs/the-run`)).status, { timeout: 20_000 })
       .toBe(200);
     first.process.child.kill('SIGTERM');
-    expect((await answered).status).toBe(503);
+    expect((await response).status).toBe(503);
     expect(await first.process.ended).toMatchObject({ exit: 0 });
-    const second = await served(data);
-    const again = caller({ url: second.url, key: first.key ?? '' });
+    const second = await startServer(data);
+    const callSecond = caller({ url: second.url, key: first.key ?? '' });
     await expect
-      .poll(async () => (await again('GET', `${path}/runs/the-run`)).data.status, {
+      .poll(async () => (await callSecond('GET', `${path}/runs/the-run`)).data.status, {
         timeout: 30_000,
         interval: 100,
       })
@@ -95,15 +95,15 @@ describe('heddle serve', { timeout: 120_000 }, () => {
 
   drawn('keeps the files of a run after a kill', async () => {
     const data = dataFolder();
-    const first = await served(data);
-    const path = await deployed(caller(first), first.workspaceId, ECHO);
-    const ran = await caller(first)('POST', `${path}/execute`, { input: { doc: FILE } });
+    const first = await startServer(data);
+    const path = await deploy(caller(first), first.workspaceId, ECHO);
+    const execution = await caller(first)('POST', `${path}/execute`, { input: { doc: FILE } });
     first.process.child.kill('SIGKILL');
     await first.process.ended;
 
-    const { url } = await served(data);
+    const { url } = await startServer(data);
     const headers = { 'X-API-Key': first.key ?? '' };
-    const run = await fetch(`${url}${path}/runs/${ran.runId}?includeOutput=true`, { headers });
+    const run = await fetch(`${url}${path}/runs/${execution.runId}?includeOutput=true`, { headers });
     const { data: read } = (await run.json()) as { data: { files: { downloadPath: string }[] } };
     const file = await fetch(url + (read.files[0]?.downloadPath ?? ''), { headers });
     expect(file.headers.get('content-disposition')).toMatch(/^attachment; filename="abc\.txt"/);
@@ -112,10 +112,10 @@ describe('heddle serve', { timeout: 120_000 }, () => {
 
   drawn('accepts key commands while it runs', async () => {
     const data = dataFolder();
-    const { url, workspaceId, key: personal } = await served(data);
+    const { url, workspaceId, key: personal } = await startServer(data);
     const meta = async (key: string) =>
       (await fetch(`${url}/api/v2/meta`, { headers: { 'X-API-Key': key } })).status;
-    const made = await heddle([
+    const created = await heddle([
       'keys',
       'create',
       '--data',
@@ -125,8 +125,8 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       '--name',
       'shared',
     ]);
-    expect(made).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^sk-heddle-\S+\n$/) });
-    const key = made.stdout.trim();
+    expect(created).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^sk-heddle-\S+\n$/) });
+    const key = created.stdout.trim();
     expect(await meta(key)).toBe(200);
     const listed = await heddle(['keys', 'list', '--data', data, '--json']);
     const { data: keys } = JSON.parse(listed.stdout) as { data: { id: string; name: string }[] };
@@ -185,18 +185,18 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     'gives its environment values only to the oldest workspace, for deployed workflows and drafts',
     async () => {
       const data = dataFolder();
-      const first = await served(data, '--env', 'KEY=sk-very-secret');
+      const first = await startServer(data, '--env', 'KEY=sk-very-secret');
       const store = await openServiceStore({ data });
       onTestFinished(() => store.close());
       const { id: userId } = (await store.workspaces.firstUser()) ?? { id: '' };
       const other = await store.workspaces.createWorkspace('Other', userId);
       const call = caller(first);
-      const reading = workflow(
+      const source = workflow(
         [fn('F', 'return [Object.keys(environmentVariables), "{{KEY}}".length, <start.text>]')],
         ['Start -> F'],
       );
       const outputs = async (workspaceId: string | undefined): Promise<unknown[]> => {
-        const path = await deployed(call, workspaceId, reading);
+        const path = await deploy(call, workspaceId, source);
         const input = { text: 'sk-very-secret' };
         const bodies = [{ input }, { input, run: { source: 'manual' } }];
         const runs = bodies.map(async (body) => (await call('POST', `${path}/execute`, body)).data);
@@ -214,12 +214,12 @@ describe('heddle serve', { timeout: 120_000 }, () => {
   );
 
   drawn('rejects a port in use, and PostgreSQL without a secret', async () => {
-    const { url } = await served(dataFolder());
+    const { url } = await startServer(dataFolder());
     const data = dataFolder();
-    const taken = await heddle(['serve', '--data', data, '--port', new URL(url).port]);
-    expect(taken).toMatchObject({ exit: 2, stderr: expect.stringContaining('Choose another --port') });
+    const result = await heddle(['serve', '--data', data, '--port', new URL(url).port]);
+    expect(result).toMatchObject({ exit: 2, stderr: expect.stringContaining('Choose another --port') });
     // The first key is created only when it can be shown, so it is not lost.
-    expect(await served(data)).toMatchObject({ key: expect.stringMatching(/^sk-heddle-/) });
+    expect(await startServer(data)).toMatchObject({ key: expect.stringMatching(/^sk-heddle-/) });
     for (const command of [
       ['keys', 'list'],
       ['workspaces', 'list'],
@@ -229,40 +229,40 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       const missing = await heddle([...command, '--data', join(data, 'none')]);
       expect(missing).toMatchObject({ exit: 2, stderr: expect.stringContaining('There is no data folder') });
     }
-    const place = ['--postgres', 'postgresql://nowhere'];
-    expect(await heddle(['keys', 'list', ...place])).toMatchObject({
+    const store = ['--postgres', 'postgresql://nowhere'];
+    expect(await heddle(['keys', 'list', ...store])).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('HEDDLE_API_SECRET'),
     });
   });
 
-  drawn('starts URLs in responses with its own address, regardless of the Host header', async () => {
+  drawn('starts URLs in responses with its own origin, regardless of the Host header', async () => {
     for (const [more, origin] of [
       [[], undefined],
       [['--host', '0.0.0.0'], undefined],
       [['--origin', 'https://heddle.example'], 'https://heddle.example'],
     ] as const) {
-      const ready = await served(dataFolder(), ...more);
-      const own = origin ?? ready.url.replace('0.0.0.0', '127.0.0.1');
-      const path = await deployed(caller(ready), ready.workspaceId, ECHO);
+      const server = await startServer(dataFolder(), ...more);
+      const own = origin ?? server.url.replace('0.0.0.0', '127.0.0.1');
+      const path = await deploy(caller(server), server.workspaceId, ECHO);
       const forged = { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' };
-      const headers = { 'X-API-Key': ready.key ?? '', 'Content-Type': 'application/json', ...forged };
-      const accepted = await posted(`${ready.url}${path}/execute`, headers, '{"async": true}');
+      const headers = { 'X-API-Key': server.key ?? '', 'Content-Type': 'application/json', ...forged };
+      const accepted = await post(`${server.url}${path}/execute`, headers, '{"async": true}');
       expect(JSON.parse(accepted)).toMatchObject({
         data: { statusUrl: expect.stringMatching(new RegExp(`^${own}/api/v2/`)) },
       });
-      ready.process.child.kill('SIGTERM');
-      await ready.process.ended;
+      server.process.child.kill('SIGTERM');
+      await server.process.ended;
     }
   });
 });
 
 /** Sends a POST with these headers and returns the response. `fetch` does not allow a `Host` header. */
-async function posted(url: string, headers: { [name: string]: string }, body: string): Promise<string> {
+async function post(url: string, headers: { [name: string]: string }, body: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const sent = request(url, { method: 'POST', headers }, (response) => {
+  const outgoing = request(url, { method: 'POST', headers }, (response) => {
     text(response).then(resolve, reject);
   });
-  sent.on('error', reject).end(body);
+  outgoing.on('error', reject).end(body);
   return promise;
 }

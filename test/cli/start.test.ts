@@ -5,8 +5,8 @@ import { dataFolder } from '../support/data-folder.ts';
 import { heddle } from '../support/heddle.ts';
 import { start, workflowFile } from '../support/workflow-file.ts';
 
-// Loaded before the command line: writes the list of loaded modules when the process ends.
-const WATCH = `data:text/javascript,${encodeURIComponent(`
+// A module that Node.js loads before the command line. When the process ends, it writes the list of loaded modules.
+const RECORDER = `data:text/javascript,${encodeURIComponent(`
 import { registerHooks } from 'node:module';
 import { writeFileSync } from 'node:fs';
 const loaded = [];
@@ -27,7 +27,7 @@ async function loadedBy(...args: string[]): Promise<string[]> {
   const folder = dataFolder();
   writeFileSync(join(folder, 'flow.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
   const file = join(folder, 'loaded.json');
-  const { exit } = await heddle(args, { cwd: folder, env: { LOADED: file }, node: ['--import', WATCH] });
+  const { exit } = await heddle(args, { cwd: folder, env: { LOADED: file }, node: ['--import', RECORDER] });
   expect(exit).toBe(0);
   const urls = JSON.parse(readFileSync(file, 'utf8')) as string[];
   const sources = new Map(

@@ -11,8 +11,8 @@ it('heddle run --stream prints the text of an agent as it arrives, and with --js
   onTestFinished(() => server.close());
   const cwd = dataFolder();
   const messages = [{ role: 'user', content: 'Weather?' }];
-  const drawn = workflow([block('A', 'agent', { model: 'local/scripted', messages })], ['Start -> A']);
-  writeFileSync(join(cwd, 'agent.json'), JSON.stringify(drawn));
+  const graph = workflow([block('A', 'agent', { model: 'local/scripted', messages })], ['Start -> A']);
+  writeFileSync(join(cwd, 'agent.json'), JSON.stringify(graph));
   const args = ['run', 'agent.json', '--stream', '--service', `local=${server.services.local}`];
   const text = await heddle(args, { cwd });
   expect(text).toMatchObject({ exit: 0, stdout: 'Rain.\n' });
@@ -32,21 +32,21 @@ it('heddle run --stream prints the text of an agent as it arrives, and with --js
   });
 });
 
-it('heddle runs resume --stream prints the text after the answer, runs tail --stream all text', async () => {
+it('heddle runs resume --stream prints the text after the answer, and runs tail --stream prints all text', async () => {
   const server = await startModelServer(() => ({ pieces: ['Re', 'funded', '.'] }));
   onTestFinished(() => server.close());
   const cwd = dataFolder();
   const agent = (id: string) =>
     block(id, 'agent', { model: 'local/scripted', messages: [{ role: 'user', content: 'Refund it.' }] });
-  const drawn = workflow([agent('A'), block('H', 'human_in_the_loop'), agent('B')], ['Start -> A -> H -> B']);
-  writeFileSync(join(cwd, 'agent.json'), JSON.stringify(drawn));
-  const reach = ['--service', `local=${server.services.local}`];
-  const paused = await heddle(['run', 'agent.json', '--stream', '--json', ...reach], { cwd });
+  const graph = workflow([agent('A'), block('H', 'human_in_the_loop'), agent('B')], ['Start -> A -> H -> B']);
+  writeFileSync(join(cwd, 'agent.json'), JSON.stringify(graph));
+  const service = ['--service', `local=${server.services.local}`];
+  const paused = await heddle(['run', 'agent.json', '--stream', '--json', ...service], { cwd });
   expect(paused.exit).toBe(3);
   const { data } = JSON.parse(paused.stdout.trimEnd().split('\n').at(-1) ?? '') as {
     data: { runId: string };
   };
-  const resumed = await heddle(['runs', 'resume', data.runId, '--input', '{}', '--stream', ...reach], {
+  const resumed = await heddle(['runs', 'resume', data.runId, '--input', '{}', '--stream', ...service], {
     cwd,
   });
   expect(resumed).toMatchObject({ exit: 0, stdout: 'Refunded.\n' });

@@ -9,7 +9,7 @@ import { webhookWorkflow } from '../triggers/webhook-setup.ts';
 const ORIGIN = 'https://flows.heddle.test';
 
 describe('heddle webhooks', { timeout: 120_000 }, () => {
-  it('lists webhooks and deliveries, and replays one', async () => {
+  it('lists webhooks and deliveries, and replays a delivery', async () => {
     const cwd = dataFolder();
     writeFileSync(join(cwd, 'hook.json'), JSON.stringify(webhookWorkflow({})));
     const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
@@ -24,17 +24,17 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
     expect(stdout).toMatch(
       /^WORKFLOW +BLOCK +STATE +SIGNED +HOOK +LAST +URL +REFUSED\nhook +Clock +active +no +- +- +http/,
     );
-    const hooked = { triggerCredentials: 'c', owner: 'ada', repo: 'loom' };
-    writeFileSync(join(cwd, 'hooked.json'), JSON.stringify(webhookWorkflow(hooked, { type: 'github' })));
+    const fields = { triggerCredentials: 'c', owner: 'ada', repo: 'loom' };
+    writeFileSync(join(cwd, 'hooked.json'), JSON.stringify(webhookWorkflow(fields, { type: 'github' })));
     const deployed = await call('deploy', 'hooked.json', '--name', 'hooked');
     expect(deployed.stderr).toMatch(/^! The webhook of "Clock" could not be created .*--origin/m);
-    const at = /http\S+/.exec(stdout)?.[0] ?? '';
+    const hookUrl = /http\S+/.exec(stdout)?.[0] ?? '';
     expect(await call('webhooks', 'deliveries', 'hook')).toMatchObject({
       exit: 0,
       stderr: 'No deliveries.\n',
     });
-    const sent = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"a":1}' };
-    const { runId } = (await (await fetch(at, sent)).json()) as { runId: string };
+    const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"a":1}' };
+    const { runId } = (await (await fetch(hookUrl, init)).json()) as { runId: string };
     const listed = await call('webhooks', 'deliveries', 'hook', '--json');
     const [delivery] = (JSON.parse(listed.stdout) as { data: { id: string; runId: string }[] }).data;
     expect(delivery).toMatchObject({ runId, duplicates: 0 });
@@ -57,8 +57,8 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
     onTestFinished(() => providers.close());
     const flowControl = { throttle: { limit: 1, seconds: 3600, excess: 'drop' }, key: 'k' };
     writeFileSync(join(cwd, 'hook.json'), JSON.stringify(webhookWorkflow({ flowControl })));
-    const reach = ['--origin', ORIGIN, '--service', `github=${providers.services.github}`];
-    const { url, workspaceId, key } = await startServe(['--grace', '1', ...reach], { cwd });
+    const options = ['--origin', ORIGIN, '--service', `github=${providers.services.github}`];
+    const { url, workspaceId, key } = await startServe(['--grace', '1', ...options], { cwd });
     const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
     const call = (...args: string[]) => heddle(args, { cwd, env });
     expect(await call('triggers', 'list')).toMatchObject({ exit: 0, stderr: 'No triggers.\n' });
@@ -67,25 +67,25 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
       /^WORKFLOW +BLOCK +TYPE +STATE +ID +EXPIRES +ERROR\nhook +Clock +generic_webhook +active +\S+ +- *\n$/,
     );
     expect(await call('triggers', 'events', 'hook')).toMatchObject({ exit: 0, stderr: 'No events.\n' });
-    const shown = /http\S+/.exec((await call('webhooks', 'list')).stdout)?.[0] ?? '';
+    const publicUrl = /http\S+/.exec((await call('webhooks', 'list')).stdout)?.[0] ?? '';
     const prefix = `${ORIGIN}/api/webhooks/trigger/`;
-    expect(shown).toContain(prefix);
-    const at = shown.replace(ORIGIN, url);
-    const sent = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"k":"a"}' };
-    for (let n = 0; n < 2; n += 1) expect((await fetch(at, sent)).status).toBe(200);
+    expect(publicUrl).toContain(prefix);
+    const hookUrl = publicUrl.replace(ORIGIN, url);
+    const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"k":"a"}' };
+    for (let n = 0; n < 2; n += 1) expect((await fetch(hookUrl, init)).status).toBe(200);
     const events = await call('triggers', 'events', 'hook');
     expect(events.stdout).toMatch(/^RECEIVED +KEY +STATE +REASON +RUN\n\S+ +a +dropped +throttle +\S+\n/);
     expect((await call('webhooks', 'deliveries', 'hook')).stdout).toContain('dropped (throttle)');
     expect(await call('triggers', 'pause', 'hook')).toMatchObject({
       stderr: 'The trigger of hook (Clock) is paused.\n',
     });
-    expect((await fetch(at, sent)).status).toBe(404);
+    expect((await fetch(hookUrl, init)).status).toBe(404);
     expect((await call('triggers', 'resume', 'hook')).stderr).toContain('is active');
 
     const add = ['credentials', 'add', 'Hub', '--provider', 'github'];
     const added = await heddle(add, { cwd, env, input: HOOK_CREDENTIALS.github });
-    const hooked = { triggerCredentials: added.stdout.trim(), owner: 'ada', repo: 'loom' };
-    writeFileSync(join(cwd, 'hooked.json'), JSON.stringify(webhookWorkflow(hooked, { type: 'github' })));
+    const fields = { triggerCredentials: added.stdout.trim(), owner: 'ada', repo: 'loom' };
+    writeFileSync(join(cwd, 'hooked.json'), JSON.stringify(webhookWorkflow(fields, { type: 'github' })));
     expect(await call('deploy', 'hooked.json', '--name', 'hooked')).toMatchObject({ exit: 0 });
     await expect
       .poll(() => providers.hooks, { timeout: 20_000 })

@@ -31,7 +31,7 @@ describe(
       return { exit: status, stdout, stderr };
     };
 
-    it('does not require it', () => {
+    it('does not require @heddle/temporal', () => {
       const manifest: unknown = JSON.parse(
         readFileSync(join(folder, 'node_modules/heddle/package.json'), 'utf8'),
       );
@@ -46,7 +46,7 @@ describe(
     });
 
     it.each([['worker'], ['dev'], ['run', 'flow.json', '--runtime', 'temporal']])(
-      'says how to add it: %s',
+      'says how to install @heddle/temporal: %s',
       (...args) => {
         const { exit, stdout, stderr } = heddle(...args);
         expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });

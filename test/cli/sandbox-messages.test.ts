@@ -16,7 +16,7 @@ describe('heddle sandbox run as text', () => {
     );
   });
 
-  const HINTS: readonly (readonly [what: string, args: readonly string[], said: RegExp])[] = [
+  const HINTS: readonly (readonly [what: string, args: readonly string[], hint: RegExp])[] = [
     [
       'a missing module',
       ['a.js'],
@@ -33,7 +33,7 @@ describe('heddle sandbox run as text', () => {
     ['an invalid time', ['b.js', '--timeout', ''], /"" is not a valid --timeout\./],
   ];
 
-  it.each(sample(HINTS, 2, 'hints of heddle sandbox run'))('gives a hint about %s', async (_, args, said) => {
+  it.each(sample(HINTS, 2, 'hints of heddle sandbox run'))('gives a hint about %s', async (_, args, hint) => {
     const { sandbox } = await sandboxFolder({
       'a.js': 'import { greet } from "greeter";',
       'b.js': 'return 1',
@@ -41,7 +41,7 @@ describe('heddle sandbox run as text', () => {
     });
     const { stdout, stderr } = await sandbox('run', ...args);
     expect(stdout).toBe('');
-    expect(stderr).toMatch(said);
+    expect(stderr).toMatch(hint);
   });
 
   it('leaves no files, and needs no folder of images for code without an image', async () => {
@@ -76,9 +76,9 @@ describe('heddle sandbox run as text', () => {
   it.runIf(isLinux)('runs nothing below the required isolation', async () => {
     const { sandbox } = await sandboxFolder({ 'a.js': 'return 1', 'spec.json': JSON.stringify(SPEC) });
     const strict = ['--isolation', 'strict', '--bubblewrap', '/nowhere/bwrap'];
-    const ran = await sandbox('run', 'a.js', ...strict);
-    expect([ran.exit, ran.stdout]).toEqual([1, '']);
-    expect(ran.stderr).toMatch(/SANDBOX_UNAVAILABLE .*strict is the minimum.*\n→ .*heddle sandbox doctor/);
+    const result = await sandbox('run', 'a.js', ...strict);
+    expect([result.exit, result.stdout]).toEqual([1, '']);
+    expect(result.stderr).toMatch(/SANDBOX_UNAVAILABLE .*strict is the minimum.*\n→ .*heddle sandbox doctor/);
     const built = await sandbox('build', 'spec.json', ...strict);
     expect(built.exit).toBe(1);
     expect(built.stdout).toMatch(/^✗ greetings {2}failed: provider_error\n.*strict is the minimum/);
@@ -86,7 +86,7 @@ describe('heddle sandbox run as text', () => {
 });
 
 describe('heddle sandbox run --json', () => {
-  const REFUSED: readonly (readonly [what: string, args: readonly string[], said: string])[] = [
+  const INVALID_CALLS: readonly (readonly [what: string, args: readonly string[], message: string])[] = [
     ['a missing file', ['none.js'], 'There is no file none.js.'],
     ['a file of another kind', ['a.rb'], 'a.rb is not a JavaScript, Python or shell file.'],
     ['an invalid time', ['a.js', '--timeout', 'soon'], '"soon" is not a valid --timeout.'],
@@ -95,9 +95,9 @@ describe('heddle sandbox run --json', () => {
     ['an unusable folder', ['a.js', '--image', 'x', '--images', 'a.js/x'], 'Cannot store images in a.js/x'],
   ];
 
-  it.each(sample(REFUSED, 2, 'refusals of heddle sandbox run'))(
+  it.each(sample(INVALID_CALLS, 2, 'refusals of heddle sandbox run'))(
     'prints one JSON document about %s, and exits with 1',
-    async (_, args, said) => {
+    async (_, args, message) => {
       const { sandbox } = await sandboxFolder({
         'a.js': 'return 1',
         'a.rb': '',
@@ -107,7 +107,7 @@ describe('heddle sandbox run --json', () => {
       expect([exit, stderr]).toEqual([1, '']);
       expect(JSON.parse(stdout)).toEqual({
         ok: false,
-        error: { code: 'USAGE', message: expect.stringContaining(said) as string },
+        error: { code: 'USAGE', message: expect.stringContaining(message) as string },
         logs: [],
         durationMs: 0,
       });
@@ -116,7 +116,7 @@ describe('heddle sandbox run --json', () => {
 });
 
 describe('heddle sandbox build', () => {
-  const INVALID: readonly (readonly [what: string, spec: unknown, said: string])[] = [
+  const INVALID: readonly (readonly [what: string, spec: unknown, message: string])[] = [
     [
       'an unknown field',
       { ...SPEC, dependancies: [] },
@@ -138,11 +138,11 @@ describe('heddle sandbox build', () => {
 
   it.each(sample(INVALID, 2, 'invalid specs of heddle sandbox build'))(
     'rejects %s',
-    async (_, spec, said) => {
+    async (_, spec, message) => {
       const { sandbox } = await sandboxFolder({ 'spec.json': JSON.stringify(spec) });
       const { exit, stdout, stderr } = await sandbox('build', 'spec.json');
       expect([exit, stdout]).toEqual([2, '']);
-      expect(stderr).toContain(said);
+      expect(stderr).toContain(message);
     },
   );
 
@@ -167,17 +167,17 @@ describe('heddle sandbox build', () => {
 });
 
 describe('Ctrl-C', () => {
-  it('cancels a build without leftovers, and it can start again at once', async () => {
-    const { cwd, registry, sandbox, begin } = await sandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
+  it('cancels a build without leftovers, and the build can start again immediately', async () => {
+    const { cwd, registry, sandbox, start } = await sandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
     const { answer } = registry;
-    const asked = new Promise<void>((resolve) => {
+    const requested = new Promise<void>((resolve) => {
       registry.answer = () => {
         resolve();
         return true;
       };
     });
-    const build = begin('build', 'spec.json');
-    await asked;
+    const build = start('build', 'spec.json');
+    await requested;
     build.child.kill('SIGINT');
     const { exit, stdout, stderr } = await build.ended;
     expect({ exit, stdout, stderr }).toEqual({
@@ -192,21 +192,21 @@ describe('Ctrl-C', () => {
   });
 
   it('cancels a run during the build of its image, and with --json still prints the outcome', async () => {
-    const { registry, begin } = await sandboxFolder({
+    const { registry, start } = await sandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'b.js': 'return 1',
     });
-    const asked = new Promise<void>((resolve) => {
+    const requested = new Promise<void>((resolve) => {
       registry.answer = () => {
         resolve();
         return true;
       };
     });
-    const building = begin('run', 'b.js', '--image', 'spec.json', '--json');
-    await asked;
+    const building = start('run', 'b.js', '--image', 'spec.json', '--json');
+    await requested;
     building.child.kill('SIGINT');
-    const broken = await building.ended;
-    expect(broken).toMatchObject({ exit: 1, stderr: '' });
-    expect(JSON.parse(broken.stdout)).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
+    const result = await building.ended;
+    expect(result).toMatchObject({ exit: 1, stderr: '' });
+    expect(JSON.parse(result.stdout)).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
   });
 });

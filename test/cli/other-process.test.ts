@@ -18,15 +18,15 @@ const SLEEP: DrawnWorkflow = {
   edges: ['s > first', 'first > nap'],
 };
 
-/** Starts a run in another process; resolves when its output has `reached`. */
-async function running(
-  drawn: DrawnWorkflow,
-  reached: string,
+/** Starts a run in another process. Resolves when the process has printed `output`. */
+async function startRun(
+  workflow: DrawnWorkflow,
+  output: string,
 ): Promise<{ cwd: string; runId: string; other: Started }> {
   const cwd = dataFolder();
-  writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(drawn)));
+  writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(workflow)));
   const other = startHeddle(['run', 'flow.json'], { cwd });
-  await other.until(reached);
+  await other.until(output);
   const listed = await heddle(['runs', 'list', '--json'], { cwd });
   const { data } = JSON.parse(listed.stdout) as { data: { runId: string }[] };
   return { cwd, runId: data[0]!.runId, other };
@@ -34,7 +34,7 @@ async function running(
 
 describe('while another process owns the data folder', () => {
   it('a second run is rejected with the owning process id, and the first continues', async () => {
-    const { cwd, other } = await running(SLEEP, '‖ Nap');
+    const { cwd, other } = await startRun(SLEEP, '‖ Nap');
     const { exit, stdout, stderr } = await heddle(['run', 'flow.json'], { cwd });
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
     expect(stderr).toContain(`process ${other.child.pid}`);
@@ -45,7 +45,7 @@ describe('while another process owns the data folder', () => {
   });
 
   it('its runs can be listed, shown, tailed and cancelled', async () => {
-    const { cwd, runId, other } = await running(SLEEP, '‖ Nap');
+    const { cwd, runId, other } = await startRun(SLEEP, '‖ Nap');
     expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('paused: until ');
     const shown = await heddle(['runs', 'show', runId], { cwd });
     expect(shown.stdout).toMatch(/✓ {2}First/);
@@ -61,27 +61,27 @@ describe('while another process owns the data folder', () => {
   });
 
   it('an answer reaches the run in the other process, and its progress is shown here', async () => {
-    const drawn: DrawnWorkflow = {
+    const workflow: DrawnWorkflow = {
       // Code that never ends keeps the other process busy.
       blocks: { s: start(), ask: QUESTION, spin: code('for (;;);'), end: { type: 'variables', name: 'End' } },
       edges: ['s > ask', 's > spin', 'ask > end'],
     };
-    const { cwd, runId, other } = await running(drawn, '‖ Approve');
-    const here = startHeddle(['runs', 'resume', runId, '--input', '{"ok": true}', '--env', 'A=1'], { cwd });
-    await Promise.all([here.until('✓ End'), other.until('✓ End')]);
+    const { cwd, runId, other } = await startRun(workflow, '‖ Approve');
+    const resume = startHeddle(['runs', 'resume', runId, '--input', '{"ok": true}', '--env', 'A=1'], { cwd });
+    await Promise.all([resume.until('✓ End'), other.until('✓ End')]);
     expect((await heddle(['runs', 'cancel', runId], { cwd })).exit).toBe(0);
-    const { exit, stderr } = await here.ended;
+    const { exit, stderr } = await resume.ended;
     expect(stderr).toContain('another process owns this data folder and has its own options');
     expect(exit).toBe(4);
     expect((await other.ended).exit).toBe(4);
   });
 
   it('an invalid answer is rejected', async () => {
-    const drawn: DrawnWorkflow = {
+    const workflow: DrawnWorkflow = {
       blocks: { s: start(), ask: QUESTION, spin: code('for (;;);') },
       edges: ['s > ask', 's > spin'],
     };
-    const { cwd, runId } = await running(drawn, '‖ Approve');
+    const { cwd, runId } = await startRun(workflow, '‖ Approve');
     const { exit, stderr } = await heddle(['runs', 'resume', runId, '--input', '{"ok": 7}'], { cwd });
     expect(exit).toBe(2);
     expect(stderr).toContain('"ok" must be true or false');
@@ -90,7 +90,7 @@ describe('while another process owns the data folder', () => {
 
 describe('after another process has died', () => {
   it('its run waits until it is resumed, and no finished block runs again', async () => {
-    const drawn: DrawnWorkflow = {
+    const workflow: DrawnWorkflow = {
       blocks: {
         s: start(),
         once: code('return Math.random()', { name: 'Once' }),
@@ -99,11 +99,11 @@ describe('after another process has died', () => {
       },
       edges: ['s > once', 'once > nap', 'nap > end'],
     };
-    const { cwd, runId, other } = await running(drawn, '‖ Nap');
+    const { cwd, runId, other } = await startRun(workflow, '‖ Nap');
     other.child.kill('SIGKILL');
     await other.ended;
-    const before = await heddle(['runs', 'show', runId, '--json'], { cwd });
-    const { data } = JSON.parse(before.stdout) as {
+    const shown = await heddle(['runs', 'show', runId, '--json'], { cwd });
+    const { data } = JSON.parse(shown.stdout) as {
       data: { logs: { blockName: string; output: { result: number } }[] };
     };
     const once = data.logs.find(({ blockName }) => blockName === 'Once')!.output.result;
@@ -118,7 +118,7 @@ describe('after another process has died', () => {
   });
 
   it('tailing its run reports that no process executes it, and how to continue', async () => {
-    const { cwd, runId, other } = await running(SLEEP, '‖ Nap');
+    const { cwd, runId, other } = await startRun(SLEEP, '‖ Nap');
     other.child.kill('SIGKILL');
     await other.ended;
     const { exit, stderr } = await heddle(['runs', 'tail', runId], { cwd });
