@@ -29,7 +29,7 @@ interface Outcome {
 const BIN = join(repository, 'packages/cli/bin/heddle.js');
 const { version } = readJson<Manifest & { version: string }>('packages/cli/package.json');
 
-function start(node: string, bin: string, args: readonly string[]): Outcome {
+function runBin(node: string, bin: string, args: readonly string[]): Outcome {
   const { status, stdout, stderr } = spawnSync(node, [bin, ...args], { encoding: 'utf8' });
   return { code: status, stdout, stderr };
 }
@@ -51,35 +51,39 @@ const oldNode = (process.env['PATH'] ?? '')
 
 describe('the bin of the command line', () => {
   let folder = '';
-  let lonely = '';
+  let unbuiltBin = '';
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'heddle-bin-'));
-    lonely = join(folder, 'bin/heddle.js');
+    unbuiltBin = join(folder, 'bin/heddle.js');
     mkdirSync(join(folder, 'bin'));
-    cpSync(BIN, lonely);
+    cpSync(BIN, unbuiltBin);
     cpSync(join(repository, 'packages/cli/package.json'), join(folder, 'package.json'));
   });
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
   it('starts the built command line and ends with its exit code', () => {
-    expect(start(process.execPath, BIN, ['--version'])).toEqual({
+    expect(runBin(process.execPath, BIN, ['--version'])).toEqual({
       code: 0,
       stdout: `${version}\n`,
       stderr: '',
     });
-    expect(start(process.execPath, BIN, ['--no-such-option']).code).toBe(2);
+    expect(runBin(process.execPath, BIN, ['--no-such-option']).code).toBe(2);
   });
 
   it('prints a remedy if the command line is not built', () => {
-    const { code, stderr } = start(process.execPath, lonely, ['--version']);
+    const { code, stderr } = runBin(process.execPath, unbuiltBin, ['--version']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('npm run build')]);
   });
 
   it.skipIf(!oldNode)('starts itself again on the pinned Node if this Node is too old', () => {
-    expect(start(oldNode ?? '', BIN, ['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
-    expect(start(oldNode ?? '', BIN, ['--no-such-option']).code).toBe(2);
+    expect(runBin(oldNode ?? '', BIN, ['--version'])).toEqual({
+      code: 0,
+      stdout: `${version}\n`,
+      stderr: '',
+    });
+    expect(runBin(oldNode ?? '', BIN, ['--no-such-option']).code).toBe(2);
   });
 
   it.skipIf(!oldNode)('names the required Node if there is no pinned Node', () => {
@@ -116,9 +120,9 @@ function childOf(pid: number): number {
   return Number(child);
 }
 
-describe.skipIf(!oldNode)('the bin on a Node that is too old, which runs the pinned one as its child', () => {
+describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned Node as its child', () => {
   /** Starts a run that waits for an hour. Returns the command and the id of its child process. */
-  async function waiting(execPath: string): Promise<{ command: Started; childId: number }> {
+  async function startNap(execPath: string): Promise<{ command: Started; childId: number }> {
     const cwd = dataFolder();
     writeFileSync(join(cwd, 'nap.json'), JSON.stringify(NAP));
     const command = startHeddle(['run', 'nap.json'], { cwd, execPath });
@@ -128,29 +132,30 @@ describe.skipIf(!oldNode)('the bin on a Node that is too old, which runs the pin
 
   const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
   it.each(sample(SIGNALS, 1, 'signals that end a process'))(
-    'passes %s on, and ends like Node 24 itself',
+    'forwards %s, and ends like Node 24 itself',
     async (signal) => {
       const endings = [];
       for (const node of [process.execPath, oldNode ?? '']) {
-        const { command } = await waiting(node);
+        const { command } = await startNap(node);
         command.child.kill(signal);
-        const { exit, signal: by } = await command.ended;
-        endings.push({ exit, by });
+        const { exit, signal: endSignal } = await command.ended;
+        endings.push({ exit, endSignal });
       }
       expect(endings[1]).toEqual(endings[0]);
-      expect(endings[1]).toEqual(signal === 'SIGINT' ? { exit: 4, by: null } : { exit: null, by: signal });
+      const expected = signal === 'SIGINT' ? { exit: 4, endSignal: null } : { exit: null, endSignal: signal };
+      expect(endings[1]).toEqual(expected);
     },
   );
 
   it('ends its child when it is killed', async () => {
-    const { command, childId } = await waiting(oldNode ?? '');
+    const { command, childId } = await startNap(oldNode ?? '');
     expect(isRunning(childId)).toBe(true);
     command.child.kill('SIGKILL');
     await expect.poll(() => isRunning(childId), { timeout: 10_000 }).toBe(false);
   });
 
   it('ends by the signal that ended its child', async () => {
-    const { command, childId } = await waiting(oldNode ?? '');
+    const { command, childId } = await startNap(oldNode ?? '');
     process.kill(childId, 'SIGKILL');
     expect(await command.ended).toMatchObject({ exit: null, signal: 'SIGKILL' });
   });
@@ -161,7 +166,8 @@ describe('packages that are imported on a Node that is too old', () => {
   const libraries = packageFolders().filter((folder) => folder !== 'cli');
   const entries = libraries.flatMap((folder) => {
     const { name, exports = {} } = readJson<Manifest>(`packages/${folder}/package.json`);
-    // The machine is also compiled into Temporal's workflows, which run without Node; ports load no modules.
+    // The machine is also compiled into Temporal's workflows, which run without Node. The other excluded entries of the
+    // core, the engine and the API have only types.
     return Object.keys(exports)
       .filter(
         (path) =>
@@ -170,8 +176,8 @@ describe('packages that are imported on a Node that is too old', () => {
       .map((path) => posix.join(name, path));
   });
 
-  const chosen = sample(entries, 2, 'entries on a Node that is too old');
-  it.skipIf(!oldNode).each(chosen)('%s names the required Node in one sentence', (entry) => {
+  const sampledEntries = sample(entries, 2, 'entries on a Node that is too old');
+  it.skipIf(!oldNode).each(sampledEntries)('%s names the required Node in one sentence', (entry) => {
     const code = `import(${JSON.stringify(entry)}).catch(({ message }) => console.log(message))`;
     const { stdout, stderr } = spawnSync(oldNode ?? '', ['-e', code], { cwd: repository, encoding: 'utf8' });
     expect({ stdout, stderr }).toEqual({
@@ -195,12 +201,12 @@ describe('npm ci on a Node that is too old', () => {
       cpSync(join(repository, file), join(folder, file));
     }
     const npm = join(dirname(oldNode ?? ''), 'npm');
-    const said = spawnSync(npm, ['ci', '--dry-run', '--offline', '--ignore-scripts'], {
+    const result = spawnSync(npm, ['ci', '--dry-run', '--offline', '--ignore-scripts'], {
       cwd: folder,
       encoding: 'utf8',
       env: { PATH: `${dirname(oldNode ?? '')}${delimiter}${process.env['PATH']}`, HOME: folder },
     });
-    expect(said).toMatchObject({ status: 0, stdout: expect.stringMatching(/added \d+ packages/) });
-    expect(said.stderr).not.toContain('EBADENGINE');
+    expect(result).toMatchObject({ status: 0, stdout: expect.stringMatching(/added \d+ packages/) });
+    expect(result.stderr).not.toContain('EBADENGINE');
   });
 });

@@ -9,7 +9,7 @@ interface Output {
   readonly imports: readonly { readonly path: string; readonly kind: string; readonly external?: boolean }[];
 }
 
-interface Start {
+interface StartupLoad {
   /** Bytes of JavaScript that are read before the first command is known. */
   readonly bytes: number;
   /** Every loaded module: sources by their path, modules outside the bundle by their name. */
@@ -18,11 +18,11 @@ interface Start {
 
 const ENTRY = 'dist/index.js';
 
-// Each of these costs tens of milliseconds or starts a process or thread; a command loads it when it first needs it.
+// Each of these takes tens of milliseconds, or starts a process or thread. A command loads it when it first needs it.
 const HEAVY = /@heddle\/(images|sandbox|temporal)|@temporalio|isolated-vm|node:sqlite|(^|\/)undici\//;
 
 /** Returns the bytes and modules that the output `entry` loads by static imports. */
-function startOf(outputs: Readonly<Record<string, Output>>, entry: string): Start {
+function startOf(outputs: Readonly<Record<string, Output>>, entry: string): StartupLoad {
   const files = new Set([entry]);
   const modules = new Set<string>();
   let bytes = 0;
@@ -65,10 +65,10 @@ describe('the bundle of the command line', () => {
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', source], {
       cwd: repository,
     });
-    const seen = (JSON.parse(stdout) as string[]).filter((url) => url.startsWith('file:'));
-    expect(seen.some((url) => url.endsWith('packages/blocks/dist/index.js'))).toBe(true);
-    expect(seen.filter((url) => /zod|ai-sdk|validator/.test(url))).toEqual([]);
-    expect(seen.length).toBeLessThan(15);
+    const urls = (JSON.parse(stdout) as string[]).filter((url) => url.startsWith('file:'));
+    expect(urls.some((url) => url.endsWith('packages/blocks/dist/index.js'))).toBe(true);
+    expect(urls.filter((url) => /zod|ai-sdk|validator/.test(url))).toEqual([]);
+    expect(urls.length).toBeLessThan(15);
   });
 
   // `import * as z` is tree-shaken. `import { z }` would bundle the whole object, with half a megabyte of all languages.
@@ -83,7 +83,7 @@ describe('the bundle of the command line', () => {
       inputs: Object.fromEntries(inputs.map((input) => [input, { bytesInOutput: 1 }])),
       imports,
     });
-    const made = {
+    const description = {
       a: output(
         ['a.ts'],
         [
@@ -95,6 +95,6 @@ describe('the bundle of the command line', () => {
       b: output(['b.ts'], []),
       c: output(['c.ts'], []),
     };
-    expect(startOf(made, 'a')).toEqual({ bytes: 20, modules: ['a.ts', 'node:sqlite', 'b.ts'] });
+    expect(startOf(description, 'a')).toEqual({ bytes: 20, modules: ['a.ts', 'node:sqlite', 'b.ts'] });
   });
 });

@@ -36,7 +36,7 @@ describe('the reporter of knip', () => {
 });
 
 describe('the export check', () => {
-  const good = {
+  const valid = {
     'a/package.json': manifest('a', { files: ['dist', 'src'] }),
     'a/LICENSE': 'Apache-2.0\n',
     'a/src/index.ts': 'export const a: number = 1;\n',
@@ -50,34 +50,34 @@ describe('the export check', () => {
   };
 
   it('accepts a valid package', () => {
-    expect(problemsOf(good)).toEqual([]);
+    expect(problemsOf(valid)).toEqual([]);
   });
 
   it('finds an export whose file is not in the tarball', () => {
-    const problems = problemsOf({ ...good, 'a/package.json': manifest('a', { files: ['src'] }) });
+    const problems = problemsOf({ ...valid, 'a/package.json': manifest('a', { files: ['src'] }) });
     expect(problems.join()).toContain('publint');
     expect(problems).toContain('@heddle/a: ./dist/index.js is not in the tarball');
   });
 
   it('finds a source for our own condition that was not packed', () => {
-    expect(problemsOf({ ...good, 'a/package.json': manifest('a') })).toEqual([
+    expect(problemsOf({ ...valid, 'a/package.json': manifest('a') })).toEqual([
       '@heddle/a: ./src/index.ts is not in the tarball',
     ]);
   });
 
   it('finds an entry that does not load, and an entry that exports nothing', () => {
-    const broken = problemsOf({ ...good, 'a/dist/index.js': "import './gone.js';\nexport const a = 1;\n" });
+    const broken = problemsOf({ ...valid, 'a/dist/index.js': "import './gone.js';\nexport const a = 1;\n" });
     expect(broken.join()).toContain('ERR_MODULE_NOT_FOUND');
-    expect(problemsOf({ ...good, 'a/dist/index.js': 'export {};\n' }).join()).toContain('exports nothing');
+    expect(problemsOf({ ...valid, 'a/dist/index.js': 'export {};\n' }).join()).toContain('exports nothing');
   });
 
   it('accepts an entry with types only', () => {
     const types = { 'a/dist/index.d.ts': 'export type A = number;\nexport interface B {\n  a: A;\n}\n' };
-    expect(problemsOf({ ...good, ...types, 'a/dist/index.js': 'export {};\n' })).toEqual([]);
+    expect(problemsOf({ ...valid, ...types, 'a/dist/index.js': 'export {};\n' })).toEqual([]);
   });
 
   it('finds types that do not resolve', () => {
     const types = "export { a } from './gone.js';\n";
-    expect(problemsOf({ ...good, 'a/dist/index.d.ts': types }).join()).toContain('attw');
+    expect(problemsOf({ ...valid, 'a/dist/index.d.ts': types }).join()).toContain('attw');
   });
 });

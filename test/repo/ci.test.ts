@@ -7,7 +7,7 @@ import { repository } from './sources.ts';
 
 const REPORT = 'node_modules/.cache/heddle-test/report.json';
 
-const green = {
+const passed = {
   success: true,
   numPassedTests: 3,
   numFailedTests: 0,
@@ -27,14 +27,14 @@ describe('.ci/run', () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Returns the exit code and last line of .ci/run, with an `npm test` that writes `report` and exits with `status`. */
+  /** Runs .ci/run with an `npm test` that writes `report` and exits with `status`. Returns its code and last line. */
   function run(
     report: object | undefined,
     status: number,
   ): { code: number | null; last: string | undefined } {
-    const left = join(folder, 'left.json');
-    if (report) writeFileSync(left, JSON.stringify(report));
-    const body = `[ "$1" = test ] || exit 0\nmkdir -p "${dirname(REPORT)}"\ncp "${left}" ${REPORT}\nexit ${status}`;
+    const reportFile = join(folder, 'left.json');
+    if (report) writeFileSync(reportFile, JSON.stringify(report));
+    const body = `[ "$1" = test ] || exit 0\nmkdir -p "${dirname(REPORT)}"\ncp "${reportFile}" ${REPORT}\nexit ${status}`;
     writeFileSync(join(folder, 'npm'), `#!/bin/sh\n${body}\n`);
     chmodSync(join(folder, 'npm'), 0o755);
     const env = { ...process.env, PATH: `${folder}:${dirname(process.execPath)}:${process.env['PATH']}` };
@@ -46,28 +46,28 @@ describe('.ci/run', () => {
     [{}, 'bubblewrap,chromium,nginx,schemathesis,openapi-documents,versitygw 1'],
     [{ HEDDLE_REQUIRE: '', HEDDLE_REQUIRE_TEMPORAL: '0' }, ' 0'],
   ])(
-    'makes missing tools and servers a failure of the tests, unless the environment is %o',
-    (given, required) => {
-      const seen = join(folder, 'seen');
-      const { HEDDLE_REQUIRE: _tools, HEDDLE_REQUIRE_TEMPORAL: _server, ...others } = process.env;
-      const body = `printf %s "$HEDDLE_REQUIRE $HEDDLE_REQUIRE_TEMPORAL" > ${seen}`;
+    'requires tools and servers of the tests, or what the environment requires: %o',
+    (variables, required) => {
+      const recordFile = join(folder, 'seen');
+      const { HEDDLE_REQUIRE: _tools, HEDDLE_REQUIRE_TEMPORAL: _server, ...otherVariables } = process.env;
+      const body = `printf %s "$HEDDLE_REQUIRE $HEDDLE_REQUIRE_TEMPORAL" > ${recordFile}`;
       writeFileSync(join(folder, 'npm'), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
       const env = {
-        ...others,
-        ...given,
+        ...otherVariables,
+        ...variables,
         PATH: `${folder}:${dirname(process.execPath)}:${process.env['PATH']}`,
       };
       spawnSync(join(folder, '.ci/run'), { env });
-      expect(readFileSync(seen, 'utf8')).toBe(required);
+      expect(readFileSync(recordFile, 'utf8')).toBe(required);
     },
   );
 
   it('ends with the numbers of the tests', () => {
-    expect(run(green, 0)).toEqual({ code: 0, last: '3 passed, 0 failed, 1 skipped' });
+    expect(run(passed, 0)).toEqual({ code: 0, last: '3 passed, 0 failed, 1 skipped' });
   });
 
   it('keeps the exit code of the tests', () => {
-    expect(run({ ...green, success: false, numFailedTests: 2 }, 7)).toEqual({
+    expect(run({ ...passed, success: false, numFailedTests: 2 }, 7)).toEqual({
       code: 7,
       last: '3 passed, 2 failed, 1 skipped',
     });
@@ -75,7 +75,7 @@ describe('.ci/run', () => {
 
   it('counts a file that failed outside of its tests', () => {
     const testResults = [{ status: 'failed', assertionResults: [] }];
-    expect(run({ ...green, success: false, testResults }, 1).last).toBe('3 passed, 1 failed, 1 skipped');
+    expect(run({ ...passed, success: false, testResults }, 1).last).toBe('3 passed, 1 failed, 1 skipped');
   });
 
   it('fails if there is no report, even if the tests succeeded', () => {
@@ -84,12 +84,12 @@ describe('.ci/run', () => {
 
   it('does not read the report of an earlier run', () => {
     mkdirSync(join(folder, dirname(REPORT)), { recursive: true });
-    writeFileSync(join(folder, REPORT), JSON.stringify(green));
+    writeFileSync(join(folder, REPORT), JSON.stringify(passed));
     expect(run(undefined, 0).code).toBe(1);
   });
 
   it('fails if no test ran', () => {
-    expect(run({ ...green, numPassedTests: 0 }, 0)).toEqual({
+    expect(run({ ...passed, numPassedTests: 0 }, 0)).toEqual({
       code: 1,
       last: '0 passed, 1 failed, 1 skipped',
     });

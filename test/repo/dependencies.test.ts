@@ -54,8 +54,8 @@ function shipped(): Set<string> {
 
 /** Returns whether all licences of an SPDX expression, or of one side of an `OR`, are on the list. */
 function isAllowed(licence: string | undefined): boolean {
-  const sides = (licence ?? '').replaceAll(/[()]/g, '').split(' OR ');
-  return sides.some((side) => side.split(' AND ').every((name) => LICENCES.has(name.trim())));
+  const alternatives = (licence ?? '').replaceAll(/[()]/g, '').split(' OR ');
+  return alternatives.some((each) => each.split(' AND ').every((name) => LICENCES.has(name.trim())));
 }
 
 /** Returns the declared licence of the package at `path`, or else Unlicense if its file LICENSE has that text. */
@@ -69,7 +69,7 @@ function licenceOf(path: string, { license }: Locked): string | undefined {
 }
 
 /** Returns the shipped packages whose licence is not on the list, with the licence. */
-function otherwiseLicensed(): { name: string; licence: string | undefined }[] {
+function withOtherLicences(): { name: string; licence: string | undefined }[] {
   const names = shipped();
   const entries = installed.filter(([path]) => names.has(nameOf(path)));
   if (entries.length < 5)
@@ -83,11 +83,11 @@ describe('dependencies', () => {
   it('that our packages install or bundle have a permissive licence or are an exception', () => {
     const isExcepted = (other: { name: string; licence: string | undefined }): boolean =>
       exceptions.some(({ name, licence }) => name === other.name && licence === other.licence);
-    expect(otherwiseLicensed().filter((other) => !isExcepted(other))).toEqual([]);
+    expect(withOtherLicences().filter((other) => !isExcepted(other))).toEqual([]);
   });
 
   it('are an exception only with a reason, and only if it is needed', () => {
-    const needed = otherwiseLicensed().map(({ name, licence }) => `${name}: ${licence}`);
+    const needed = withOtherLicences().map(({ name, licence }) => `${name}: ${licence}`);
     expect(exceptions.filter(({ name, licence }) => !needed.includes(`${name}: ${licence}`))).toEqual([]);
     expect(exceptions.filter(({ reason }) => reason.length < 40)).toEqual([]);
   });
@@ -107,26 +107,26 @@ describe('dependencies', () => {
       root,
       ...packageFolders().map((folder) => readJson<Manifest>(`packages/${folder}/package.json`)),
     ];
-    const loose = manifests.flatMap((manifest) =>
+    const unpinned = manifests.flatMap((manifest) =>
       Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })
         .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
         .map(([name, version]) => `${manifest.name}: ${name}@${version}`),
     );
-    expect(loose).toEqual([]);
+    expect(unpinned).toEqual([]);
   });
 
-  // If a release is not yet in the registry for some platform, an override in package.json keeps the earlier one.
+  // If a release is not yet in the registry for some platform, an override in package.json keeps the earlier release.
   it('are locked for every platform, else npm ci refuses the lock file', () => {
     const names = new Set(installed.map(([path]) => nameOf(path)));
-    const wanted = installed.flatMap(([, entry]) => Object.keys(entry.optionalDependencies ?? {}));
-    expect(wanted.length).toBeGreaterThan(10);
-    expect(wanted.filter((name) => !names.has(name))).toEqual([]);
+    const optional = installed.flatMap(([, entry]) => Object.keys(entry.optionalDependencies ?? {}));
+    expect(optional.length).toBeGreaterThan(10);
+    expect(optional.filter((name) => !names.has(name))).toEqual([]);
   });
 
   it('with an install script are allowed or refused by name', () => {
-    const scripted = installed.filter(([, entry]) => entry.hasInstallScript).map(([path]) => nameOf(path));
-    expect(scripted).toContain('node');
-    expect(scripted.filter((name) => !(name in root.allowScripts))).toEqual([]);
+    const withScripts = installed.filter(([, entry]) => entry.hasInstallScript).map(([path]) => nameOf(path));
+    expect(withScripts).toContain('node');
+    expect(withScripts.filter((name) => !(name in root.allowScripts))).toEqual([]);
   });
 
   it('pin a Node of the major version that the packages and the bin require', () => {

@@ -5,7 +5,7 @@ import { DIAGNOSTIC_CODES } from '../../packages/core/src/plan/diagnostics.ts';
 import { failure } from '../../packages/sandbox/src/outcome.ts';
 import type { SandboxErrorCode } from '../../packages/sandbox/src/outcome.ts';
 import { readText, repository, walk } from './sources.ts';
-import { textOf, unionIn } from './unions.ts';
+import { codeOf, unionIn } from './unions.ts';
 
 const PAGE = 'docs/errors.md';
 
@@ -20,8 +20,8 @@ const UNIONS: readonly (readonly [file: string, type: string])[] = [
   ['packages/sandbox/src/egress/error.ts', 'EgressErrorCode'],
 ];
 
-/** The nodes that may have an error code: by type, the field with the name, the names, and the field with the code. */
-const HOLDERS: Readonly<Record<string, readonly [name: string, names: RegExp, held: string]>> = {
+/** Nodes that may have an error code, by type: the field with the name, the names, and the field with the code. */
+const CODE_NODES: Readonly<Record<string, readonly [name: string, names: RegExp, code: string]>> = {
   NewExpression: ['callee', /^(Engine|Block|Sandbox|Egress)Error$/, 'arguments'],
   CallExpression: ['callee', /^(refuse|failure)$/, 'arguments'],
   Property: ['key', /^code$/, 'value'],
@@ -30,26 +30,26 @@ const HOLDERS: Readonly<Record<string, readonly [name: string, names: RegExp, he
 
 /** Returns the part of a node that may have an error code: the first argument of an error, or the value of `code`. */
 function codeNode(node: Record<string, unknown>): unknown {
-  const [named, names, field] = HOLDERS[node['type'] as string] ?? ['', /^$/, ''];
-  const { name = '-' } = (node[named] ?? {}) as { name?: string };
+  const [nameField, names, codeField] = CODE_NODES[node['type'] as string] ?? ['', /^$/, ''];
+  const { name = '-' } = (node[nameField] ?? {}) as { name?: string };
   if (!names.test(name)) return undefined;
-  const held = node[field];
-  return Array.isArray(held) ? (held[0] as unknown) : held;
+  const value = node[codeField];
+  return Array.isArray(value) ? (value[0] as unknown) : value;
 }
 
 /** Returns the error codes that a source throws or returns. */
-function givenIn(file: string, text: string): string[] {
+function codesIn(file: string, text: string): string[] {
   const codes: string[] = [];
   walk(parseSync(file, text).program.body, (node) => {
-    walk(codeNode(node), (inner) => codes.push(textOf(inner) ?? ''));
+    walk(codeNode(node), (inner) => codes.push(codeOf(inner) ?? ''));
   });
   return codes.filter((code) => code !== '');
 }
 
-const listed = UNIONS.flatMap(([file, type]) => unionIn(readText(file), type));
-const given = globSync('packages/*/src/**/*.ts', { cwd: repository })
+const listedCodes = UNIONS.flatMap(([file, type]) => unionIn(readText(file), type));
+const usedCodes = globSync('packages/*/src/**/*.ts', { cwd: repository })
   .filter((file) => !file.endsWith('.test.ts'))
-  .flatMap((file) => givenIn(file, readText(file)));
+  .flatMap((file) => codesIn(file, readText(file)));
 const diagnostics = Object.keys(DIAGNOSTIC_CODES);
 
 interface Section {
@@ -69,13 +69,13 @@ function textAfter({ text }: Section, word: string): string | undefined {
 
 describe('docs/errors.md', () => {
   it('is compared with all kinds of codes', () => {
-    expect(listed).toEqual(
+    expect(listedCodes).toEqual(
       expect.arrayContaining(['RUN_NOT_FOUND', 'HTTP_FAILED', 'OUT_OF_MEMORY', 'NOT_BUILT', 'EGRESS_DENIED']),
     );
-    expect(given).toEqual(
+    expect(usedCodes).toEqual(
       expect.arrayContaining(['RUN_TIMEOUT', 'USAGE', 'COUNT_INVALID', 'INPUT_TOO_LARGE', 'UNEXPECTED']),
     );
-    expect([listed.length > 50, new Set(given).size > 50, diagnostics.length > 40]).toEqual([
+    expect([listedCodes.length > 50, new Set(usedCodes).size > 50, diagnostics.length > 40]).toEqual([
       true,
       true,
       true,
@@ -86,38 +86,40 @@ describe('docs/errors.md', () => {
     const headings = sections.map(({ code }) => code);
     expect(headings).toEqual([...new Set(headings)]);
     expect(
-      [...new Set([...listed, ...given, ...diagnostics])].filter((code) => !headings.includes(code)),
+      [...new Set([...listedCodes, ...usedCodes, ...diagnostics])].filter((code) => !headings.includes(code)),
     ).toEqual([]);
   });
 
   it('has no heading for a code that does not exist', () => {
-    const known = new Set([...listed, ...given, ...diagnostics]);
+    const known = new Set([...listedCodes, ...usedCodes, ...diagnostics]);
     expect(sections.filter(({ code }) => !known.has(code)).map(({ code }) => code)).toEqual([]);
   });
 
   it('has a remedy for each code, and its fault or severity', () => {
-    const silent = sections.filter(
-      (one) => !textAfter(one, 'Do') || !(textAfter(one, 'Fault') ?? textAfter(one, 'Severity')),
+    const incomplete = sections.filter(
+      (section) =>
+        !textAfter(section, 'Do') || !(textAfter(section, 'Fault') ?? textAfter(section, 'Severity')),
     );
-    expect(silent.map(({ code }) => code)).toEqual([]);
+    expect(incomplete.map(({ code }) => code)).toEqual([]);
   });
 
   it('gives the severity of each diagnostic', () => {
-    const shown = sections.filter(({ code }) => diagnostics.includes(code));
-    const wrong = shown.filter(
-      (one) =>
-        textAfter(one, 'Severity') !== DIAGNOSTIC_CODES[one.code as keyof typeof DIAGNOSTIC_CODES].severity,
+    const described = sections.filter(({ code }) => diagnostics.includes(code));
+    const wrong = described.filter(
+      (section) =>
+        textAfter(section, 'Severity') !==
+        DIAGNOSTIC_CODES[section.code as keyof typeof DIAGNOSTIC_CODES].severity,
     );
-    expect([shown.length, wrong.map(({ code }) => code)]).toEqual([diagnostics.length, []]);
+    expect([described.length, wrong.map(({ code }) => code)]).toEqual([diagnostics.length, []]);
   });
 
-  it('has for each code of the sandbox whether a retry can help, as in the sandbox', () => {
+  it('says for each code of the sandbox whether a retry can help, as the sandbox does', () => {
     const codes = unionIn(
       readText('packages/sandbox/src/outcome.ts'),
       'SandboxErrorCode',
     ) as SandboxErrorCode[];
     const wrong = codes.filter((code) => {
-      const section = sections.find((one) => one.code === code);
+      const section = sections.find((each) => each.code === code);
       return section && textAfter(section, 'Retry')?.startsWith('yes') !== failure(code, '').retryable;
     });
     expect([codes.length > 10, wrong]).toEqual([true, []]);
@@ -126,7 +128,7 @@ describe('docs/errors.md', () => {
   it('is compared with codes in every syntactic form', () => {
     const text = `new EngineError('A_B', m); new BlockError(x ? 'C_D' : 'E_F', m); f({ code: 'G' }); failure('H_I', m); const code = x ?? 'N_O';
       other('J_K'); new Error('L_M'); if (error.code === 'ENOENT') f({ code: 'ENOENT' });`;
-    expect(givenIn('x.ts', text)).toEqual(['A_B', 'C_D', 'E_F', 'G', 'H_I', 'N_O']);
+    expect(codesIn('x.ts', text)).toEqual(['A_B', 'C_D', 'E_F', 'G', 'H_I', 'N_O']);
     expect(unionIn(`type X = 'A_B' | (string & {}); type Y = 'C_D';`, 'X')).toEqual(['A_B']);
   });
 });

@@ -11,13 +11,13 @@ export interface Finding {
   readonly filename: string;
 }
 
-function overrideProblem({ files, rules }: Override, found: readonly Finding[]): string | undefined {
+function overrideProblem({ files, rules }: Override, findings: readonly Finding[]): string | undefined {
   const names = Object.keys(rules);
   const [file, ...otherFiles] = files;
   const [rule = '', ...otherRules] = names;
   if (otherFiles.length > 0 || otherRules.length > 0) return `${files.join()}: name one file and one rule`;
-  const short = rule.slice(rule.indexOf('/') + 1);
-  const needed = found.some(({ code, filename }) => filename === file && code.endsWith(`(${short})`));
+  const ruleName = rule.slice(rule.indexOf('/') + 1);
+  const needed = findings.some(({ code, filename }) => filename === file && code.endsWith(`(${ruleName})`));
   return needed ? undefined : `${file}: the exception to ${rule} is no longer needed, remove it`;
 }
 
@@ -32,17 +32,17 @@ function overridesIn(text: string): readonly Override[] {
 
 /**
  * Returns the problems of the exceptions in `text` (JSON with comment lines): an entry without a reason above it, with
- * more than one file or rule, or without a finding in `found`, which are the findings of lint without exceptions.
+ * more than one file or rule, or without a finding in `findings`, which are the findings of lint without exceptions.
  */
-export function exceptionProblems(text: string, found: readonly Finding[]): string[] {
+export function exceptionProblems(text: string, findings: readonly Finding[]): string[] {
   const rows = text.split('\n').map((row) => row.trim());
   const overrides = overridesIn(text);
-  const starts = rows.flatMap((row, index) => (row.includes('"files"') ? [index] : []));
+  const entries = rows.flatMap((row, index) => (row.includes('"files"') ? [index] : []));
   const lineAbove = (start: number): string => rows[rows[start - 1] === '{' ? start - 2 : start - 1] ?? '';
-  const silent = starts.filter((start) => !/^\/\/ .{20,}/.test(lineAbove(start)));
+  const unexplained = entries.filter((start) => !/^\/\/ .{20,}/.test(lineAbove(start)));
   return [
-    ...(starts.length === overrides.length ? [] : ['write "files" once in each entry, on a separate line']),
-    ...silent.map((start) => `there is no reason above ${rows[start]}`),
-    ...overrides.flatMap((override) => overrideProblem(override, found) ?? []),
+    ...(entries.length === overrides.length ? [] : ['write "files" once in each entry, on a separate line']),
+    ...unexplained.map((start) => `there is no reason above ${rows[start]}`),
+    ...overrides.flatMap((override) => overrideProblem(override, findings) ?? []),
   ];
 }

@@ -1,5 +1,5 @@
-// npm run exports: checks what a user would install, not the source tree. Each package is packed;
-// publint and attw read the tarball; then all tarballs are unpacked side by side and every entry is imported.
+// npm run exports: checks what a user would install, not the source tree. Each package is packed. publint and attw read
+// the tarball. Then all tarballs are unpacked into one folder, and every entry is imported.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -135,7 +135,7 @@ function hasOnlyTypes(file: string): boolean {
 }
 
 /** Returns arguments for Node to import `entry`, which fail if it exports nothing. */
-function importing(entry: string): string[] {
+function importArguments(entry: string): string[] {
   const names = `Object.keys(await import(${JSON.stringify(entry)}))`;
   const code = `if (${names}.length === 0) throw new Error('${entry} exports nothing');`;
   return ['--input-type=module', '-e', code];
@@ -145,7 +145,7 @@ function importing(entry: string): string[] {
 function importProblems(manifests: readonly Packed[], folder: string): string[] {
   return manifests.flatMap((manifest) => {
     const entries = entriesOf(manifest, join(folder, 'node_modules'));
-    const imported = entries.map((entry) => run(process.execPath, importing(entry), folder));
+    const imported = entries.map((entry) => run(process.execPath, importArguments(entry), folder));
     const started = Object.values(manifest.bin ?? {}).map((file) =>
       run(process.execPath, [join(folder, 'node_modules', manifest.name, file), '--version']),
     );

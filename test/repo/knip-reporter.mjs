@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 
 /**
- * Fails a knip run that did not read the modules: a checker that reads nothing finds nothing.
+ * Fails a knip run that did not read the modules, because a checker that reads nothing reports no problem.
  */
 export default function assertModulesSeen({ counters, cwd }) {
   const modules = globSync('packages/*/src/**/*.ts', { cwd }).filter((file) => !file.endsWith('.test.ts'));

@@ -104,9 +104,9 @@ function bareProblem(module: Module, specifier: string, manifest: Manifest): str
   }
   const layer = layerProblem(module, specifier);
   if (layer) return layer;
-  const free = module.isTest || BUNDLED.test(module.file);
+  const allowsDev = module.isTest || BUNDLED.test(module.file);
   const { dependencies, peerDependencies, devDependencies } = manifest;
-  const declared = { ...dependencies, ...peerDependencies, ...(free ? devDependencies : {}) };
+  const declared = { ...dependencies, ...peerDependencies, ...(allowsDev ? devDependencies : {}) };
   return bareName(specifier) in declared ? undefined : 'package.json does not declare it';
 }
 

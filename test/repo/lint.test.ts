@@ -26,7 +26,7 @@ function lint(folder: string): { found: string[]; files: number } {
 const cycle = (other: string): string =>
   `import type { A } from './${other}.ts';\nexport type B = A;\nexport type A2 = B;\nexport { type A };\n`;
 
-/** A module that breaks the rule, by its file below packages/core/. */
+/** Modules that break a rule, with their files below packages/core/. */
 const FAULTS: readonly (readonly [rule: string, file: string, text: string])[] = [
   ['max-lines', 'src/lines.ts', lines(401)],
   ['max-lines-per-function', 'src/long.ts', `export function f(): void {\n${'  f();\n'.repeat(61)}}\n`],
@@ -53,14 +53,14 @@ describe('lint', () => {
     ...Object.fromEntries(files),
     [SOUND]: `${lines(400)}\n// Neither comments nor blank lines count.\n`,
   });
-  const { found, files: read } = lint(planted.folder);
+  const { found, files: filesRead } = lint(planted.folder);
 
   it.each(FAULTS)('refuses %s in %s', (rule, file) => {
     expect(found).toContain(`${rule} packages/core/${file}`);
   });
 
   it('reads every module, and accepts a module within the limits', () => {
-    expect(read).toBe(FAULTS.length + 1);
+    expect(filesRead).toBe(FAULTS.length + 1);
     expect(found.filter((finding) => finding.endsWith(SOUND))).toEqual([]);
   });
 });

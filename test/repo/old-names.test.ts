@@ -71,7 +71,7 @@ function identifiersIn(program: unknown): Set<string> {
 }
 
 /** Returns the identifiers that contain a former name. */
-function outdated(identifiers: Iterable<string>): string[] {
+function outdatedNames(identifiers: Iterable<string>): string[] {
   const names = [...OLD_NAMES.keys()].map((name) => ` ${name} `);
   return [...identifiers].filter((identifier) => {
     const words = ` ${wordsOf(identifier).join(' ')} `;
@@ -87,14 +87,14 @@ const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: repository }
 describe('former names', () => {
   it('are in no identifier except serialized identifiers', () => {
     expect(files.length).toBeGreaterThan(900);
-    const all = new Set<string>();
+    const allNames = new Set<string>();
     const found = files.flatMap((file) => {
       const identifiers = identifiersIn(parseSync(file, readText(file)).program);
-      for (const identifier of identifiers) all.add(identifier);
-      return outdated(identifiers).map((identifier) => `${file}: ${identifier}`);
+      for (const identifier of identifiers) allNames.add(identifier);
+      return outdatedNames(identifiers).map((identifier) => `${file}: ${identifier}`);
     });
     expect(found).toEqual([]);
-    expect([...SERIALIZED.keys()].filter((identifier) => !all.has(identifier))).toEqual([]);
+    expect([...SERIALIZED.keys()].filter((identifier) => !allNames.has(identifier))).toEqual([]);
   });
 
   it('are detected in every part of an identifier', () => {
@@ -102,7 +102,7 @@ describe('former names', () => {
       'x.ts',
       'const runTenure = owed; let a: { isOwed_2: Weaver }; putAwayRun();',
     );
-    expect(outdated(identifiersIn(program)).sort()).toEqual([
+    expect(outdatedNames(identifiersIn(program)).sort()).toEqual([
       'Weaver',
       'isOwed_2',
       'putAwayRun',

@@ -16,7 +16,7 @@ function read(file: string): string {
 }
 
 /** Returns the rules that have a heading in docs/semantics.md. */
-function documented(text: string): string[] {
+function rulesWithHeading(text: string): string[] {
   return [...text.matchAll(/^### (R\d+) \S/gm)].map((match) => match[1] as string);
 }
 
@@ -46,9 +46,9 @@ function isTest(callee: unknown): boolean {
     : false;
 }
 
-const rules = documented(read('docs/semantics.md'));
+const rules = rulesWithHeading(read('docs/semantics.md'));
 const tests = TESTS.flatMap((pattern) => globSync(pattern, { cwd: repository }));
-const shown = new Set(tests.flatMap((file) => rulesIn(file, read(file))));
+const testedRules = new Set(tests.flatMap((file) => rulesIn(file, read(file))));
 
 describe('the rules of docs/semantics.md', () => {
   it('have unique numbers, in order', () => {
@@ -57,17 +57,17 @@ describe('the rules of docs/semantics.md', () => {
   });
 
   it('each have a test with their number in its title', () => {
-    expect(rules.filter((rule) => !shown.has(rule))).toEqual([]);
+    expect(rules.filter((rule) => !testedRules.has(rule))).toEqual([]);
   });
 
   it('have every number that tests and comments name', () => {
-    expect([...shown].filter((rule) => !rules.includes(rule))).toEqual([]);
+    expect([...testedRules].filter((rule) => !rules.includes(rule))).toEqual([]);
     const sources = globSync('packages/core/src/{machine,record}/*.ts', { cwd: repository });
     expect(sources.length).toBeGreaterThan(20);
-    const named = sources
+    const mentions = sources
       .filter((file) => !file.endsWith('.test.ts'))
       .flatMap((file) => (read(file).match(/\bR\d+\b/g) ?? []).map((rule) => ({ file, rule })));
-    expect(named.filter(({ rule }) => !rules.includes(rule))).toEqual([]);
+    expect(mentions.filter(({ rule }) => !rules.includes(rule))).toEqual([]);
   });
 
   it('name existing tests', () => {
@@ -75,7 +75,7 @@ describe('the rules of docs/semantics.md', () => {
       (match) => match[1] as string,
     );
     const missing = files.filter(
-      (file) => !tests.some((one) => one === file || one === `packages/core/src/${file}`),
+      (file) => !tests.some((test) => test === file || test === `packages/core/src/${file}`),
     );
     expect([files.length > 20, missing]).toEqual([true, []]);
   });

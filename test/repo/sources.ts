@@ -63,7 +63,7 @@ export function walk(root: unknown, visit: (node: Record<string, unknown>) => vo
   }
 }
 
-const IMPORTING = new Set([
+const IMPORT_NODES = new Set([
   'ImportDeclaration',
   'ExportNamedDeclaration',
   'ExportAllDeclaration',
@@ -83,16 +83,16 @@ interface Import {
 
 /** Returns every module specifier in `program`: static, dynamic, re-exported, and in types. */
 function importsOf(program: Program): Import[] {
-  const found: Import[] = [];
+  const imports: Import[] = [];
   walk(program.body, (node) => {
-    if (!IMPORTING.has(node['type'] as string)) return;
+    if (!IMPORT_NODES.has(node['type'] as string)) return;
     const source = (node['source'] ?? node['argument'] ?? node['expression']) as { value?: unknown } | null;
     if (typeof source?.value !== 'string') return;
     const isType = node['importKind'] === 'type' || node['exportKind'] === 'type';
     const isRuntime = !isType && node['type'] !== 'TSImportType';
-    found.push({ specifier: source.value.replace(LAZY, ''), isRuntime });
+    imports.push({ specifier: source.value.replace(LAZY, ''), isRuntime });
   });
-  return found;
+  return imports;
 }
 
 function exportsOf(module: EcmaScriptModule): string[] {

@@ -63,14 +63,14 @@ describe('the tree', () => {
   it('has only the listed files and dotfiles at its top level', () => {
     const entries = new Set(files().map((file) => file.split('/')[0] as string));
     expect(entries.size).toBeGreaterThan(5);
-    const strangers = [...entries].filter((entry) => !entry.startsWith('.') && !TOP_LEVEL.has(entry));
-    expect(strangers).toEqual([]);
+    const unexpected = [...entries].filter((entry) => !entry.startsWith('.') && !TOP_LEVEL.has(entry));
+    expect(unexpected).toEqual([]);
   });
 
   it('has no paths of the machine, no unfinished work and no disabled checks', () => {
-    const read = files().filter((file) => !BINARY.test(file) && file !== 'package-lock.json');
-    expect(read.length).toBeGreaterThan(50);
-    expect(read.flatMap((file) => forbiddenIn(file, textOf(file)))).toEqual([]);
+    const textFiles = files().filter((file) => !BINARY.test(file) && file !== 'package-lock.json');
+    expect(textFiles.length).toBeGreaterThan(50);
+    expect(textFiles.flatMap((file) => forbiddenIn(file, textOf(file)))).toEqual([]);
   });
 
   it('reports a forbidden word', () => {

@@ -7,20 +7,20 @@ const SHAPE = /^[A-Z]+(_[A-Z]+)*$/;
 const FOREIGN = /^(E[A-Z]+|ERR_.*|OK|UNSET)$/;
 
 /** Returns the code of a literal, if it is a code of Heddle. */
-export function textOf(node: unknown): string | undefined {
+export function codeOf(node: unknown): string | undefined {
   const { type, value } = (node ?? {}) as { type?: string; value?: unknown };
   return type === 'Literal' && typeof value === 'string' && SHAPE.test(value) && !FOREIGN.test(value)
     ? value
     : undefined;
 }
 
-/** Returns the codes in a union of texts. */
+/** Returns the codes in the type `name`, a union of string literals. */
 export function unionIn(text: string, name: string): string[] {
   const codes: string[] = [];
   walk(parseSync('x.ts', text).program.body, (node) => {
     if (node['type'] !== 'TSTypeAliasDeclaration' || (node['id'] as { name: string }).name !== name) return;
     walk(node['typeAnnotation'], (inner) => {
-      const code = inner['type'] === 'TSLiteralType' ? textOf(inner['literal']) : undefined;
+      const code = inner['type'] === 'TSLiteralType' ? codeOf(inner['literal']) : undefined;
       if (code !== undefined) codes.push(code);
     });
   });

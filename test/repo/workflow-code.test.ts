@@ -6,7 +6,7 @@ import { bundledModules, mayBeBundled, workflowCode, workflowProblems } from './
 const HOME = 'packages/temporal/src';
 
 describe('the code of the workflows on Temporal', () => {
-  const planted = (files: Readonly<Record<string, string>>): Module[] =>
+  const parseAll = (files: Readonly<Record<string, string>>): Module[] =>
     Object.entries(files).map(([file, text]) => parseModule('temporal', `${HOME}/${file}`, text));
 
   it('imports at run time only the machine, the SDK for workflows, and itself', () => {
@@ -25,13 +25,13 @@ describe('the code of the workflows on Temporal', () => {
     '@temporalio/worker',
     '../../../core/src/plan/plan.ts',
   ])('may not import %s', (specifier) => {
-    expect(workflowProblems(planted({ 'workflow/a.ts': `import { a } from '${specifier}';` }))).toHaveLength(
+    expect(workflowProblems(parseAll({ 'workflow/a.ts': `import { a } from '${specifier}';` }))).toHaveLength(
       1,
     );
   });
 
-  it('may not import it through another module', () => {
-    const modules = planted({
+  it('may not import a forbidden module through another module', () => {
+    const modules = parseAll({
       'workflow/a.ts': "import { b } from '../b.ts';",
       'b.ts': "export { c } from './c.ts';",
       'c.ts': "export const c = await import('node:fs');",
@@ -40,7 +40,7 @@ describe('the code of the workflows on Temporal', () => {
   });
 
   it('may import types from anywhere', () => {
-    const modules = planted({
+    const modules = parseAll({
       'workflow/a.ts': "import type { Plan } from '@heddle/core'; import type { B } from '../b.ts';",
       'b.ts':
         "import { createHash } from 'node:crypto'; export interface B { readonly b: typeof createHash }",
@@ -92,7 +92,7 @@ describe('the bundle of the workflows', () => {
     expect(Buffer.byteLength(bundle())).toBeLessThan(1_250_000);
   });
 
-  it('has a source map of positions, without texts of sources and absolute paths', () => {
+  it('has a source map of positions, without the text of sources and without absolute paths', () => {
     const [, base64 = ''] = /\/\/# sourceMappingURL=data:[^,]*;base64,(\S+)\s*$/.exec(bundle()) ?? [];
     const map = JSON.parse(Buffer.from(base64, 'base64').toString()) as {
       mappings: string;

@@ -10,24 +10,24 @@ const ALLOWED = new Set(['@heddle/core/machine', '@temporalio/workflow']);
 /** Returns the modules that run as a workflow: the modules of the folder, and those that they import at run time. */
 export function workflowCode(modules: readonly Module[]): Module[] {
   const byFile = new Map(modules.map((module) => [module.file, module]));
-  const reached = new Set(modules.filter(({ file, isTest }) => file.startsWith(WORKFLOWS) && !isTest));
-  for (const module of reached) {
+  const reachable = new Set(modules.filter(({ file, isTest }) => file.startsWith(WORKFLOWS) && !isTest));
+  for (const module of reachable) {
     for (const specifier of module.runtimeImports.filter((one) => one.startsWith('.'))) {
       const imported = byFile.get(posix.join(posix.dirname(module.file), specifier));
-      if (imported) reached.add(imported);
+      if (imported) reachable.add(imported);
     }
   }
-  return [...reached];
+  return [...reachable];
 }
 
 /** Returns a sentence for every forbidden import at run time of workflow code among `modules`. */
 export function workflowProblems(modules: readonly Module[]): string[] {
-  const known = new Set(modules.map(({ file }) => file));
+  const files = new Set(modules.map(({ file }) => file));
   return workflowCode(modules).flatMap(({ file, runtimeImports }) =>
     runtimeImports
       .filter((specifier) =>
         specifier.startsWith('.')
-          ? !known.has(posix.join(posix.dirname(file), specifier))
+          ? !files.has(posix.join(posix.dirname(file), specifier))
           : !ALLOWED.has(specifier),
       )
       .map((specifier) => `${file} runs as a workflow and imports ${specifier}`),

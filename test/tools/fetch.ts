@@ -24,13 +24,13 @@ export interface Found {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A tool, or the reason why none was found, with every place and route that was tried. */
+/** A tool, or the reason why none was found, which names everything that was tried. */
 export type Search = { readonly found: Found } | { readonly found?: undefined; readonly reason: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 const DOWNLOAD_MS = 300_000;
-/** The longest build takes four minutes on two free cores, and tests run beside it. */
+/** The longest build takes four minutes on two free cores, and tests run at the same time. */
 const BUILD_MS = 1_800_000;
 
 /** Returns the folder of unpacked tools. It is outside the repository, so that all clones share it. */
@@ -63,7 +63,7 @@ function onPath(tool: Tool, env: Env): string | undefined {
   return executableIn([...path, ...known], tool);
 }
 
-function ran(
+function runCommand(
   command: string,
   args: readonly string[],
   options: { cwd?: string; env: Env; timeout?: number },
@@ -77,11 +77,11 @@ function failure(
   args: readonly string[],
   options: { cwd?: string; env: Env; timeout?: number },
 ): string | undefined {
-  const result = ran(command, args, options);
+  const result = runCommand(command, args, options);
   if (result.error) return `${command}: ${result.error.message}`;
   if (result.status === 0) return undefined;
-  const said = `${result.stdout}\n${result.stderr}`.trim().split('\n').at(-1);
-  return `${command} ${args[0] ?? ''} exited with ${result.status ?? result.signal}: ${said}`;
+  const lastLine = `${result.stdout}\n${result.stderr}`.trim().split('\n').at(-1);
+  return `${command} ${args[0] ?? ''} exited with ${result.status ?? result.signal}: ${lastLine}`;
 }
 
 /** Returns the library folders of an unpacked Debian package. */
@@ -96,11 +96,11 @@ export function libraries(root: string): string[] {
 
 /** Returns a library folder and its subfolders with private libraries of packages. */
 function withPrivate(folder: string): string[] {
-  const inside = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const holds = inside
+  const subfolders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const libraryFolders = subfolders
     .map(({ name }) => join(folder, name))
     .filter((each) => readdirSync(each).some((name) => /^lib.*\.so(\.|$)/.test(name)));
-  return [folder, ...holds];
+  return [folder, ...libraryFolders];
 }
 
 /** Returns environment variables with which fontconfig finds its settings and fonts in a tree, if the machine has none. */
@@ -111,7 +111,7 @@ function fontsIn(root: string): Env {
     : { FONTCONFIG_PATH: join(root, settings), XDG_DATA_HOME: join(root, 'usr/share') };
 }
 
-function unpacked(tool: Tool, root: string, env: Env): Found | undefined {
+function unpackedTool(tool: Tool, root: string, env: Env): Found | undefined {
   const known = [...(tool.folders ?? []), 'bin', 'usr/bin', 'usr/sbin', 'sbin'];
   const path = executableIn(
     known.map((folder) => join(root, folder)),
@@ -119,10 +119,10 @@ function unpacked(tool: Tool, root: string, env: Env): Found | undefined {
   );
   if (!path) return undefined;
   const folders = [...libraries(root), env['LD_LIBRARY_PATH']].filter(Boolean);
-  const started = { ...env, ...fontsIn(root) };
+  const toolEnv = { ...env, ...fontsIn(root) };
   return {
     ...{ path, tree: root },
-    env: folders.length > 0 ? { ...started, LD_LIBRARY_PATH: folders.join(':') } : started,
+    env: folders.length > 0 ? { ...toolEnv, LD_LIBRARY_PATH: folders.join(':') } : toolEnv,
   };
 }
 
@@ -145,10 +145,10 @@ function aptDownload(route: AptRoute, folder: string, env: Env): string | undefi
   return failure('apt-get', ['update', ...options], { cwd: folder, env }) ?? download(options);
 }
 
-/** Returns the packages that apt-get would install with these, by a simulation without root; none if they are unknown. */
+/** Returns the packages that apt-get would install for `packages`, by a simulation; none if they are unknown. */
 function dependenciesOf(packages: readonly string[], options: readonly string[], env: Env): string[] {
   const args = ['install', '--simulate', '--no-install-recommends', ...options, ...packages];
-  const { stdout } = ran('apt-get', args, { env });
+  const { stdout } = runCommand('apt-get', args, { env });
   const names = [...(stdout ?? '').matchAll(/^Inst (\S+)/gm)].map(([, name = '']) => name);
   // The C library must be that of the machine, because it works only with the machine's loader.
   return names.filter((name) => !/^libc6(:|$)/.test(name));
@@ -196,23 +196,23 @@ function pipInstall(target: string, root: string, env: Env): string | undefined 
   return undefined;
 }
 
-function installed(route: Route, root: string, env: Env): string | undefined {
+function installBy(route: Route, root: string, env: Env): string | undefined {
   if ('apt' in route) return aptInstall(route, root, env);
   return 'go' in route ? goInstall(route.go, root, env) : pipInstall(route.pip, root, env);
 }
 
 /**
- * Installs into `home` by `route`. Returns the problem if it fails. If several processes do it at once, the first
- * installation stays.
+ * Installs into `home` by `route`. Returns the problem if it fails. If several processes do it at the same
+ * time, the first installation stays.
  */
 function install(tool: Tool, route: Route, home: string, env: Env): string | undefined {
   mkdirSync(join(home, '..'), { recursive: true });
   const scratch = mkdtempSync(`${home}.`);
   try {
-    const problem = installed(route, scratch, env);
+    const problem = installBy(route, scratch, env);
     if (problem !== undefined) return problem;
-    const other = unpacked(tool, home, env);
-    if (other && checked(tool, other).found) return undefined;
+    const existing = unpackedTool(tool, home, env);
+    if (existing && check(tool, existing).found) return undefined;
     rmSync(home, { recursive: true, force: true });
     renameSync(scratch, home);
     return undefined;
@@ -221,36 +221,36 @@ function install(tool: Tool, route: Route, home: string, env: Env): string | und
   }
 }
 
-/** Returns the tool if its check passes, otherwise the reason. */
-function checked(tool: Tool, found: Found): Search {
+/** Returns the tool if its check passes, otherwise the reason why it does not work. */
+function check(tool: Tool, found: Found): Search {
   const problem = failure(found.path, tool.check, { env: found.env });
   return problem === undefined ? { found } : { reason: `does not work here: ${problem}` };
 }
 
 /** Returns true if `tool` is on PATH or in the cache. Does not start it. */
 export function isAtHand(name: string, tool: Tool, env: Env = process.env): boolean {
-  return (onPath(tool, env) ?? unpacked(tool, join(cacheFolder(env), name), env)) !== undefined;
+  return (onPath(tool, env) ?? unpackedTool(tool, join(cacheFolder(env), name), env)) !== undefined;
 }
 
-/** Returns `tool` from PATH, from the cache, or downloaded into the cache by one of its routes. Never needs root. */
+/** Returns `tool` from PATH, from the cache, or installed into the cache by one of its routes. Never needs root. */
 export function fetchTool(name: string, tool: Tool, env: Env = process.env): Search {
   const reasons: string[] = [];
-  const attempt = (how: string, found: Found | undefined): Found | undefined => {
+  const attempt = (method: string, found: Found | undefined): Found | undefined => {
     if (!found) return undefined;
-    const search = checked(tool, found);
-    if (!search.found) reasons.push(`${how}: ${search.reason}`);
+    const search = check(tool, found);
+    if (!search.found) reasons.push(`${method}: ${search.reason}`);
     return search.found;
   };
   const path = onPath(tool, env);
   const home = join(cacheFolder(env), name);
-  const ready =
-    attempt('PATH', path ? { path, env } : undefined) ?? attempt('cache', unpacked(tool, home, env));
-  if (ready) return { found: ready };
+  const available =
+    attempt('PATH', path ? { path, env } : undefined) ?? attempt('cache', unpackedTool(tool, home, env));
+  if (available) return { found: available };
   for (const route of tool.routes) {
-    const how = 'apt' in route ? 'apt-get download' : 'go' in route ? 'go install' : 'pip install';
+    const method = 'apt' in route ? 'apt-get download' : 'go' in route ? 'go install' : 'pip install';
     const problem = install(tool, route, home, env);
-    if (problem !== undefined) reasons.push(`${how}: ${problem}`);
-    const found = problem === undefined ? attempt(how, unpacked(tool, home, env)) : undefined;
+    if (problem !== undefined) reasons.push(`${method}: ${problem}`);
+    const found = problem === undefined ? attempt(method, unpackedTool(tool, home, env)) : undefined;
     if (found) return { found };
   }
   return { reason: `${name} (${tool.command}) is not on PATH. ${reasons.join('; ')}` };
@@ -284,7 +284,7 @@ export function requireTool(name: string, tools = TOOLS): Found | undefined {
 }
 
 /**
- * Returns the tool that a search has found. If it has found none, prints why its tests are skipped and returns undefined.
+ * Returns the tool that a search has found. If it has found none, prints why tests are skipped and returns undefined.
  *
  * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE has `name`.
  */

@@ -6,12 +6,12 @@ export interface Tool {
   readonly alternatives?: readonly string[];
   /** Arguments with which the tool exits with 0 if it works on this machine. */
   readonly check: readonly string[];
-  /** Folders, relative to the root of a system, that may contain it although they are not on PATH. */
+  /** Folders, relative to the root of a system, that may contain the tool although they are not on PATH. */
   readonly folders?: readonly string[];
   readonly routes: readonly Route[];
 }
 
-/** Debian packages to download and unpack. `dependencies`: also the packages that they depend on, except those of the machine. */
+/** Debian packages to download and unpack. `dependencies`: also their dependencies that the machine does not have. */
 export interface AptRoute {
   readonly apt: readonly string[];
   readonly dependencies?: boolean;
@@ -34,8 +34,8 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     command: 'postgres',
     check: ['--version'],
     folders: [17, 16, 15, 14].map((version) => `usr/lib/postgresql/${version}/bin`),
-    // Includes the libraries that a bare Debian does not have, except those of PostgreSQL's JIT compiler, which tests do not
-    // need.
+    // Includes the libraries that a bare Debian does not have, except those of PostgreSQL's JIT compiler, which tests
+    // do not need.
     routes: [
       {
         apt: [
@@ -60,7 +60,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     command: 'chromium',
     alternatives: ['chromium-headless-shell'],
     check: ['--version'],
-    // The scripts in usr/bin start the program of the machine, not the unpacked one.
+    // The scripts in usr/bin start the program of the machine, not the unpacked program.
     folders: ['usr/lib/chromium'],
     // The headless variant needs a third of the packages. A bare Debian has no fonts.
     routes: [
@@ -76,7 +76,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     folders: ['usr/sbin'],
     routes: [{ apt: ['nginx', 'nginx-common'], dependencies: true }],
   },
-  // It is not installed: on a machine without it, the tests of the page with curl commands are skipped.
+  // curl is not downloaded: on a machine without it, the tests of the page with curl commands are skipped.
   curl: { command: 'curl', check: ['--version'], routes: [] },
   schemathesis: {
     command: 'schemathesis',
@@ -89,7 +89,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     check: ['--version'],
     routes: [{ go: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0' }],
   },
-  // Their names are common, so each one is checked by a command that other programs with that name do not have.
+  // These names are common, so each tool is checked by a command that other programs with its name do not have.
   'temporal-server': {
     command: 'server',
     check: ['validate-dynamic-config', '--help'],
