@@ -45,9 +45,9 @@ export class FolderReporter implements Reporter {
     lines.push(...mostExpensiveFiles(files));
     const repeated = files.flatMap(repeatedTests);
     if (repeated.length > 0) lines.push('', 'Passed only at the second attempt:', ...repeated);
-    const left = leftOut(files);
-    if (this.#excluded) lines.push('', ...linesOfQuickRun(left, this.#excluded));
-    else if (left.length > 0) lines.push('', 'Left out on this system:', ...left);
+    const leftOutTests = leftOut(files);
+    if (this.#excluded) lines.push('', ...linesOfQuickRun(leftOutTests, this.#excluded));
+    else if (leftOutTests.length > 0) lines.push('', 'Left out on this system:', ...leftOutTests);
     lines.push('', `Samples were drawn with HEDDLE_SAMPLE_SEED=${this.#seed}.`);
     const failed = files.flatMap(failures);
     // Last, because a log of CI is often read only from its end.
@@ -133,11 +133,11 @@ function leftOut(files: readonly File[]): string[] {
   );
 }
 
-function linesOfQuickRun(left: readonly string[], excluded: Excluded): string[] {
+function linesOfQuickRun(leftOutTests: readonly string[], excluded: Excluded): string[] {
   return [
     'Left out of this quick run; `npm run test:full` runs it (`npm run test:full -- <path>` a part of it):',
     ...Object.entries(excluded).map(([path, why]) => `  ${path}: ${why}`),
-    ...left,
+    ...leftOutTests,
     '  property tests draw fewer cases, soaks are shorter',
   ];
 }

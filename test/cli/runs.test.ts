@@ -125,9 +125,9 @@ describe('a run that waits for a person', () => {
     expect(invalid.exit).toBe(2);
     expect(invalid.stderr).toContain('"approved" must be true or false');
     expect((await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd })).exit).toBe(0);
-    const again = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
-    expect({ exit: again.exit, stdout: again.stdout }).toEqual({ exit: 2, stdout: '' });
-    expect(again.stderr).toContain('has ended: it is completed');
+    const afterEnd = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
+    expect({ exit: afterEnd.exit, stdout: afterEnd.stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(afterEnd.stderr).toContain('has ended: it is completed');
   });
 
   it('at several pause points asks which one to answer, and accepts any order', async () => {
@@ -162,9 +162,9 @@ describe('a run that waits for a person', () => {
     const cancelled = await heddle(['runs', 'cancel', runId, '--reason', 'changed our minds'], { cwd });
     expect({ exit: cancelled.exit, stdout: cancelled.stdout }).toEqual({ exit: 0, stdout: '' });
     expect(steady(cancelled.stderr)).toBe('○ Cancelled run RUN.\n');
-    const again = await heddle(['runs', 'cancel', runId], { cwd });
-    expect(again.exit).toBe(2);
-    expect(again.stderr).toContain('it is cancelled');
+    const secondCancel = await heddle(['runs', 'cancel', runId], { cwd });
+    expect(secondCancel.exit).toBe(2);
+    expect(secondCancel.stderr).toContain('it is cancelled');
     expect((await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd })).exit).toBe(2);
   });
 
@@ -268,10 +268,10 @@ describe('heddle runs show', () => {
     await engine.execute(flow, {}, { callerId: 'order-2' });
     await engine.execute(flow, {}, { callerId: 'order-2' });
     await engine.close();
-    const found = await heddle(['runs', 'show', 'order-1'], { cwd });
-    expect(found.exit).toBe(0);
-    expect((await heddle(['runs', 'show', 'first-of'], { cwd })).stdout).toBe(found.stdout);
-    expect(found.stdout).toMatch(new RegExp(`run +${runId}\\nX-Run-Id +order-1\\n`));
+    const result = await heddle(['runs', 'show', 'order-1'], { cwd });
+    expect(result.exit).toBe(0);
+    expect((await heddle(['runs', 'show', 'first-of'], { cwd })).stdout).toBe(result.stdout);
+    expect(result.stdout).toMatch(new RegExp(`run +${runId}\\nX-Run-Id +order-1\\n`));
     const several = await heddle(['runs', 'show', 'order-2'], { cwd });
     expect([several.exit, several.stderr]).toEqual([2, expect.stringContaining('order-2 matches 2 runs')]);
   });

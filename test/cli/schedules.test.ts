@@ -50,8 +50,8 @@ describe('heddle schedules', { timeout: 120_000 }, () => {
     const message = '✓ 3 runs of monthly started; 0 had been started before.\n';
     expect(backfill).toMatchObject({ exit: 0, stderr: message });
     expect(backfill.stdout.trim().split('\n')).toHaveLength(3);
-    const again = await call('schedules', 'backfill', 'monthly', ...span, '--json');
-    expect(JSON.parse(again.stdout)).toEqual({ data: { started: [], alreadyStarted: 3, refused: null } });
+    const repeated = await call('schedules', 'backfill', 'monthly', ...span, '--json');
+    expect(JSON.parse(repeated.stdout)).toEqual({ data: { started: [], alreadyStarted: 3, refused: null } });
     const tooMany = await call('schedules', 'backfill', 'monthly', ...span, '--limit', '2');
     expect(tooMany).toMatchObject({ exit: 2, stdout: '' });
     expect(tooMany.stderr).toContain('More than 2 runs were due');

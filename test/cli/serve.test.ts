@@ -142,10 +142,10 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(JSON.parse(workspaces.stdout)).toEqual({
       data: [{ id: workspaceId, name: 'Default', personalKeys: true }],
     });
-    const own = await heddle(['keys', 'create', '--data', data, '--workspace', '--json']);
-    const { id: ownId } = (JSON.parse(own.stdout) as { data: { id: string } }).data;
-    const again = await heddle(['keys', 'list', '--data', data, '--json']);
-    expect((JSON.parse(again.stdout) as { data: object[] }).data.at(-1)).toMatchObject({
+    const workspaceKey = await heddle(['keys', 'create', '--data', data, '--workspace', '--json']);
+    const { id: ownId } = (JSON.parse(workspaceKey.stdout) as { data: { id: string } }).data;
+    const updatedList = await heddle(['keys', 'list', '--data', data, '--json']);
+    expect((JSON.parse(updatedList.stdout) as { data: object[] }).data.at(-1)).toMatchObject({
       id: ownId,
       workspaceId,
     });
@@ -204,10 +204,10 @@ describe('heddle serve', { timeout: 120_000 }, () => {
           (run) => (run as { output?: { result: unknown } }).output?.result,
         );
       };
-      const own = [['KEY'], 14, '«redacted:KEY»'];
-      const none = [[], '{{KEY}}'.length, 'sk-very-secret'];
-      expect(await outputs(first.workspaceId)).toEqual([own, own]);
-      expect(await outputs(other)).toEqual([none, none]);
+      const ownEnvironment = [['KEY'], 14, '«redacted:KEY»'];
+      const noEnvironment = [[], '{{KEY}}'.length, 'sk-very-secret'];
+      expect(await outputs(first.workspaceId)).toEqual([ownEnvironment, ownEnvironment]);
+      expect(await outputs(other)).toEqual([noEnvironment, noEnvironment]);
       first.process.child.kill('SIGTERM');
       await first.process.ended;
     },
@@ -243,13 +243,13 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       [['--origin', 'https://heddle.example'], 'https://heddle.example'],
     ] as const) {
       const server = await startServer(dataFolder(), ...more);
-      const own = origin ?? server.url.replace('0.0.0.0', '127.0.0.1');
+      const expectedOrigin = origin ?? server.url.replace('0.0.0.0', '127.0.0.1');
       const path = await deploy(caller(server), server.workspaceId, ECHO);
       const forged = { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' };
       const headers = { 'X-API-Key': server.key ?? '', 'Content-Type': 'application/json', ...forged };
       const accepted = await post(`${server.url}${path}/execute`, headers, '{"async": true}');
       expect(JSON.parse(accepted)).toMatchObject({
-        data: { statusUrl: expect.stringMatching(new RegExp(`^${own}/api/v2/`)) },
+        data: { statusUrl: expect.stringMatching(new RegExp(`^${expectedOrigin}/api/v2/`)) },
       });
       server.process.child.kill('SIGTERM');
       await server.process.ended;

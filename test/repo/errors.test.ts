@@ -105,12 +105,12 @@ describe('docs/errors.md', () => {
 
   it('gives the severity of each diagnostic', () => {
     const described = sections.filter(({ code }) => diagnostics.includes(code));
-    const wrong = described.filter(
+    const mismatched = described.filter(
       (section) =>
         textAfter(section, 'Severity') !==
         DIAGNOSTIC_CODES[section.code as keyof typeof DIAGNOSTIC_CODES].severity,
     );
-    expect([described.length, wrong.map(({ code }) => code)]).toEqual([diagnostics.length, []]);
+    expect([described.length, mismatched.map(({ code }) => code)]).toEqual([diagnostics.length, []]);
   });
 
   it('says for each code of the sandbox whether a retry can help, as the sandbox does', () => {
@@ -118,11 +118,11 @@ describe('docs/errors.md', () => {
       readText('packages/sandbox/src/outcome.ts'),
       'SandboxErrorCode',
     ) as SandboxErrorCode[];
-    const wrong = codes.filter((code) => {
+    const mismatched = codes.filter((code) => {
       const section = sections.find((each) => each.code === code);
       return section && textAfter(section, 'Retry')?.startsWith('yes') !== failure(code, '').retryable;
     });
-    expect([codes.length > 10, wrong]).toEqual([true, []]);
+    expect([codes.length > 10, mismatched]).toEqual([true, []]);
   });
 
   it('is compared with codes in every syntactic form', () => {

@@ -75,14 +75,14 @@ describe('layers', () => {
 
 describe('purity of core', () => {
   const clockReads = (folder: string, file: string, text: string): string[] => {
-    const found: string[] = [];
+    const reads: string[] = [];
     walk(parseModule(folder, file, text).program.body, (node) => {
       const callee = (node['callee'] as { name?: string } | undefined)?.name;
       const count = (node['arguments'] as unknown[] | undefined)?.length;
       if (callee !== 'Date') return;
-      if (node['type'] === 'CallExpression' || count === 0) found.push(`${file} reads the clock`);
+      if (node['type'] === 'CallExpression' || count === 0) reads.push(`${file} reads the clock`);
     });
-    return found;
+    return reads;
   };
 
   it('no module reads the clock through Date', () => {

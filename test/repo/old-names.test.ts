@@ -62,12 +62,12 @@ function wordsOf(identifier: string): string[] {
 }
 
 function identifiersIn(program: unknown): Set<string> {
-  const found = new Set<string>();
+  const names = new Set<string>();
   walk(program, (node) => {
     const isName = node['type'] === 'Identifier' || node['type'] === 'PrivateIdentifier';
-    if (isName && typeof node['name'] === 'string') found.add(node['name']);
+    if (isName && typeof node['name'] === 'string') names.add(node['name']);
   });
-  return found;
+  return names;
 }
 
 /** Returns the identifiers that contain a former name. */

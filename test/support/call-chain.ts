@@ -47,10 +47,10 @@ export async function expectChainPassedOn(api: TestApi, { url, chains }: ChainSe
   );
   const path = `/api/v2/workflows/${parent}`;
   const headers = { 'X-Sim-Via': ' outer , outmost' };
-  const ran = await api.call<ShownRun>('POST', `${path}/execute`, { body: {}, headers });
-  expect(ran).toMatchObject({ status: 200, data: { status: 'completed' } });
-  const accepted = await api.call<ShownRun>('POST', `${path}/execute`, { body: { async: true }, headers });
-  await untilStatus(api, `${path}/runs/${accepted.data.runId}`, 'completed');
+  const syncRun = await api.call<ShownRun>('POST', `${path}/execute`, { body: {}, headers });
+  expect(syncRun).toMatchObject({ status: 200, data: { status: 'completed' } });
+  const asyncRun = await api.call<ShownRun>('POST', `${path}/execute`, { body: { async: true }, headers });
+  await untilStatus(api, `${path}/runs/${asyncRun.data.runId}`, 'completed');
   const chain = `outer,outmost,${parent},${child}`;
   expect(chains).toEqual([chain, chain]);
   await api.call('POST', `${path}/execute`, { body: {} });

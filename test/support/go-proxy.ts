@@ -42,11 +42,11 @@ function filesOf({ path, files = {} }: FixtureModule): Record<string, string> {
 /** Returns the path, version and hash with which a recipe pins a module. */
 export function pinned(module: FixtureModule): { path: string; version: string; sum: string } {
   const { path, version = 'v1.0.0', entries = [] } = module;
-  const own = Object.entries(filesOf(module)).map(
+  const moduleFiles = Object.entries(filesOf(module)).map(
     ([name, content]) => [`${path}@${version}/${name}`, content] as const,
   );
-  const more = entries.map((entry) => [entry.path, String(entry.content ?? '')] as const);
-  return { path, version, sum: sumOf([...own, ...more]) };
+  const extraFiles = entries.map((entry) => [entry.path, String(entry.content ?? '')] as const);
+  return { path, version, sum: sumOf([...moduleFiles, ...extraFiles]) };
 }
 
 /** Returns the lines of a go.sum for modules. */
@@ -67,11 +67,11 @@ export async function goProxy(modules: readonly FixtureModule[]): Promise<GoProx
     const { path, version = 'v1.0.0', entries = [] } = module;
     const files = filesOf(module);
     const versionPath = `/${path.replace(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`)}/@v/${version}`;
-    const own = Object.entries(files).map(([name, content]) => ({
+    const moduleFiles = Object.entries(files).map(([name, content]) => ({
       path: `${path}@${version}/${name}`,
       content,
     }));
-    routes.set(`${versionPath}.zip`, zip([...own, ...entries]));
+    routes.set(`${versionPath}.zip`, zip([...moduleFiles, ...entries]));
     routes.set(`${versionPath}.mod`, files['go.mod'] ?? '');
     routes.set(`${versionPath}.info`, JSON.stringify({ Version: version, Time: '2026-01-01T00:00:00Z' }));
   }

@@ -75,7 +75,7 @@ export async function hookProviders(): Promise<HookProviders> {
   let last = 100;
   const nextId = (): string => String((last += 1));
   const providers = { github: github(state.hooks, nextId), linear: linear(state.hooks, nextId) };
-  const all = { ...providers, stripe: stripe(state.hooks, nextId), telegram: telegram(state.hooks) };
+  const handlers = { ...providers, stripe: stripe(state.hooks, nextId), telegram: telegram(state.hooks) };
   const server = createServer((incoming, response) => {
     void (async () => {
       const chunks: Buffer[] = [];
@@ -87,7 +87,7 @@ export async function hookProviders(): Promise<HookProviders> {
       const label = `${method} ${name}${nameOf(path, text)}`;
       state.requests.push(label);
       const request = { method, path, query: url.searchParams, headers: incoming.headers, text };
-      const provider = all[name as keyof typeof all];
+      const provider = handlers[name as keyof typeof handlers];
       const replacement = await state.before(label);
       const answer = replacement && !replacement.isDone ? undefined : provider(request);
       send(replacement ?? answer ?? {}, response);
@@ -157,21 +157,21 @@ function github(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
     const [, place = '', id] = /^\/repos\/([\w.-]+\/[\w.-]+)\/hooks(?:\/(\w+))?$/.exec(request.path) ?? [];
     const refusal = gitHubRefusal(request, place);
     if (refusal) return refusal;
-    const own = hooks.filter((hook) => hook.provider === 'github' && hook.place === place);
+    const repositoryHooks = hooks.filter((hook) => hook.provider === 'github' && hook.place === place);
     if (id !== undefined)
       return gitHubHook(
         hooks,
-        own.find((hook) => hook.id === id),
+        repositoryHooks.find((hook) => hook.id === id),
         request,
       );
     if (request.method === 'GET') {
       const [size, page] = [Number(request.query.get('per_page')), Number(request.query.get('page') ?? 1)];
-      return { body: own.slice((page - 1) * size, page * size).map(gitHubJson) };
+      return { body: repositoryHooks.slice((page - 1) * size, page * size).map(gitHubJson) };
     }
     const settings = gitHubSettings(request);
     const isSame = (hook: SimulatedHook): boolean =>
       hook.url === settings?.url && hook.events.join() === settings.events.join();
-    if (!settings || own.some(isSame) || own.length >= MAX_GITHUB_HOOKS)
+    if (!settings || repositoryHooks.some(isSame) || repositoryHooks.length >= MAX_GITHUB_HOOKS)
       return gitHubError(
         422,
         `Validation Failed: Hook already exists on this repository ${tokenOf(request)}`,
@@ -228,7 +228,7 @@ const linearData = (field: string, value: Json): Answer => ({ body: { data: { [f
 
 /** Simulates linear.app/developers/webhooks and its schema: errors have a code; several webhooks may have one URL. */
 function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => Answer {
-  const own = (): SimulatedHook[] => hooks.filter(({ provider }) => provider === 'linear');
+  const linearHooks = (): SimulatedHook[] => hooks.filter(({ provider }) => provider === 'linear');
   const create = ({ teamId = ALL_PUBLIC_TEAMS }: JsonObject, settings: HookSettings): Answer => {
     const hook: SimulatedHook = { provider: 'linear', place: textOf(teamId), id: nextId(), ...settings };
     hooks.push(hook);
@@ -236,9 +236,9 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
   };
   const list = ({ first = 50, after = null }: JsonObject): Answer => {
     const from = Number(after);
-    const page = own().slice(from, from + Number(first));
+    const page = linearHooks().slice(from, from + Number(first));
     const pageInfo = {
-      hasNextPage: own().length > from + page.length,
+      hasNextPage: linearHooks().length > from + page.length,
       endCursor: String(from + page.length),
     };
     const nodes = page.map(({ id, url, place }) => ({
@@ -256,10 +256,10 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
     const settings = { url: textOf(url), secret: textOf(secret), events: textsOf(resourceTypes) };
     if (mutation === undefined) return list(page);
     if (mutation === 'webhookCreate') return create(objectOf(input), settings);
-    const found = own().find((hook) => hook.id === id);
-    if (!found) return linearError('INPUT_ERROR', 'Entity not found: Webhook');
-    if (mutation === 'webhookDelete') remove(hooks, found);
-    else Object.assign(found, settings);
+    const hook = linearHooks().find((each) => each.id === id);
+    if (!hook) return linearError('INPUT_ERROR', 'Entity not found: Webhook');
+    if (mutation === 'webhookDelete') remove(hooks, hook);
+    else Object.assign(hook, settings);
     return linearData(mutation, { success: true });
   };
 }
@@ -287,10 +287,10 @@ function stripe(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
     remove(hooks, hook);
     return { body: { id: hook.id, deleted: true } };
   };
-  const list = (own: readonly SimulatedHook[], { query }: HookRequest): Answer => {
-    const from = own.findIndex((hook) => hook.id === query.get('starting_after')) + 1;
-    const page = own.slice(from, from + Number(query.get('limit') ?? 10));
-    const has_more = from + page.length < own.length;
+  const list = (endpoints: readonly SimulatedHook[], { query }: HookRequest): Answer => {
+    const from = endpoints.findIndex((hook) => hook.id === query.get('starting_after')) + 1;
+    const page = endpoints.slice(from, from + Number(query.get('limit') ?? 10));
+    const has_more = from + page.length < endpoints.length;
     return { body: { object: 'list', data: page.map(stripeJson), has_more } };
   };
   return (request) => {
@@ -299,15 +299,15 @@ function stripe(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
     if (key.startsWith('rk_test_weak'))
       return stripeError(403, 'The provided key does not have the permissions.');
     const [, id] = /^\/v1\/webhook_endpoints(?:\/(\w+))?$/.exec(request.path) ?? [];
-    const own = hooks.filter(({ provider }) => provider === 'stripe');
+    const endpoints = hooks.filter(({ provider }) => provider === 'stripe');
     if (id !== undefined)
       return endpoint(
-        own.find((hook) => hook.id === id),
+        endpoints.find((hook) => hook.id === id),
         request,
       );
-    if (request.method === 'GET') return list(own, request);
+    if (request.method === 'GET') return list(endpoints, request);
     const settings = settingsOf(request);
-    if (!settings || own.length >= MAX_STRIPE_ENDPOINTS) return stripeError(400, `Invalid URL ${key}`);
+    if (!settings || endpoints.length >= MAX_STRIPE_ENDPOINTS) return stripeError(400, `Invalid URL ${key}`);
     const secret = `whsec_${randomBytes(16).toString('hex')}`;
     const hook: SimulatedHook = { provider: 'stripe', place: key, id: `we_${nextId()}`, secret, ...settings };
     hooks.push(hook);
@@ -334,10 +334,10 @@ function telegram(hooks: SimulatedHook[]): (request: HookRequest) => Answer {
     const [, bot, token = '', method = ''] = /^\/bot(\d+):([\w-]+)\/(\w+)$/.exec(request.path) ?? [];
     if (bot === undefined) return telegramError(404, 'Not Found');
     if (!token.startsWith('AA')) return telegramError(401, 'Unauthorized');
-    const found = hooks.find((hook) => hook.provider === 'telegram' && hook.id === bot);
-    if (method === 'getWebhookInfo') return { body: { ok: true, result: { url: found?.url ?? '' } } };
-    if (method === 'setWebhook') return set(bot, found, request);
-    if (found) remove(hooks, found);
+    const hook = hooks.find((each) => each.provider === 'telegram' && each.id === bot);
+    if (method === 'getWebhookInfo') return { body: { ok: true, result: { url: hook?.url ?? '' } } };
+    if (method === 'setWebhook') return set(bot, hook, request);
+    if (hook) remove(hooks, hook);
     return { body: { ok: true, result: true } };
   };
 }

@@ -260,31 +260,31 @@ class Session {
   }
 
   #search(args: string): number[] {
-    const all = this.#selected?.messages ?? [];
+    const messages = this.#selected?.messages ?? [];
     const words = [...args.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
     const criteria: Criterion[] = [];
     for (let word = words.shift(); word !== undefined; word = words.shift())
-      criteria.push(criterionOf(word, () => words.shift() ?? '', all));
-    return all
+      criteria.push(criterionOf(word, () => words.shift() ?? '', messages));
+    return messages
       .filter((message, index) => criteria.every((criterion) => criterion(message, index + 1)))
       .map(({ uid }) => uid);
   }
 
   #fetch(args: string, isUid: boolean): void {
-    const all = this.#selected?.messages ?? [];
+    const messages = this.#selected?.messages ?? [];
     const [, range = '', items = ''] = /^(\S+) \(?(.*?)\)?$/.exec(args) ?? [];
-    for (const [index, message] of all.entries()) {
+    for (const [index, message] of messages.entries()) {
       const at = isUid ? message.uid : index + 1;
-      if (!inRange(range, at, isUid ? (all.at(-1)?.uid ?? 0) : all.length)) continue;
+      if (!inRange(range, at, isUid ? (messages.at(-1)?.uid ?? 0) : messages.length)) continue;
       this.#say(`* ${index + 1} FETCH (${partsOf(message, items).join(' ')})`);
     }
   }
 
   #store(args: string): void {
-    const all = this.#selected?.messages ?? [];
+    const messages = this.#selected?.messages ?? [];
     const [range = ''] = args.split(' ');
-    for (const message of all)
-      if (inRange(range, message.uid, all.at(-1)?.uid ?? 0) && args.includes('\\Seen'))
+    for (const message of messages)
+      if (inRange(range, message.uid, messages.at(-1)?.uid ?? 0) && args.includes('\\Seen'))
         message.flags.add('\\Seen');
   }
 }
@@ -292,14 +292,14 @@ class Session {
 type Criterion = (message: StoredMessage, seq: number) => boolean;
 
 /** Returns the search criterion with the name `word`. `next` returns its argument. */
-function criterionOf(word: string, next: () => string, all: readonly StoredMessage[]): Criterion {
+function criterionOf(word: string, next: () => string, messages: readonly StoredMessage[]): Criterion {
   const name = word.toUpperCase();
   if (name === 'ALL') return () => true;
   if (name === 'SEEN') return ({ flags }) => flags.has('\\Seen');
   if (name === 'UNSEEN') return ({ flags }) => !flags.has('\\Seen');
-  if (/^[\d:*,]+$/.test(word)) return (_message, seq) => inRange(word, seq, all.length);
+  if (/^[\d:*,]+$/.test(word)) return (_message, seq) => inRange(word, seq, messages.length);
   const argument = next();
-  if (name === 'UID') return ({ uid }) => inRange(argument, uid, all.at(-1)?.uid ?? 0);
+  if (name === 'UID') return ({ uid }) => inRange(argument, uid, messages.at(-1)?.uid ?? 0);
   if (name === 'SINCE') return ({ receivedMs }) => receivedMs >= Date.parse(`${argument} UTC`);
   if (name === 'FROM') return ({ raw }) => /^From:.*$/m.exec(raw)?.[0].includes(argument) ?? false;
   throw new Error(`The server does not know the criterion ${word}.`);

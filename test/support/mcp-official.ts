@@ -71,9 +71,9 @@ export async function startSessions({ forgets }: { forgets?: string } = {}) {
   const served = await serveFetch(async (request) => {
     const id = request.headers.get('mcp-session-id');
     if (forgets !== undefined && (await request.clone().text()).includes(`"${forgets}"`)) transports.clear();
-    const known = id === null ? undefined : transports.get(id);
-    if (id !== null && !known) return new Response('unknown session', { status: 404 });
-    if (known) return known.handleRequest(request);
+    const openTransport = id === null ? undefined : transports.get(id);
+    if (id !== null && !openTransport) return new Response('unknown session', { status: 404 });
+    if (openTransport) return openTransport.handleRequest(request);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (session) => {

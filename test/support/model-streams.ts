@@ -181,9 +181,9 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
       stop_sequence: null,
       usage,
     };
-    const first = pieces.length === 0 ? 0 : 1;
+    const toolOffset = pieces.length === 0 ? 0 : 1;
     const text: StreamEvent[] =
-      first === 0
+      toolOffset === 0
         ? []
         : [
             { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
@@ -194,7 +194,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
             })),
           ];
     const calls = tools.flatMap(({ name, args }, at): StreamEvent[] => {
-      const index = at + first;
+      const index = at + toolOffset;
       return [
         {
           type: 'content_block_start',
@@ -217,7 +217,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
         ...text,
       ],
       rest: [
-        ...(first === 0 ? [] : [{ type: 'content_block_stop', index: 0 }]),
+        ...(toolOffset === 0 ? [] : [{ type: 'content_block_stop', index: 0 }]),
         ...calls,
         {
           type: 'message_delta',

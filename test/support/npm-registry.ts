@@ -44,27 +44,27 @@ function serve(packages: readonly FixturePackage[], origin: string): Map<string,
     forged = false,
   } of packages) {
     const packageJson = { name, version, ...manifest };
-    const all = { 'package.json': JSON.stringify(packageJson), ...files };
+    const allFiles = { 'package.json': JSON.stringify(packageJson), ...files };
     const archive = tarball([
-      ...Object.entries(all).map(([path, content]) => ({ path: `package/${path}`, content })),
+      ...Object.entries(allFiles).map(([path, content]) => ({ path: `package/${path}`, content })),
       ...entries,
     ]);
     const file = `${name.replace(/^.*\//, '')}-${version}.tgz`;
     const integrity = `sha512-${createHash('sha512').update(archive).digest('base64')}`;
-    const known = served.get(name) ?? {
+    const project = served.get(name) ?? {
       packument: { name, 'dist-tags': {}, versions: {} },
       files: new Map(),
     };
     const dist = { tarball: `${origin}/${name}/-/${file}`, integrity };
-    const versions = known.packument['versions'] as Record<string, unknown>;
+    const versions = project.packument['versions'] as Record<string, unknown>;
     versions[version] = {
       ...packageJson,
       dist,
       ...('scripts' in manifest ? { hasInstallScript: true } : {}),
     };
-    (known.packument['dist-tags'] as Record<string, string>)['latest'] = version;
-    known.files.set(file, forged ? tarball([{ path: 'package/package.json', content: '{}' }]) : archive);
-    served.set(name, known);
+    (project.packument['dist-tags'] as Record<string, string>)['latest'] = version;
+    project.files.set(file, forged ? tarball([{ path: 'package/package.json', content: '{}' }]) : archive);
+    served.set(name, project);
   }
   return served;
 }

@@ -18,9 +18,9 @@ export interface RecordingApi extends TestApi {
 export async function recordingApi(options: TestApiOptions = {}): Promise<RecordingApi> {
   const data = dataFolder(afterAll);
   const api = await testApi({ storeOptions: { data }, engineOptions: { data }, ...options });
-  let opened: Records | undefined;
-  afterAll(() => opened?.close());
-  const records = (): Records => (opened ??= openRecords(data));
+  let cached: Records | undefined;
+  afterAll(() => cached?.close());
+  const records = (): Records => (cached ??= openRecords(data));
   const rows = (): Rows => records().rows();
   let lastRows = '';
   const isSettled = (): boolean => {

@@ -35,12 +35,12 @@ export function drawnTests(
   what: string,
 ): (title: string, options: TestOptions | TestFunction, test?: TestFunction) => void {
   const define = it;
-  let [defined, left] = [0, 0];
-  const first = drawing(what)();
-  leftOut(() => (left > 0 ? `${left} of ${defined} ${what}` : undefined));
+  let [defined, omitted] = [0, 0];
+  const offset = drawing(what)();
+  leftOut(() => (omitted > 0 ? `${omitted} of ${defined} ${what}` : undefined));
   return (title, options, test) => {
     const index = defined++;
-    if (!isFull && !isDrawn(index, share, first)) left += 1;
+    if (!isFull && !isDrawn(index, share, offset)) omitted += 1;
     else if (typeof options === 'function') define(title, options);
     else define(title, options, test);
   };
@@ -68,8 +68,8 @@ export function drawnSteps(stride: number, what: string): Steps {
  */
 export function leftOut(what: string | (() => string | undefined)): void {
   beforeAll(({}, { file }) => {
-    const left = typeof what === 'string' ? what : what();
-    if (left !== undefined) file.meta.leftOut = [...(file.meta.leftOut ?? []), left];
+    const entry = typeof what === 'string' ? what : what();
+    if (entry !== undefined) file.meta.leftOut = [...(file.meta.leftOut ?? []), entry];
   });
 }
 

@@ -54,15 +54,15 @@ export interface Drawing {
 export function workflow(blocks: Drawn[], edges: string[], drawing: Drawing = {}): Json {
   const { id = 'test-workflow', name = 'Test', description, inputFormat = [] } = drawing;
   const parents = new Map<string, string>();
-  const all: { [id: string]: Json } = {};
+  const byId: { [id: string]: Json } = {};
   const add = (drawn: Drawn, parent?: string): void => {
     if (parent !== undefined) parents.set(drawn.name, parent);
-    all[drawn.name] = exported(drawn, parent);
+    byId[drawn.name] = exported(drawn, parent);
     for (const inner of drawn.inside ?? []) add(inner, drawn.name);
   };
   add(block('Start', 'start_trigger', { inputFormat }));
   for (const drawn of blocks) add(drawn);
-  const kinds = new Map(Object.entries(all).map(([key, value]) => [key, (value as { type: string }).type]));
+  const kinds = new Map(Object.entries(byId).map(([key, value]) => [key, (value as { type: string }).type]));
   const exportedEdges = edges
     .flatMap((text) => chain(text))
     .map(([from, to], index) => edge({ from, to, index, parents, kinds }));
@@ -75,7 +75,7 @@ export function workflow(blocks: Drawn[], edges: string[], drawing: Drawing = {}
     exportedAt: '2026-01-01T00:00:00.000Z',
     workflow: { id, name, ...(description !== undefined && { description }) },
     state: {
-      blocks: all,
+      blocks: byId,
       edges: exportedEdges,
       loops: {},
       parallels: {},

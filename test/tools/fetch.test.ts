@@ -80,9 +80,9 @@ describe('fetchTool', () => {
     script('woven', 'exit 0');
     const tool = loom({ routes: [{ apt: ['loom'] }], folders: ['opt/loom/8', 'opt/loom/7'] });
     expect(fetchTool('loom', tool, env()).found?.path).toMatch(/\/loom\/opt\/loom\/7\/loom$/);
-    const here = loom({ folders: [folder.slice(1)] });
+    const systemTool = loom({ folders: [folder.slice(1)] });
     script('loom', 'exit 0');
-    expect(fetchTool('loom', here, { ...env(), PATH: '/bin' }).found?.path).toBe(join(folder, 'loom'));
+    expect(fetchTool('loom', systemTool, { ...env(), PATH: '/bin' }).found?.path).toBe(join(folder, 'loom'));
   });
 
   it('updates its own package lists if the machine has none', () => {

@@ -59,8 +59,8 @@ function executableIn(folders: readonly string[], { command, alternatives = [] }
 
 function onPath(tool: Tool, env: Env): string | undefined {
   const path = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  const known = (tool.folders ?? []).map((folder) => join('/', folder));
-  return executableIn([...path, ...known], tool);
+  const toolFolders = (tool.folders ?? []).map((folder) => join('/', folder));
+  return executableIn([...path, ...toolFolders], tool);
 }
 
 function runCommand(
@@ -112,9 +112,9 @@ function fontsIn(root: string): Env {
 }
 
 function unpackedTool(tool: Tool, root: string, env: Env): Found | undefined {
-  const known = [...(tool.folders ?? []), 'bin', 'usr/bin', 'usr/sbin', 'sbin'];
+  const programFolders = [...(tool.folders ?? []), 'bin', 'usr/bin', 'usr/sbin', 'sbin'];
   const path = executableIn(
-    known.map((folder) => join(root, folder)),
+    programFolders.map((folder) => join(root, folder)),
     tool,
   );
   if (!path) return undefined;
@@ -189,9 +189,9 @@ function pipInstall(target: string, root: string, env: Env): string | undefined 
   if (problem !== undefined) return problem;
   const [name = ''] = target.split('==');
   const script = join(root, 'bin', name);
-  const here = '$(dirname "$(readlink -f "$0")")/../python';
+  const pythonFolder = '$(dirname "$(readlink -f "$0")")/../python';
   mkdirSync(join(root, 'bin'));
-  const line = `PYTHONPATH="${here}" exec python3 "${here}/bin/${name}" "$@"`;
+  const line = `PYTHONPATH="${pythonFolder}" exec python3 "${pythonFolder}/bin/${name}" "$@"`;
   writeFileSync(script, `#!/bin/sh\n${line}\n`, { mode: 0o755 });
   return undefined;
 }

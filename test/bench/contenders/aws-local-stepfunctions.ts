@@ -44,10 +44,10 @@ export const contender: Contender = {
     );
   },
   loop(size) {
-    const more = { Variable: '$.n', NumericLessThan: size, Next: 'Step' };
+    const repeatRule = { Variable: '$.n', NumericLessThan: size, Next: 'Step' };
     const states = {
       Step: task('Step', 'More'),
-      More: { Type: 'Choice', Choices: [more], Default: 'Done' },
+      More: { Type: 'Choice', Choices: [repeatRule], Default: 'Done' },
       Done: { Type: 'Succeed' },
     };
     return machine({ StartAt: 'Step', States: states }, ['Step'], (r) =>

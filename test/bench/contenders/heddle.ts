@@ -56,8 +56,8 @@ function durable(inFlight: number): Timed {
   return {
     async once() {
       const engine = await enginePromise;
-      const all = Array.from({ length: inFlight }, () => engine.execute({ plan }, {}));
-      for (const { output } of await Promise.all(all)) expectResult((output as { n: number }).n, CHAIN);
+      const pending = Array.from({ length: inFlight }, () => engine.execute({ plan }, {}));
+      for (const { output } of await Promise.all(pending)) expectResult((output as { n: number }).n, CHAIN);
     },
     async close() {
       await (await enginePromise).close();

@@ -12,28 +12,28 @@ function field(status: string, name: string): number {
 }
 
 function processes(): Map<number, Process> {
-  const all = new Map<number, Process>();
+  const byPid = new Map<number, Process>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     try {
       const status = readFileSync(`/proc/${name}/status`, 'utf8');
-      all.set(Number(name), { parent: field(status, 'PPid'), peakMb: field(status, 'VmHWM') / 1024 });
+      byPid.set(Number(name), { parent: field(status, 'PPid'), peakMb: field(status, 'VmHWM') / 1024 });
     } catch (error) {
       // The process has ended since the folder was read.
       if (!['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
   }
-  return all;
+  return byPid;
 }
 
 /** Returns the largest peak memory of the descendants of this process, in MB. */
 function largestDescendant(): number {
   if (process.platform !== 'linux') throw new Error('the memory of other processes is read from /proc');
-  const all = processes();
+  const byPid = processes();
   const isDescendant = (pid: number): boolean => {
-    const parent = all.get(pid)?.parent ?? 0;
+    const parent = byPid.get(pid)?.parent ?? 0;
     return parent === process.pid || (parent > 1 && isDescendant(parent));
   };
-  const peaks = [...all].filter(([pid]) => isDescendant(pid)).map(([, { peakMb }]) => peakMb);
+  const peaks = [...byPid].filter(([pid]) => isDescendant(pid)).map(([, { peakMb }]) => peakMb);
   if (peaks.length === 0) throw new Error('the sandbox has no process');
   return Math.max(...peaks);
 }

@@ -14,8 +14,8 @@ export const TOKEN_PROCESS = fileURLToPath(new URL('token-process.ts', import.me
 async function firstText(): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   let emit = (): void => undefined;
-  const ready = (): Promise<void> => new Promise((resolve) => (emit = resolve));
-  const engine = await createEngine({ data: folder, blocks: [tokenBlock(ready)] });
+  const untilEmit = (): Promise<void> => new Promise((resolve) => (emit = resolve));
+  const engine = await createEngine({ data: folder, blocks: [tokenBlock(untilEmit)] });
   return delays(
     async () => {
       const run = await engine.start({ workflow: TOKEN_WORKFLOW });

@@ -108,8 +108,8 @@ async function framesWhilePanning(page: Page): Promise<number> {
   await page.mouse.down();
   await page.evaluate(`(() => {
     const times = (globalThis.frameTimes = []);
-    let before = performance.now();
-    const frame = (now) => { times.push(now - before); before = now; requestAnimationFrame(frame); };
+    let previous = performance.now();
+    const frame = (now) => { times.push(now - previous); previous = now; requestAnimationFrame(frame); };
     requestAnimationFrame(frame);
   })()`);
   for (let move = 1; move <= MOVES; move += 1) await page.mouse.move(x - move * 3, y - (move % 40) * 3);

@@ -51,10 +51,10 @@ async function repeat(
   runOnce: () => Promise<void> | undefined,
 ): Promise<RunTimes> {
   const runsMs: number[] = [];
-  let left = count;
+  let remaining = count;
   const runUntilDone = async (): Promise<void> => {
-    while (left > 0) {
-      left--;
+    while (remaining > 0) {
+      remaining--;
       const startMs = performance.now();
       await runOnce();
       runsMs.push(performance.now() - startMs);

@@ -22,8 +22,10 @@ export class WorkerGroups {
 
   /** Stops the groups that have started. */
   async stop(): Promise<void> {
-    const all = await Promise.allSettled(this.#started.values());
+    const results = await Promise.allSettled(this.#started.values());
     this.#started.clear();
-    await Promise.all(all.filter((group) => group.status === 'fulfilled').map(({ value }) => value.stop()));
+    await Promise.all(
+      results.filter((group) => group.status === 'fulfilled').map(({ value }) => value.stop()),
+    );
   }
 }

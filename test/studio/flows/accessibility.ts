@@ -27,7 +27,7 @@ export function accessibilityFlows(store: ServeArgs): void {
     const failedRun = await studio.run(await studio.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT));
     await studio.run(await studio.deployed('Waits', RUNS_LONG), { async: true });
     const pausedRun = await studio.run(await studio.deployed(LONG_NAME, ASKS));
-    const all = {
+    const pages = {
       runs: '/runs',
       'no runs': '/runs?runId=unknown',
       run: `/runs/${nestedRun}?span=Summary`,
@@ -41,7 +41,7 @@ export function accessibilityFlows(store: ServeArgs): void {
       settings: '/settings',
       'an unknown page': '/runs/unknown',
     };
-    for (const [name, path] of Object.entries(all)) paths.set(name, path);
+    for (const [name, path] of Object.entries(pages)) paths.set(name, path);
   });
 
   async function open(path: string): Promise<Page> {
