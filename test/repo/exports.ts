@@ -94,7 +94,7 @@ function unpack(tarball: string, modules: string): Packed {
   return manifest;
 }
 
-/** Unpacks `tarballs` into `folder`/node_modules beside the repository's third-party packages. */
+/** Unpacks `tarballs` into `folder`/node_modules, next to links to the repository's third-party packages. */
 export function install(tarballs: readonly string[], folder: string): Packed[] {
   const modules = join(folder, 'node_modules');
   mkdirSync(modules, { recursive: true });

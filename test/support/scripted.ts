@@ -1,6 +1,6 @@
 import type { BlockContext, BlockExecutor, BlockResult, JsonObject } from '@heddle/core/blocks';
 
-/** A call of a scripted block, which the test answers. */
+/** A call of a scripted block. The test answers it. */
 export interface Call {
   /** The block's name with its iteration and branch numbers: `A`, `A.0.2`. */
   at: string;

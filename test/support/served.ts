@@ -15,7 +15,7 @@ const ECHO_TOOL: CatalogTool = {
   run: (args) => Promise.resolve(args),
 };
 
-/** Returns the options of the areas of secrets, sandboxes and the catalog; images cannot be built. */
+/** Returns options for the areas of secrets, sandboxes and the catalog; images cannot be built. */
 export function servedParts(store: ServiceStore) {
   const images = (): Promise<never> => Promise.reject(new Error('This service cannot build images.'));
   const credentialProviders = { keys: knownProviders, oauth: ['shop'] };

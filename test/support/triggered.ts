@@ -47,8 +47,8 @@ function firstId(data: unknown): string {
 }
 
 /**
- * Returns a workflow with a trigger with these fields and a block that ends at once. `type` is the type of the trigger,
- * by default a schedule.
+ * Returns a workflow of a trigger with these fields and a block that completes immediately. `type` is the type of the
+ * trigger, by default a schedule.
  */
 export function scheduledWorkflow(
   fields: { [name: string]: Json },

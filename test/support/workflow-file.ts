@@ -75,7 +75,7 @@ function fileEdge(drawn: string, index: number): JsonObject {
   return { id: `e${index}`, source, target, ...(port.length > 0 && { sourceHandle: port.join(':') }) };
 }
 
-/** A workflow that asks a person for an approval, whose answer is the result of the run. */
+/** A workflow that asks a person for an approval. The answer is the result of the run. */
 export const ASK: DrawnWorkflow = {
   blocks: {
     s: start(),

@@ -44,7 +44,7 @@ export class WorkerGroup {
       folder,
     );
     try {
-      // Sequential, because the first one creates the data folder.
+      // Sequential, because the first process creates the data folder.
       for (const [index, roles] of layout.entries())
         await group.#ask(index, { contender, open: { ...shared, roles, client: index === 0 } });
       return group;
