@@ -68,14 +68,17 @@ describe('the audit event of an engine action', () => {
     expect(await events()).toEqual([{ action: event, outcome: null }]);
   });
 
-  it.each(EVENTS)('%s is stored before the engine acts: if this fails, the engine does not act', async (event) => {
-    const action = await actionOf(event);
-    await sql`create trigger full before insert on audit begin select raise(abort, 'The disk is full.'); end`.execute(
-      database(),
-    );
-    expect((await send(action)).status).toBe(500);
-    expect(await action.isDone()).toBe(false);
-  });
+  it.each(EVENTS)(
+    '%s is stored before the engine acts: if this fails, the engine does not act',
+    async (event) => {
+      const action = await actionOf(event);
+      await sql`create trigger full before insert on audit begin select raise(abort, 'The disk is full.'); end`.execute(
+        database(),
+      );
+      expect((await send(action)).status).toBe(500);
+      expect(await action.isDone()).toBe(false);
+    },
+  );
 
   it.each(EVENTS)('%s is not lost when the process ends after the action', async (event) => {
     const action = await actionOf(event);

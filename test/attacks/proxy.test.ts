@@ -105,13 +105,16 @@ describe('the proxy of a native image', () => {
     return proxy;
   };
 
-  it.each([...TUNNELS, ...REQUESTS])('forwards nothing to an internal server: %s', async (_what, bytes, answer) => {
-    const proxy = await open((url) => egress.check(url));
-    const ports = bytes
-      .replaceAll(/(?<=:)I/g, String(network.internalPort))
-      .replaceAll(/(?<=:)O/g, String(network.outerPort));
-    expect(await responseTo(proxy.path, ports)).toMatch(answer);
-  });
+  it.each([...TUNNELS, ...REQUESTS])(
+    'forwards nothing to an internal server: %s',
+    async (_what, bytes, answer) => {
+      const proxy = await open((url) => egress.check(url));
+      const ports = bytes
+        .replaceAll(/(?<=:)I/g, String(network.internalPort))
+        .replaceAll(/(?<=:)O/g, String(network.outerPort));
+      expect(await responseTo(proxy.path, ports)).toMatch(answer);
+    },
+  );
 
   /** Starts a server that counts its connections. */
   async function countingServer(): Promise<{ server: Server; target: Target; connections: () => number }> {

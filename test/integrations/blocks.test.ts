@@ -65,20 +65,17 @@ describe('an integration block', () => {
   it.each([
     ['slack', SEND, 'slack'],
     ['google_calendar_v2', { operation: 'list' }, 'google_calendar'],
-  ] as const)(
-    'waits for the time that a service sets in a rate limit: %s',
-    async (type, fields, name) => {
-      const simulated = await services();
-      simulated.limitNext(name, 1);
-      const clock = new TestClock();
-      const running = run(simulated, [type, fields], { clock });
-      await clock.due(1000);
-      expect(simulated.requests).toHaveLength(1);
-      clock.advance(1000);
-      expect(await running).toMatchObject({ status: 'completed' });
-      expect(simulated.requests.length).toBeGreaterThan(1);
-    },
-  );
+  ] as const)('waits for the time that a service sets in a rate limit: %s', async (type, fields, name) => {
+    const simulated = await services();
+    simulated.limitNext(name, 1);
+    const clock = new TestClock();
+    const running = run(simulated, [type, fields], { clock });
+    await clock.due(1000);
+    expect(simulated.requests).toHaveLength(1);
+    clock.advance(1000);
+    expect(await running).toMatchObject({ status: 'completed' });
+    expect(simulated.requests.length).toBeGreaterThan(1);
+  });
 
   it.each<[string, string, JsonObject, string, RegExp]>([
     [

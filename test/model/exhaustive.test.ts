@@ -11,6 +11,7 @@ import { respond } from './environment.ts';
 import type { WorkCommand } from './environment.ts';
 
 type End = Extract<Command, { type: 'end' }>;
+type TimerCommand = Extract<Command, { type: 'timer' }>;
 
 /** The states that the orders of answers lead to. */
 interface Exploration {
@@ -47,15 +48,14 @@ function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'star
       explored.endings.add(`${JSON.stringify(end)} after ${completed}`);
       continue;
     }
-    const commands = (pendingCommands(graph, state) as WorkCommand[]).filter(
-      (command) => command.type !== 'timer' || command.timer !== 'timeout',
-    );
+    const pending = pendingCommands(graph, state) as WorkCommand[];
+    const commands = pending.filter((command) => command.type !== 'timer' || command.timer !== 'timeout');
     expect(commands.length, `stuck: ${text}`).toBeGreaterThan(0);
     for (const command of commands) {
       const { event: answer } = respond(scenario, command, 0);
       // A timeout that is set again for a resumed attempt does not fire before its time.
-      const isTimeout = answer.type === 'fired' && answer.timer === 'timeout';
-      const event = isTimeout ? answer : { ...answer, atMs: 0 };
+      const isLater = answer.type === 'fired' && answer.timer === 'timeout' && answer.atMs > 0;
+      const event = { ...answer, atMs: isLater ? timeoutOf(pending, command) : 0 };
       const [after, outcome] = step(graph, state, event);
       expect(outcome.changed, 'a pending command accepts its answer').toBe(true);
       const last = outcome.commands.find((one): one is End => one.type === 'end');
@@ -63,6 +63,13 @@ function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'star
     }
   }
   return explored;
+}
+
+/** Returns the time at which the attempt of `command` times out. */
+function timeoutOf(pending: readonly WorkCommand[], { at }: WorkCommand): number {
+  const timers = pending.filter((command) => command.type === 'timer' && command.timer === 'timeout');
+  const timer = timers.find((command) => command.at.join('.') === at.join('.')) as TimerCommand;
+  return timer.dueMs;
 }
 
 const calm = { start: 0, seed: 1, mood: 'calm', graceMs: 50, order: 0 } as const;

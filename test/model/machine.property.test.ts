@@ -174,23 +174,20 @@ describe('the machine', () => {
     );
   });
 
-  it.each(moods)(
-    'R29 ends when it is cancelled at any point, and aborts all open work once (%s)',
-    (mood) => {
-      fc.assert(
-        fc.property(scenarios(mood), fc.nat(40), (scenario, when) => {
-          const run = new CheckedRun(scenario);
-          run.start();
-          follow(run, numbers(scenario.order), when);
-          if (run.end) return;
-          run.feed({ type: 'cancelled', atMs: run.nowMs });
-          expect(run.end).toEqual({ type: 'end', status: 'cancelled' });
-          for (const event of run.events) run.expectVoid(event);
-        }),
-        { numRuns: scale(25, 2000) },
-      );
-    },
-  );
+  it.each(moods)('R29 ends when it is cancelled at any point, and aborts all open work once (%s)', (mood) => {
+    fc.assert(
+      fc.property(scenarios(mood), fc.nat(40), (scenario, when) => {
+        const run = new CheckedRun(scenario);
+        run.start();
+        follow(run, numbers(scenario.order), when);
+        if (run.end) return;
+        run.feed({ type: 'cancelled', atMs: run.nowMs });
+        expect(run.end).toEqual({ type: 'end', status: 'cancelled' });
+        for (const event of run.events) run.expectVoid(event);
+      }),
+      { numRuns: scale(25, 2000) },
+    );
+  });
 
   it.each([false, true])('R26 ends by its deadline at any point (only active time: %s)', (activeOnly) => {
     fc.assert(

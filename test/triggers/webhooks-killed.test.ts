@@ -58,8 +58,7 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
           .call<{ runId: string; status: string }[]>('deliveries')
           .catch((): { runId: string; status: string }[] => []);
         return (
-          process.isDead() ||
-          deliveries.some((each) => each.runId === runId && each.status === 'completed')
+          process.isDead() || deliveries.some((each) => each.runId === runId && each.status === 'completed')
         );
       };
       await expect.poll(hasEnded, TIMEOUT).toBe(true);

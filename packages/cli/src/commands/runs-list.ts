@@ -48,7 +48,8 @@ function report(io: Io, page: { runs: ShownRun[]; nextCursor: string | null }, o
   const rows = page.runs.map((run) => row(run, style));
   writeTable(io, ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK'], rows);
   if (page.nextCursor !== null) {
-    const more = options.cursor === undefined ? `--limit ${options.limit * 5}` : `--cursor ${page.nextCursor}`;
+    const more =
+      options.cursor === undefined ? `--limit ${options.limit * 5}` : `--cursor ${page.nextCursor}`;
     io.stderr.write(style.dim(`More runs: ${more}\n`));
   }
 }

@@ -98,16 +98,13 @@ describe('a function block', () => {
     ],
     ['a thrown text', 'throw "plain"', 'Line 1: `throw "plain"` - plain'],
     ['a thrown text in an unknown line', 'const a = 1;\nthrow "plain"', 'plain'],
-  ])(
-    'names type, line as authored and message of %s (r155–r165)',
-    async (_what, code, message) => {
-      expect(await failureOf(() => runInSandbox({ code }))).toMatchObject({
-        code: 'BLOCK_FAILED',
-        message,
-        retryable: true,
-      });
-    },
-  );
+  ])('names type, line as authored and message of %s (r155–r165)', async (_what, code, message) => {
+    expect(await failureOf(() => runInSandbox({ code }))).toMatchObject({
+      code: 'BLOCK_FAILED',
+      message,
+      retryable: true,
+    });
+  });
 
   it('quotes the authored line, never values (F22)', async () => {
     const failure = await failureOf(() =>
