@@ -165,6 +165,8 @@ export async function dies(from: FiringProcess, at: { nowMs: number; dieAt: numb
     return from.isDead() || (due.length > 0 && due.every(({ status }) => status === 'completed'));
   };
   await expect.poll(hasEnded, TIMEOUT).toBe(true);
+  // From here on the process does not die, even if its work after the run reaches the step.
+  await unlessDead(from.call('now', { nowMs: at.nowMs }));
   return from.isDead();
 }
 
