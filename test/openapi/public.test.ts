@@ -86,7 +86,7 @@ async function expectOwnPath(tool: ToolFile['tools'][number], schema: JsonObject
   expect(url.origin, tool.id).toBe('https://service.test');
   expect(url.pathname, tool.id).toMatch(/^\/base\//);
   expect(url.pathname.split('/'), tool.id).toHaveLength(tool.path.split('/').length + 1);
-  expect(new Headers(request.headers), tool.id).toBeInstanceOf(Headers);
+  expect(() => new Headers(request.headers), tool.id).not.toThrow();
 }
 
 const VALUES: { [type: string]: Json } = {

@@ -17,8 +17,8 @@ export interface BlocksOptions {
   /** Rate limits of each key of a provider, by provider. All processes of the engine share these limits. */
   rates?: { readonly [provider: string]: ModelRate };
   /**
-   * Variables with the keys of providers (`OPENAI_API_KEY`, …), used if neither the engine nor the block has a key.
-   * Default: none. Every workflow of the engine may use these keys.
+   * Environment variables with the keys of providers (`OPENAI_API_KEY`, …), used if neither the engine, the block nor
+   * the tenant has a key. Every workflow of the engine may use these keys. Default: none.
    */
   variables?: { readonly [name: string]: string | undefined };
   /** Tools of agents, in addition to their code tools. */
@@ -42,8 +42,9 @@ export interface ModelRate {
 export interface McpServerOptions {
   /**
    * The command of a stdio server, instead of a base URL: the absolute path of a program, and its arguments. Each run
-   * that uses the server starts the program without a shell, and kills it at the end of the run. The program is not in
-   * the sandbox: it has the permissions of the engine's process.
+   * that uses the server starts the program without a shell. At the end of the run its standard input is closed; it gets
+   * SIGTERM after two seconds and SIGKILL after four. The program is not in the sandbox: it has the permissions of the
+   * engine's process.
    */
   command?: readonly [program: string, ...args: string[]];
   /** The environment of `command`. Default: empty. */
@@ -83,8 +84,8 @@ export interface AgentToolCall {
   /** Values that the author has set for the tool in the agent. The model does not see them. */
   params: JsonObject;
   /**
-   * Returns the stored credential whose id the author has set in `params.credential`. Call it where the credential is used:
-   * its secret is redacted in all data of the run, and an access token is refreshed if it expires soon. Throws
+   * Returns the stored credential whose id the author has set in `params.credential`. Call it where the credential is
+   * used: its secret is redacted in all data of the run, and an access token is refreshed if it expires soon. Throws
    * CREDENTIAL_UNKNOWN if there is no such credential.
    */
   credential(): Promise<Credential>;

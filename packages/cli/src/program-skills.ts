@@ -23,7 +23,7 @@ export function declareSkills(program: Command, io: Io, done: Done): void {
     .addOption(
       new Option(
         '--description <text>',
-        'what the skill is for; a new skill needs it, because models decide by it',
+        'what the skill is for; a new skill needs it: models use it to decide when to read the skill',
       ),
     );
   withWorkspace(add).action(async (name: string, options: AddOptions) => {

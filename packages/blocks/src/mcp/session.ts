@@ -32,7 +32,7 @@ export async function openSession(
   return new McpSession(context, server, shared);
 }
 
-/** The session of a run with a server. If the server has forgotten the session, all requests share one new session. */
+/** The session of a run with a server. If the server no longer knows the session, all requests share one new session. */
 class SharedSession {
   /** The secret of the block that used the session last: an access token may have been refreshed. */
   secret: string | undefined;
@@ -51,7 +51,7 @@ class SharedSession {
     return session;
   }
 
-  /** Calls `work` with the connection. If the server has forgotten the session, calls it again with a new connection. */
+  /** Calls `work` with the connection; if the server no longer knows the session, again with a new connection. */
   async request<T>(signal: AbortSignal, work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#openConnection(signal);
     try {
@@ -71,7 +71,10 @@ class SharedSession {
     if (connection) await disconnect(connection);
   }
 
-  /** Returns an open connection: a program may have exited, and the block that was renewing the session may have been stopped. */
+  /**
+   * Returns an open connection: a stdio server may have exited, and the block that was renewing the session may have
+   * been stopped.
+   */
   async #openConnection(signal: AbortSignal): Promise<Connection> {
     while (this.#renewal) await this.#renewal.catch(() => undefined);
     signal.throwIfAborted();

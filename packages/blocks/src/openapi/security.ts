@@ -51,7 +51,7 @@ const sizeOf = (schemes: Security['schemes']): number => Object.keys(schemes).le
  */
 function readAlternative(document: OpenApiDocument, alternative: JsonObject): Security['schemes'] | string {
   const names = Object.keys(alternative);
-  if (names.length > MAX_SCHEMES) return `needs ${names.length} credentials at once`;
+  if (names.length > MAX_SCHEMES) return `needs ${names.length} credentials at the same time`;
   const schemes: Security['schemes'] = {};
   for (const name of names) {
     const scheme = readScheme(document, name, alternative[name]);

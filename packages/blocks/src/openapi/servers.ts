@@ -7,7 +7,7 @@ import { digestOf } from './schemas.ts';
 /** Options for converting the servers of a document to base URLs. */
 export interface ServerOptions {
   name: string;
-  /** Values of variables in server URLs, such as `{ region: 'eu' }`. Default: the values in the document. */
+  /** Values of variables in server URLs, such as `{ region: 'eu' }`. Default: the default values in the document. */
   variables?: { readonly [name: string]: string };
   /** The URL of the document, which relative URLs are resolved against. */
   source?: string;

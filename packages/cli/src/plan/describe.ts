@@ -24,7 +24,7 @@ export function inputsOf(plan: Plan): string {
 /** Returns the iterations or branches of a container as text. */
 export function containerWords(container: ContainerConfig, node: Node): string {
   const window = node.subflow?.window;
-  const concurrency = window === undefined || window === Infinity ? '' : `, up to ${window} at once`;
+  const concurrency = window === undefined || window === Infinity ? '' : `, up to ${window} at the same time`;
   switch (container.kind) {
     case 'for':
       return countWords(container.count, 'iteration');

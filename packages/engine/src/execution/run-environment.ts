@@ -33,8 +33,8 @@ export interface TenantEnvironments {
 /** Shorter secrets can be guessed by testing which strings are redacted. */
 const SHORT_SECRET_CHARS = 8;
 
-/** Values that were read within this time are not read again. */
-const FRESH_MS = 1000;
+/** Time for which values are cached. */
+const CACHE_MS = 1000;
 
 type Strings = { readonly [name: string]: string };
 type EnvironmentValues = { readonly [name: string]: EnvironmentValue };
@@ -253,7 +253,7 @@ class TenantEnvironment extends ConstantEnvironment {
 
   override refresh(block: string): Promise<void> | undefined {
     const { reads, clock } = this.#parts;
-    if (!reads.blocks.has(block) || clock.now() - this.#readMs < FRESH_MS) return undefined;
+    if (!reads.blocks.has(block) || clock.now() - this.#readMs < CACHE_MS) return undefined;
     return this.load().catch((error: unknown) => {
       const { message, code } = error as EngineError;
       throw new BlockError(code, message, { retryable: true });

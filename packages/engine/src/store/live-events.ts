@@ -1,6 +1,6 @@
 /** Maximum number of characters, and of events, that are stored for a run. Older events are removed. */
-export const KEPT_LIVE_CHARS = 1_048_576;
-export const KEPT_LIVE_EVENTS = 10_000;
+export const MAX_LIVE_CHARS = 1_048_576;
+export const MAX_LIVE_EVENTS = 10_000;
 /** The events of a run are removed after this time without a new event. */
 export const LIVE_RETENTION_MS = 3_600_000;
 /** Minimum time between two removals of expired events by a process. */

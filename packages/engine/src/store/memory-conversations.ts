@@ -1,4 +1,4 @@
-import { KEPT_EXCHANGES } from './stores.ts';
+import { MAX_EXCHANGES } from './stores.ts';
 import type { ConversationKey, ConversationStore } from './stores.ts';
 
 /** Conversations in memory. */
@@ -14,7 +14,7 @@ export class MemoryConversations implements ConversationStore {
     if (exchanges.has(key)) return;
     exchanges.set(key, json);
     const [oldest] = exchanges.keys();
-    if (exchanges.size > KEPT_EXCHANGES && oldest !== undefined) exchanges.delete(oldest);
+    if (exchanges.size > MAX_EXCHANGES && oldest !== undefined) exchanges.delete(oldest);
   }
 
   newest({ tenant, id }: ConversationKey, maxChars: number): string[] {

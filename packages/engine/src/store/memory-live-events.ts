@@ -1,10 +1,10 @@
 import type { Clock } from '@heddle/core';
 import {
-  KEPT_LIVE_CHARS,
-  KEPT_LIVE_EVENTS,
   LIVE_PRUNE_MS,
   LIVE_RETENTION_MS,
   LiveWatchers,
+  MAX_LIVE_CHARS,
+  MAX_LIVE_EVENTS,
 } from './live-events.ts';
 import type { LiveEvent, LiveEventStore, NewLiveEvent } from './live-events.ts';
 
@@ -79,11 +79,11 @@ export class MemoryLiveEvents implements LiveEventStore {
 /** Removes a tenth of the stored events if there are too many, because each removal moves the remaining ones. */
 function removeOldest(stream: Stream): void {
   const { events } = stream;
-  if (events.length <= KEPT_LIVE_EVENTS && stream.chars <= KEPT_LIVE_CHARS) return;
+  if (events.length <= MAX_LIVE_EVENTS && stream.chars <= MAX_LIVE_CHARS) return;
   let removed = 0;
   while (
     removed < events.length - 1 &&
-    (events.length - removed > KEPT_LIVE_EVENTS * 0.9 || stream.chars > KEPT_LIVE_CHARS * 0.9)
+    (events.length - removed > MAX_LIVE_EVENTS * 0.9 || stream.chars > MAX_LIVE_CHARS * 0.9)
   ) {
     stream.chars -= events[removed]?.json.length ?? 0;
     removed += 1;

@@ -71,7 +71,7 @@ export interface ConversationKey {
 }
 
 /** Maximum number of exchanges of a conversation. Older ones are removed. */
-export const KEPT_EXCHANGES = 500;
+export const MAX_EXCHANGES = 500;
 
 /** Exchanges of conversations, as JSON text in the order in which they were added. `describeConversations` tests an implementation. */
 export interface ConversationStore {

@@ -20,7 +20,7 @@ interface BuildsOptions {
 }
 
 /** A queued or running build. */
-interface QueuedBuild {
+interface PendingBuild {
   spec: ImageSpec;
   /** Resolved when the build has ended or was cancelled. */
   end: PromiseWithResolvers<void>;
@@ -41,9 +41,9 @@ const IMAGE_ID = /^[0-9a-f]{7,64}$/;
  */
 export class SandboxImages implements ImageSource {
   readonly #options: BuildsOptions;
-  /** Builds that wait for their turn, by image id. */
-  readonly #waiting = new Map<string, QueuedBuild>();
-  readonly #running = new Map<string, QueuedBuild>();
+  /** Queued builds, by image id. */
+  readonly #queued = new Map<string, PendingBuild>();
+  readonly #running = new Map<string, PendingBuild>();
   #isClosed = false;
 
   constructor(options: BuildsOptions) {
@@ -63,15 +63,15 @@ export class SandboxImages implements ImageSource {
 
   /** Queues the build of an image unless it is ready or being built. A failed build is repeated. */
   async request(imageId: string, spec: ImageSpec): Promise<void> {
-    if (this.#isQueued(imageId)) return;
+    if (this.#isPending(imageId)) return;
     const record = await (await this.#options.images()).get(imageId);
-    if (record?.state === 'ready' || this.#isClosed || this.#isQueued(imageId)) return;
-    this.#waiting.set(imageId, { spec, end: Promise.withResolvers() });
+    if (record?.state === 'ready' || this.#isClosed || this.#isPending(imageId)) return;
+    this.#queued.set(imageId, { spec, end: Promise.withResolvers() });
     this.#startNext();
   }
 
-  #isQueued(imageId: string): boolean {
-    return this.#running.has(imageId) || this.#waiting.has(imageId);
+  #isPending(imageId: string): boolean {
+    return this.#running.has(imageId) || this.#queued.has(imageId);
   }
 
   /** Queues again the builds that an earlier process has not finished. */
@@ -86,12 +86,12 @@ export class SandboxImages implements ImageSource {
     }
   }
 
-  /** Returns the record of an image; undefined while its build waits for its turn. */
+  /** Returns the record of an image; undefined while its build is queued. */
   async describe(imageId: string): Promise<ImageRecord | undefined> {
-    if (this.#waiting.has(imageId)) return undefined;
+    if (this.#queued.has(imageId)) return undefined;
     const record = (await (await this.#options.images()).get(imageId)) ?? undefined;
     // A repeated build that has not begun has the outcome of the previous build.
-    return record?.state === 'failed' && this.#isQueued(imageId) ? undefined : record;
+    return record?.state === 'failed' && this.#isPending(imageId) ? undefined : record;
   }
 
   /** Releases the image of a sandbox that was changed or deleted, unless another sandbox or a name uses it. */
@@ -152,13 +152,13 @@ export class SandboxImages implements ImageSource {
   /** Resolves when the build of an image has ended. */
   async #whenBuilt(imageId: string, spec: ImageSpec): Promise<void> {
     await this.request(imageId, spec);
-    await (this.#running.get(imageId) ?? this.#waiting.get(imageId))?.end.promise;
+    await (this.#running.get(imageId) ?? this.#queued.get(imageId))?.end.promise;
   }
 
   #startNext(): void {
-    for (const [imageId, build] of this.#waiting) {
+    for (const [imageId, build] of this.#queued) {
       if (this.#isClosed || this.#running.size >= MAX_BUILDS) return;
-      this.#waiting.delete(imageId);
+      this.#queued.delete(imageId);
       this.#running.set(imageId, build);
       void this.#build(build.spec).finally(() => {
         this.#running.delete(imageId);
@@ -169,8 +169,8 @@ export class SandboxImages implements ImageSource {
   }
 
   #cancelQueued(imageId: string): void {
-    this.#waiting.get(imageId)?.end.resolve();
-    this.#waiting.delete(imageId);
+    this.#queued.get(imageId)?.end.resolve();
+    this.#queued.delete(imageId);
   }
 
   async #build(spec: ImageSpec): Promise<void> {
@@ -187,7 +187,7 @@ export class SandboxImages implements ImageSource {
   /** Starts no more builds and waits for the running ones. Close the image store first: it stops them. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const imageId of [...this.#waiting.keys()]) this.#cancelQueued(imageId);
+    for (const imageId of [...this.#queued.keys()]) this.#cancelQueued(imageId);
     await Promise.all([...this.#running.values()].map(({ end }) => end.promise));
   }
 }

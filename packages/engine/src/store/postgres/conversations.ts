@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { KEPT_EXCHANGES } from '../stores.ts';
+import { MAX_EXCHANGES } from '../stores.ts';
 import type { ConversationKey, ConversationStore } from '../stores.ts';
 import type { Database } from './database.ts';
 
@@ -29,7 +29,7 @@ export class PostgresConversations implements ConversationStore {
       .where('tenant', '=', tenant)
       .where('conversation', '=', conversation)
       .orderBy('position', 'desc')
-      .offset(KEPT_EXCHANGES)
+      .offset(MAX_EXCHANGES)
       .limit(1);
     await this.#database.run(
       build

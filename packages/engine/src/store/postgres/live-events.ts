@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import type { RawBuilder } from 'kysely';
-import { KEPT_LIVE_CHARS, KEPT_LIVE_EVENTS, LIVE_PRUNE_MS, LIVE_RETENTION_MS } from '../live-events.ts';
+import { LIVE_PRUNE_MS, LIVE_RETENTION_MS, MAX_LIVE_CHARS, MAX_LIVE_EVENTS } from '../live-events.ts';
 import type { LiveEvent, LiveEventStore, NewLiveEvent } from '../live-events.ts';
 import type { Database } from './database.ts';
 import { LiveListener } from './live-listener.ts';
@@ -61,7 +61,7 @@ export class PostgresLiveEvents implements LiveEventStore {
   async #trim(runId: string, { last, chars }: { last: number; chars: number }): Promise<void> {
     await this.#run(sql`
       DELETE FROM ${this.#table('live_events')} WHERE stream = ${this.#streamOf(runId)}
-        AND (number <= ${last - KEPT_LIVE_EVENTS}::bigint OR ends <= ${chars - KEPT_LIVE_CHARS}::bigint)`);
+        AND (number <= ${last - MAX_LIVE_EVENTS}::bigint OR ends <= ${chars - MAX_LIVE_CHARS}::bigint)`);
   }
 
   async #prune(): Promise<void> {

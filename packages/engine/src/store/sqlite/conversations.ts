@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { KEPT_EXCHANGES } from '../stores.ts';
+import { MAX_EXCHANGES } from '../stores.ts';
 import type { ConversationKey, ConversationStore } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
 import { preparedAtFirstUse, withFileErrors } from './database.ts';
@@ -12,7 +12,7 @@ function prepare(db: DatabaseSync) {
     trim: db.prepare(`
       DELETE FROM exchanges WHERE tenant = ? AND conversation = ? AND position <= (
         SELECT position FROM exchanges WHERE tenant = ? AND conversation = ?
-        ORDER BY position DESC LIMIT 1 OFFSET ${KEPT_EXCHANGES})`),
+        ORDER BY position DESC LIMIT 1 OFFSET ${MAX_EXCHANGES})`),
     newest: db.prepare(`
       SELECT json FROM (
         SELECT position, json, sum(chars) OVER (ORDER BY position DESC) AS total

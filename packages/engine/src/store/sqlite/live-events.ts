@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Clock } from '@heddle/core';
 import {
-  KEPT_LIVE_CHARS,
-  KEPT_LIVE_EVENTS,
   LIVE_PRUNE_MS,
   LIVE_RETENTION_MS,
   LiveWatchers,
+  MAX_LIVE_CHARS,
+  MAX_LIVE_EVENTS,
 } from '../live-events.ts';
 import type { LiveEvent, LiveEventStore, NewLiveEvent } from '../live-events.ts';
 import { makePrivateFile } from '../private-files.ts';
@@ -101,8 +101,8 @@ export class SqliteLiveEvents implements LiveEventStore {
       if (Math.floor(last / TRIM_EVERY) > Math.floor((last - events.length) / TRIM_EVERY))
         db.prepare('DELETE FROM events WHERE stream = ? AND (number <= ? OR ends <= ?)').run(
           stream,
-          last - KEPT_LIVE_EVENTS,
-          chars - KEPT_LIVE_CHARS,
+          last - MAX_LIVE_EVENTS,
+          chars - MAX_LIVE_CHARS,
         );
       this.#prune(db, nowMs);
       return last;
