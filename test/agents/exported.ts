@@ -26,7 +26,7 @@ interface ExportedBlock {
   subBlocks: { [name: string]: { id: string; type: string; value: unknown } };
 }
 
-/** Values for fields that the authors left empty, by type of block. */
+/** Values for fields that the authors left empty, by block type. */
 const EMPTY: { readonly [type: string]: { readonly [field: string]: string } } = {
   slack: { channel: 'C0123456789' },
   google_sheets_v2: { spreadsheetId: 'sheet-1', sheetName: 'Leads' },

@@ -223,7 +223,7 @@ describe('the tools of integrations and tool files', () => {
   });
 });
 
-describe('the types of connectors', () => {
+describe('the connector types', () => {
   const wiki: ConnectorType = {
     connectorType: 'wiki',
     name: 'Wiki',

@@ -64,7 +64,7 @@ const FORMAT_TYPES = [
   'custom_block_*',
 ];
 
-describe('the table of all types of blocks', () => {
+describe('the table of all block types', () => {
   it('says yes exactly for the types that heddle run executes', () => {
     expect(
       typesThat('yes')

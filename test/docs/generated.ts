@@ -220,7 +220,7 @@ function integrationsTable(): string[] {
       `\`${integration.service}\``,
       Object.keys(integration.tools).length.toString(),
     ]);
-  return tableOf(['integration', 'types of blocks', 'service', 'operations'], rows);
+  return tableOf(['integration', 'block types', 'service', 'operations'], rows);
 }
 
 /** Returns the table of the arguments of a tool, with the fields that set them. */
@@ -263,7 +263,7 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
   ].join('\n');
 }
 
-/** Returns the sentence with the types of blocks and tools of an integration. */
+/** Returns the sentence with the block types and tools of an integration. */
 function usedAs(types: readonly string[]): string {
   const named = types.map((type) => `\`${type}\``).join(', ');
   return types.length === 1

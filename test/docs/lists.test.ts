@@ -28,7 +28,7 @@ function firstCells(text: string): string[] {
 }
 
 describe('docs/format.md', () => {
-  it('has a heading for each type of block that the engine runs', () => {
+  it('has a heading for each block type that the engine runs', () => {
     const headings = [...section(format, '## Block types').matchAll(/^### (.+)$/gm)];
     const types = headings.flatMap(([, heading = '']) => heading.split(', '));
     expect(types.length).toBeGreaterThan(8);

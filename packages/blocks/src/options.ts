@@ -42,9 +42,9 @@ export interface ModelRate {
 export interface McpServerOptions {
   /**
    * The command of a stdio server, instead of a base URL: the absolute path of a program, and its arguments. Each run
-   * that uses the server starts the program without a shell. At the end of the run its standard input is closed; it gets
-   * SIGTERM after two seconds and SIGKILL after four. The program is not in the sandbox: it has the permissions of the
-   * engine's process.
+   * that uses the server starts the program without a shell. At the end of the run, Heddle closes the program's standard
+   * input, and sends SIGTERM after two seconds and SIGKILL after four. The program is not in the sandbox: it has the
+   * permissions of the engine's process.
    */
   command?: readonly [program: string, ...args: string[]];
   /** The environment of `command`. Default: empty. */

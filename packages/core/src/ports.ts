@@ -23,7 +23,7 @@ export interface Clock {
 }
 
 /**
- * Executes one or several types of blocks. `Services` are the services that the engine passes to its built-in
+ * Executes one or several block types. `Services` are the services that the engine passes to its built-in
  * executors; other executors need none.
  */
 export interface BlockExecutor<Services = unknown> {

@@ -31,7 +31,7 @@ export interface EngineOptions {
   environments?: TenantEnvironments;
   /** Executors of custom block types; see `defineBlock`. */
   blocks?: readonly BlockExecutor[];
-  /** Types of triggers that the host fires: deploying warns about other types. Default: triggers are not checked. */
+  /** Trigger types that the host fires: deploying warns about other types. Default: triggers are not checked. */
   triggers?: readonly TriggerInfo[];
   /**
    * Maximum number of effect blocks and sandbox jobs that run at the same time: in the engine (default 64) and in one

@@ -70,11 +70,11 @@ export interface ServiceAreaOptions {
   /** Returns the other tools of the catalog, which only workflows run. */
   describeTools?: CatalogOptions['describeTools'];
   /**
-   * The types of triggers that the service fires, such as those of `@heddle/blocks/triggers`. Pass the same types to
+   * The trigger types that the service fires, such as those of `@heddle/blocks/triggers`. Pass the same types to
    * the engine. Default: none.
    */
   triggers?: readonly TriggerType[];
-  /** The types of connectors of the catalog. */
+  /** The connector types of the catalog. */
   connectorTypes?: CatalogOptions['connectorTypes'];
   /**
    * The environments of the engine: drafts get a warning for `{{NAME}}` without a value, and webhooks read their secrets from

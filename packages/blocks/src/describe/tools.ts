@@ -17,7 +17,7 @@ export interface ToolDescription {
   source: 'integration' | 'service' | 'code';
   /** The name for `--service` and `--credential`; absent for code. */
   service?: string;
-  /** Types of blocks that have the tool; empty for tools of files, which blocks of the type `tool` call. */
+  /** Block types that have the tool; empty for tools of files, which blocks of the type `tool` call. */
   types: readonly string[];
   /** Absent for services that are called with a client library, and for code. */
   method?: string;
@@ -65,7 +65,7 @@ export async function describeTools(files: readonly ToolFile[]): Promise<ToolDes
   );
 }
 
-/** Returns the integrations with the types of blocks that use each. */
+/** Returns the integrations with the block types that use each. */
 async function byIntegration<Found>(
   types: readonly string[],
   load: (type: string) => Promise<Found | undefined>,

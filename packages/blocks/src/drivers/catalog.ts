@@ -19,10 +19,10 @@ const BY_TYPE: { readonly [type: string]: Load } = {
   s3: () => import('./s3/s3.ts'),
 };
 
-/** Types of blocks that are integrations with a client library. */
+/** Block types that are integrations with a client library. */
 export const driverTypes: readonly string[] = Object.keys(BY_TYPE);
 
-/** Returns the integration of a type of blocks; undefined if there is none. */
+/** Returns the integration of a block type; undefined if there is none. */
 export async function driverOf(type: string): Promise<DriverIntegration | undefined> {
   const load = Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
   return (await load?.())?.integration;

@@ -56,13 +56,13 @@ export interface DriverIntegration {
   docs?: string;
   /** Instructions for setting the server and the authentication, as Markdown, for its page. */
   access: string;
-  /** Types of blocks, and `type` of agents' tools. */
+  /** Block types, and `type` of agents' tools. */
   types: readonly string[];
   /** Fields that only authors set, never models. */
   settings: { readonly [name: string]: Argument };
   /** The tools by operations of blocks and of agents' tools. The first is the default operation of blocks. */
   operations: { readonly [operation: string]: string };
-  /** The default operation by type of block, if it is not the first operation. */
+  /** The default operation by block type, if it is not the first operation. */
   defaults?: { readonly [type: string]: string };
   tools: { readonly [id: string]: DriverTool };
   /** The keys of results, each with a description. */

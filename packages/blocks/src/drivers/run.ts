@@ -32,7 +32,7 @@ function toolOf(integration: DriverIntegration, names: readonly string[]): Selec
   };
 }
 
-/** Returns the integration with the operations of this type of blocks and rows. */
+/** Returns the integration with the operations for blocks and tool rows of this type. */
 function withOperationsOf(integration: DriverIntegration, type: Json | undefined): DriverIntegration {
   return typeof type === 'string'
     ? { ...integration, operations: operationsOf(integration, type) }

@@ -33,10 +33,10 @@ function typesOf(types: readonly string[], load: Load): { [type: string]: Load }
   return Object.fromEntries(types.map((type) => [type, load]));
 }
 
-/** Types of blocks that are integrations. */
+/** Block types that are integrations. */
 export const integrationTypes: readonly string[] = Object.keys(BY_TYPE);
 
-/** Returns the integration of a type of blocks; undefined if there is none. */
+/** Returns the integration of a block type; undefined if there is none. */
 export async function integrationOf(type: string): Promise<Integration | undefined> {
   const load = Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type] : undefined;
   return (await load?.())?.integration;

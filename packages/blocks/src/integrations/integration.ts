@@ -59,7 +59,7 @@ export interface Integration {
   rate?: ToolFile['services'][string]['rate'];
   /** How responses report a failed call. */
   answer?: ServiceTool['answer'];
-  /** Types of blocks, and `type` of agents' tools. */
+  /** Block types, and `type` of agents' tools. */
   types: readonly string[];
   /** The tools by operations of blocks and of agents' tools. The first is the default operation of blocks. */
   operations: { readonly [operation: string]: string };

@@ -32,7 +32,7 @@ export async function openSession(
   return new McpSession(context, server, shared);
 }
 
-/** The session of a run with a server. If the server no longer knows the session, all requests share one new session. */
+/** The session of a run with a server. If the server no longer knows it, all requests share one new session. */
 class SharedSession {
   /** The secret of the block that used the session last: an access token may have been refreshed. */
   secret: string | undefined;

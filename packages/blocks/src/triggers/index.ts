@@ -1,4 +1,4 @@
-/** The types of triggers. `nextDue` is for hosts that use their own clock and store. */
+/** The trigger types. `nextDue` is for hosts that use their own clock and store. */
 // Reports an unsupported Node.js before anything else fails.
 import '@heddle/core/files';
 export { readSchedule } from './schedule/fields.ts';
@@ -20,7 +20,7 @@ import type { ScheduleTrigger } from './schedule/schedule.ts';
 import { webhooks } from './webhook/webhook.ts';
 import type { WebhookTrigger } from './webhook/webhook.ts';
 
-/** The types of triggers that Heddle fires. */
+/** The trigger types that Heddle fires. */
 export const triggerTypes: readonly (ScheduleTrigger | WebhookTrigger | EventTrigger | FeedTrigger)[] = [
   withFlowControl(schedule),
   ...webhooks.map(withFlowControl),

@@ -42,7 +42,7 @@ export interface CompileOptions {
   known?: readonly BlockTypeInfo[];
   /** The data that the host provides for blocks. Default: none. */
   features?: readonly HostFeature[];
-  /** Types of triggers that the host fires. Absent: triggers are not checked. */
+  /** Trigger types that the host fires. Absent: triggers are not checked. */
   triggers?: readonly TriggerInfo[];
 }
 

@@ -19,17 +19,17 @@ export const CATALOG = {
 
 /** The blocks, tools and connectors that workflows and their agents can use. */
 export interface CatalogOptions {
-  /** Returns the types of blocks that the engine runs. Called when they are first needed. */
+  /** Returns the block types that the engine runs. Called when they are first needed. */
   describeBlocks: () => Promise<readonly BlockDescription[]>;
   /** The tools that agents can call, as in the options of their blocks. Default: none. */
   tools?: readonly CatalogTool[];
   /** Returns tools that only workflows run. Called when they are first needed. Default: none. */
   describeTools?: () => Promise<readonly DescribedTool[]>;
-  /** The types of connectors that fill knowledge bases. Default: none. */
+  /** The connector types of knowledge bases. Default: none. */
   connectorTypes?: readonly ConnectorType[];
 }
 
-/** Returns the area of types of blocks, tools and connectors. Throws a RangeError for tools that cannot be used. */
+/** Returns the area of block types, tools and connectors. Throws a RangeError for tools that cannot be used. */
 export function catalog({
   describeBlocks,
   tools = [],

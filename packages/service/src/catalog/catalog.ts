@@ -6,7 +6,7 @@ import type { BlockField } from './fields.ts';
 import { contains, pageOfEntries } from './page.ts';
 import type { CatalogPosition, PageQuery } from './page.ts';
 
-/** A type of blocks, with the schemas of its executor. `describeBlocks` of `@heddle/blocks` returns these. */
+/** A block type, with the schemas of its executor. `describeBlocks` of `@heddle/blocks` returns these. */
 export interface BlockDescription {
   type: string;
   /** What the block does, in one sentence. */
@@ -23,7 +23,7 @@ type Source = 'builtin' | 'custom';
 type Category = 'blocks' | 'triggers';
 type Sort = 'id' | 'name' | 'category';
 
-/** A type of blocks in a list. */
+/** A block type in a list. */
 export interface BlockSummary {
   id: string;
   name: string;
@@ -45,7 +45,7 @@ interface ValueInfo {
   description?: string;
 }
 
-/** A type of blocks with its fields and outputs. */
+/** A block type with its fields and outputs. */
 export interface BlockDetail extends BlockSummary {
   inputSchema: BlockField[];
   operationInputSchema: { [operation: string]: BlockField[] };
@@ -65,7 +65,7 @@ export interface CatalogQuery extends PageQuery {
   sortBy: Sort;
 }
 
-/** The types of blocks that the engine of a service runs. */
+/** The block types that the engine of a service runs. */
 export class Catalog {
   readonly #describe: () => Promise<readonly BlockDescription[]>;
   #entries: Promise<ReadonlyMap<string, Entry>> | undefined;

@@ -1,7 +1,7 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
-/** A field of a type of blocks, for editors. */
+/** A field of a block type, for editors. */
 export interface BlockField {
   id: string;
   /** The control that edits the field. */

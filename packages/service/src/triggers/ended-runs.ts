@@ -31,7 +31,7 @@ export interface RunReader {
   report: (error: unknown) => void;
 }
 
-/** Types of triggers that start runs without checking the previous run. Schedules check it themselves. */
+/** Trigger types that start runs without checking the previous run. Schedules check it themselves. */
 const STARTED_BY: ReadonlySet<string> = new Set(['webhook', 'event']);
 
 /**

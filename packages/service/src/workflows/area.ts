@@ -75,7 +75,7 @@ export const WORKFLOWS = {
 /** The options of the area of workflows. */
 export interface WorkflowOptions {
   store: ServiceStore;
-  /** Types of blocks that may be added to drafts. Default: the types that the engine supports. */
+  /** Block types that may be added to drafts. Default: the types that the engine supports. */
   types?: readonly string[];
   /** The resources that references in drafts are checked against. Default: the workflows of the store. */
   sources?: LintSources;

@@ -13,7 +13,7 @@ export interface Containers {
   parallels: JsonObject;
 }
 
-/** Returns true for types of blocks that have blocks inside. */
+/** Returns true for block types that have blocks inside. */
 export function isContainer(type: Json | undefined): type is 'loop' | 'parallel' {
   return type === 'loop' || type === 'parallel';
 }

@@ -15,7 +15,7 @@ import type { RequiredFields } from './lint/required-fields.ts';
 
 /** What drafts are checked against, besides the workflows of the store. Absent parts are not checked. */
 export interface LintSources {
-  /** The types of blocks with their required fields. */
+  /** The block types with their required fields. */
   describeBlocks?: () => Promise<readonly BlockDescription[]>;
   /** Lists the names of a workspace's values, as the engine resolves them. */
   environments?: Pick<TenantEnvironments, 'names'>;
@@ -33,7 +33,7 @@ export interface WorkflowServices {
   compat: boolean;
   /** Returns whether a workspace may have public workflows. */
   allowsPublicRuns: (workspaceId: string) => Promise<boolean> | boolean;
-  /** Types of blocks that may be added to drafts. Default: the types that the engine supports. */
+  /** Block types that may be added to drafts. Default: the types that the engine supports. */
   types?: readonly string[] | undefined;
   sources: LintSources;
   triggers: Triggers;

@@ -18,7 +18,7 @@ export interface ShownInput {
   options: string[];
 }
 
-/** Types of blocks at which calls and forms start runs. */
+/** Block types at which calls and forms start runs. */
 const START_TYPES: ReadonlySet<unknown> = new Set([
   'start_trigger',
   'api_trigger',

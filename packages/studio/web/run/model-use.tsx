@@ -6,7 +6,7 @@ import { costText } from '../parts/time.tsx';
 import { Fact } from './run-header.tsx';
 import { ValueTree } from './value-tree.tsx';
 
-/** Types of blocks that call a model. */
+/** Block types that call a model. */
 export const MODEL_BLOCKS: ReadonlySet<string> = new Set([
   'agent',
   'evaluator',

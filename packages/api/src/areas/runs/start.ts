@@ -25,7 +25,7 @@ export interface Draft {
 /** A page of a workflow, on which people start runs without a credential. */
 export type PageTrigger = 'chat' | 'form';
 
-/** Types of triggers that an HTTP call fires. */
+/** Trigger types that an HTTP call fires. */
 const API_TRIGGERS: ReadonlySet<string> = new Set([
   'start_trigger',
   'api_trigger',
@@ -33,7 +33,7 @@ const API_TRIGGERS: ReadonlySet<string> = new Set([
   'starter',
 ]);
 
-/** Types of triggers that a chat message fires. */
+/** Trigger types that a chat message fires. */
 const CHAT_TRIGGERS: ReadonlySet<string> = new Set(['start_trigger', 'chat_trigger', 'starter']);
 
 /**

@@ -89,7 +89,7 @@ function readGmail(block: JsonObject): ReturnType<TriggerInfo['read']> {
   return { config: config as unknown as JsonObject };
 }
 
-/** The types of blocks that are triggers for messages of Gmail in trigger mode. */
+/** The block types that are triggers for messages of Gmail in trigger mode. */
 export const gmails: readonly FeedTrigger[] = ['gmail', 'gmail_v2'].map((type) => ({
   kind: 'feed',
   type,

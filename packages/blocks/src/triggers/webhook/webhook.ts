@@ -41,7 +41,7 @@ export interface WebhookTrigger extends TriggerInfo {
 
 const configOf = (config: JsonObject): WebhookConfig => config as unknown as WebhookConfig;
 
-/** The provider of each type of block. Other blocks are triggers only in trigger mode. */
+/** The provider of each block type. Other blocks are triggers only in trigger mode. */
 const TYPES: { readonly [type: string]: ProviderName } = {
   generic_webhook: 'generic',
   github: 'github',
@@ -54,7 +54,7 @@ const TYPES: { readonly [type: string]: ProviderName } = {
   circleback: 'circleback',
 };
 
-/** The types of triggers that requests of other systems fire. */
+/** The trigger types that requests of other systems fire. */
 export const webhooks: readonly WebhookTrigger[] = [
   ...Object.entries(TYPES).map(([type, provider]) => webhook(type, () => provider)),
   webhook('webhook', ({ webhookProvider: name }) => providerNamed(name)),

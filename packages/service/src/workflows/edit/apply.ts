@@ -26,7 +26,7 @@ export interface EditOutcome {
 }
 
 export interface EditOptions {
-  /** Types of blocks that may be added. */
+  /** Block types that may be added. */
   types: ReadonlySet<string>;
   /** Returns a new id for a block or an edge. */
   newId: () => string;

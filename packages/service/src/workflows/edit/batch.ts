@@ -16,7 +16,7 @@ export interface PendingEdge {
 /** The state of a batch of operations: the draft, and the results for the response. */
 export interface Batch {
   editor: DraftEditor;
-  /** Types of blocks that may be added. */
+  /** Block types that may be added. */
   types: ReadonlySet<string>;
   newId: () => string;
   skipped: SkippedItem[];

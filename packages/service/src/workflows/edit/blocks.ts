@@ -9,9 +9,9 @@ import { setInputs } from './inputs.ts';
 import type { AddedBlock } from './schemas.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/** Types of triggers that a draft has at most once. */
+/** Trigger types that a draft has at most once. */
 const SINGLE_TRIGGERS: ReadonlySet<string> = new Set(TRIGGER_PRIORITY);
-/** Types of blocks, besides triggers and containers, that are never retried. */
+/** Block types, besides triggers and containers, that are never retried. */
 const NEVER_RETRIED: ReadonlySet<string> = new Set(['human_in_the_loop', 'note']);
 
 /** Adds a block. Returns true if it was added. */
