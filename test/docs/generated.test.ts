@@ -11,17 +11,19 @@ const constants = tablesOf('docs/limits.md', page)
   .flatMap(({ rows }) => rows.map(({ cells }) => codeIn(cells.at(-1) ?? '') ?? ''));
 
 /** Matches the names of constants that set a bound. */
-const BOUND = /^(?:export )?const ((?:MOST|MAX|LARGEST|LONGEST|DEEPEST|HIGHEST)(?:_[A-Z_]+)?)\b/gm;
+const BOUND = /^(?:export )?const ((?:MAX|LARGEST|LONGEST|DEEPEST|HIGHEST)(?:_[A-Z_]+)?)\b/gm;
 
 /** Internal bounds that do not concern users: attempts, polls, lines of a message, sizes of chunks. `package#NAME`. */
 const INTERNAL = new Set([
   'api#MAX_ATTEMPTS',
   'api#MAX_STATUS',
   'core#MAX_DISTANCE',
+  'core#MAX_LINE_CHARS',
   'core#MAX_LISTED',
+  'core#MAX_NAME_CHARS',
   'core#MAX_ROWS',
-  'core#MAX_SHOWN',
   'core#MAX_STEPS',
+  'core#MAX_TEXT_CHARS',
   'engine#MAX_ATTEMPTS',
   'engine#MAX_DELAY_MS',
   'engine#MAX_ENTRIES',
@@ -64,9 +66,9 @@ const INTERNAL = new Set([
   'sandbox#MAX_PROPERTIES',
   'sandbox#MAX_RANDOM_BYTES',
   'sandbox#MAX_REALMS',
-  'temporal#LONGEST',
   'temporal#MAX_CARRIED_CHARACTERS',
   'temporal#MAX_DELAY_MS',
+  'temporal#MAX_DURATION',
   'temporal#MAX_HISTORY_BYTES',
   'temporal#MAX_OUTPUT',
   'temporal#MAX_STARTS',

@@ -86,13 +86,13 @@ describe('an mcp block', () => {
   });
 
   it.each([
-    ['MCP_SERVER_UNKNOWN', { ...FORECAST, server: 'other' }, undefined],
-    ['MCP_SERVER_UNKNOWN', { ...FORECAST, server: '../sky' }, undefined],
-    ['MCP_TOOL_UNKNOWN', { ...FORECAST, tool: 'other' }, undefined],
-    ['MCP_TOOL_UNKNOWN', FORECAST, ['broken']],
-    ['MCP_TOOL_FAILED', { ...FORECAST, tool: 'broken' }, ['broken']],
-    ['BLOCK_CONFIG_INVALID', { ...FORECAST, arguments: '{"city": 1}' }, undefined],
-  ])('fails with %s', async (code, fields, tools) => {
+    ['MCP_SERVER_UNKNOWN', 'unknown server', { ...FORECAST, server: 'other' }, undefined],
+    ['MCP_SERVER_UNKNOWN', 'invalid server name', { ...FORECAST, server: '../sky' }, undefined],
+    ['MCP_TOOL_UNKNOWN', 'unknown tool', { ...FORECAST, tool: 'other' }, undefined],
+    ['MCP_TOOL_UNKNOWN', 'tool that is not allowed', FORECAST, ['broken']],
+    ['MCP_TOOL_FAILED', 'failing tool', { ...FORECAST, tool: 'broken' }, ['broken']],
+    ['BLOCK_CONFIG_INVALID', 'invalid arguments', { ...FORECAST, arguments: '{"city": 1}' }, undefined],
+  ])('fails with %s (%s)', async (code, _title, fields, tools) => {
     const server = await startServer();
     const options = { mcp: { sky: { ...(tools && { tools }) } } };
     const result = await run({ fields, services: { 'mcp-sky': server.url }, options });

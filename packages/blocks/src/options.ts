@@ -42,8 +42,8 @@ export interface ModelRate {
 export interface McpServerOptions {
   /**
    * The command of a stdio server, instead of a base URL: the absolute path of a program, and its arguments. Each run
-   * that uses the server starts the program without a shell. At the end of the run, Heddle closes the program's standard
-   * input, and sends SIGTERM after two seconds and SIGKILL after four. The program is not in the sandbox: it has the
+   * that uses the server starts the program without a shell. At the end of the run, Heddle closes its standard input,
+   * and sends SIGTERM after two seconds and SIGKILL after four. The program is not in the sandbox: it has the
    * permissions of the engine's process.
    */
   command?: readonly [program: string, ...args: string[]];

@@ -22,7 +22,7 @@ export type Graph = Overview['graph'];
 /** Interval at which data that can change is requested again. */
 const LIVE_MS = 2000;
 /** Maximum age at which a page shows data that the router has loaded, without requesting it again. */
-const FRESH_MS = 1000;
+const STALE_MS = 1000;
 const PAGE_SIZE = 50;
 
 /** Filters of the list of runs, as query parameters of the HTTP interface. */
@@ -96,7 +96,7 @@ export function overviewQuery(runId: string) {
     queryKey: ['run', runId, 'overview'],
     queryFn: async () =>
       (await dataOf(client.GET('/api/v2/logs/{runId}/overview', { params: { path: { runId } } }))).data,
-    staleTime: FRESH_MS,
+    staleTime: STALE_MS,
     // A waiting run can change without an event here: by a timer, or by another person's answer.
     refetchInterval: ({ state }) => (state.data && isOpen(state.data.status) ? LIVE_MS : false),
   });
@@ -110,7 +110,7 @@ export function statesQuery(runId: string, scope: string) {
       const params = { path: { runId }, query };
       return (await dataOf(client.GET('/api/v2/logs/{runId}/states', { params }))).data.blocks;
     },
-    staleTime: FRESH_MS,
+    staleTime: STALE_MS,
     placeholderData: keepPreviousData,
   });
 }
