@@ -73,7 +73,10 @@ export interface ConversationKey {
 /** Maximum number of exchanges of a conversation. Older ones are removed. */
 export const MAX_EXCHANGES = 500;
 
-/** Exchanges of conversations, as JSON text in the order in which they were added. `describeConversations` tests an implementation. */
+/**
+ * Exchanges of conversations, as JSON text in the order in which they were added. `describeConversations` tests an
+ * implementation.
+ */
 export interface ConversationStore {
   /** Adds an exchange, unless the conversation has one with this key. */
   add(conversation: ConversationKey, exchange: { key: string; json: string }): Promise<void> | void;

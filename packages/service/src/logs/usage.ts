@@ -3,7 +3,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { Span } from '@heddle/core/run';
 import type { Engine } from '@heddle/engine';
 
-/** Block types that call a model. Costs are read only from their outputs, because other outputs contain data of callers. */
+/** Block types that call a model. Costs are read only from their outputs: other outputs contain data of callers. */
 const MODEL_BLOCKS: ReadonlySet<string> = new Set([
   'agent',
   'evaluator',

@@ -36,8 +36,8 @@ const STOPPED_CODES: ReadonlySet<string> = new Set(['IMAGES_CLOSED', 'IMAGE_NOT_
 const IMAGE_ID = /^[0-9a-f]{7,64}$/;
 
 /**
- * The images of sandboxes. Sandboxes with the same specification share an image, across workspaces. The image store runs
- * one build of an image at a time, across processes.
+ * The images of sandboxes. Sandboxes with the same specification share an image, across workspaces. The image store
+ * runs one build of an image at a time, across processes.
  */
 export class SandboxImages implements ImageSource {
   readonly #options: BuildsOptions;
