@@ -20,7 +20,7 @@ interface BuildsOptions {
 }
 
 /** A queued or running build. */
-interface PendingBuild {
+interface Build {
   spec: ImageSpec;
   /** Resolved when the build has ended or was cancelled. */
   end: PromiseWithResolvers<void>;
@@ -42,8 +42,8 @@ const IMAGE_ID = /^[0-9a-f]{7,64}$/;
 export class SandboxImages implements ImageSource {
   readonly #options: BuildsOptions;
   /** Queued builds, by image id. */
-  readonly #queued = new Map<string, PendingBuild>();
-  readonly #running = new Map<string, PendingBuild>();
+  readonly #queued = new Map<string, Build>();
+  readonly #running = new Map<string, Build>();
   #isClosed = false;
 
   constructor(options: BuildsOptions) {
@@ -63,14 +63,14 @@ export class SandboxImages implements ImageSource {
 
   /** Queues the build of an image unless it is ready or being built. A failed build is repeated. */
   async request(imageId: string, spec: ImageSpec): Promise<void> {
-    if (this.#isPending(imageId)) return;
+    if (this.#hasBuild(imageId)) return;
     const record = await (await this.#options.images()).get(imageId);
-    if (record?.state === 'ready' || this.#isClosed || this.#isPending(imageId)) return;
+    if (record?.state === 'ready' || this.#isClosed || this.#hasBuild(imageId)) return;
     this.#queued.set(imageId, { spec, end: Promise.withResolvers() });
     this.#startNext();
   }
 
-  #isPending(imageId: string): boolean {
+  #hasBuild(imageId: string): boolean {
     return this.#running.has(imageId) || this.#queued.has(imageId);
   }
 
@@ -91,7 +91,7 @@ export class SandboxImages implements ImageSource {
     if (this.#queued.has(imageId)) return undefined;
     const record = (await (await this.#options.images()).get(imageId)) ?? undefined;
     // A repeated build that has not begun has the outcome of the previous build.
-    return record?.state === 'failed' && this.#isPending(imageId) ? undefined : record;
+    return record?.state === 'failed' && this.#hasBuild(imageId) ? undefined : record;
   }
 
   /** Releases the image of a sandbox that was changed or deleted, unless another sandbox or a name uses it. */
