@@ -180,7 +180,7 @@ describe.each(Object.entries(STORES))('corrupt runs in %s', (_name, open) => {
     ]);
     expect(new Set(reported.map(({ runId }) => runId))).toEqual(new Set(Object.keys(CORRUPT_COLUMNS)));
     expect(reported).toHaveLength(Object.keys(CORRUPT_COLUMNS).length);
-    for (const { error, runId } of reported) expect(error).toMatch(`of run "${runId}" is damaged`);
+    for (const { error, runId } of reported) expect(error).toMatch(`of run "${runId}" is corrupt`);
     const all = [...reported.map(({ error }) => error), ...errors].join('\n');
     expect(all).not.toContain('hunter2');
   });

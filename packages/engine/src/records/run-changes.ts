@@ -34,7 +34,7 @@ const RECORD = z.object({
 });
 
 /**
- * Returns the changes that are not acknowledged, at most `limit`, one per run. Damaged data of a run must not stop the
+ * Returns the changes that are not acknowledged, at most `limit`, one per run. Corrupt data of a run must not stop the
  * changes of other runs: it is reported, and its change is omitted.
  */
 export async function readChanges(parts: Parts, limit: number): Promise<RunChanges> {
@@ -57,7 +57,7 @@ export async function readChanges(parts: Parts, limit: number): Promise<RunChang
   };
 }
 
-/** Returns null for a removed run, and JOURNAL_CORRUPT for a run whose data is damaged. */
+/** Returns null for a removed run, and JOURNAL_CORRUPT for a run whose data is corrupt. */
 async function summaryOf(
   { runId, header, record, damage }: StoredChange,
   definitions: Pick<Definitions, 'plan'>,
@@ -69,7 +69,7 @@ async function summaryOf(
   if (!identity.success || !state.success)
     return new EngineError(
       'JOURNAL_CORRUPT',
-      `The stored ${identity.success ? 'record' : 'header'} of run "${runId}" is damaged: a value is missing or of another type. Restore the data folder from a backup.`,
+      `The stored ${identity.success ? 'record' : 'header'} of run "${runId}" is corrupt: a value is missing or of another type. Restore the data folder from a backup.`,
     );
   const { callerId = null, workflowId, version = null, parent, createdMs, planHash } = identity.data;
   return {

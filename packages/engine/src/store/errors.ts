@@ -1,10 +1,10 @@
 import { EngineError, InvariantError } from '@heddle/core';
 
-/** Returns the error JOURNAL_CORRUPT for a run. `problem` continues "is damaged:". */
+/** Returns the error JOURNAL_CORRUPT for a run. `problem` continues "is corrupt:". */
 export function journalCorrupt(runId: string, problem: string, cause?: unknown): EngineError {
   return new EngineError(
     'JOURNAL_CORRUPT',
-    `The journal of run "${runId}" is damaged: ${problem}. The run cannot continue; start it again, or restore the data folder from a backup.`,
+    `The journal of run "${runId}" is corrupt: ${problem}. The run cannot continue; start it again, or restore the data folder from a backup.`,
     { details: { runId }, cause },
   );
 }
@@ -32,7 +32,7 @@ export function parseStored<T>(text: string, label: string): T {
   } catch (error) {
     throw new EngineError(
       'JOURNAL_CORRUPT',
-      `The stored ${label} is damaged: it is not JSON. Restore the data folder from a backup.`,
+      `The stored ${label} is corrupt: it is not JSON. Restore the data folder from a backup.`,
       { cause: error },
     );
   }

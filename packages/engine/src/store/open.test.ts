@@ -74,7 +74,7 @@ it('refuses a file that is not a database', () => {
   writeFileSync(join(data, 'heddle.db'), 'hello '.repeat(1000));
   for (const readOnly of [false, true]) {
     expect(() => openStores({ data, readOnly })).toThrow(
-      /heddle\.db" is damaged, or it is not a data file of Heddle/,
+      /heddle\.db" is corrupt, or it is not a data file of Heddle/,
     );
   }
 });

@@ -49,9 +49,9 @@ const SCHEMA_CHANGED: Explanation = [
   ({ schema }) =>
     `the tables in the schema "${schema}" were changed outside Heddle. Restore the schema from a backup`,
 ];
-const FILES_DAMAGED: Explanation = [
+const FILES_CORRUPT: Explanation = [
   'JOURNAL_CORRUPT',
-  () => 'its files are damaged. Restore it from a backup',
+  () => 'its files are corrupt. Restore it from a backup',
 ];
 
 const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
@@ -90,8 +90,8 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   '57P02': CONNECTION_LOST,
   '57P03': SERVER_STARTING,
   '57P05': CONNECTION_LOST,
-  XX001: FILES_DAMAGED,
-  XX002: FILES_DAMAGED,
+  XX001: FILES_CORRUPT,
+  XX002: FILES_CORRUPT,
 };
 
 /** Messages of `pg` errors that have no code. */

@@ -14,7 +14,7 @@ const FILE_ERRORS: Readonly<Record<number, string>> = {
   13: 'the disk is full. Free some space, then try again',
   14: 'it cannot be opened. Check that the data folder exists and is writable',
 };
-const DAMAGED_CODES: ReadonlySet<number> = new Set([11, 26]);
+const CORRUPT_CODES: ReadonlySet<number> = new Set([11, 26]);
 
 /** Extended result code of a violated foreign key. */
 export const FOREIGN_KEY = 787;
@@ -41,10 +41,10 @@ export function fileError(error: unknown, file: string): EngineError | undefined
     return isClosed ? storeClosed() : undefined;
   }
   const primary = code & 0xff;
-  if (DAMAGED_CODES.has(primary)) {
+  if (CORRUPT_CODES.has(primary)) {
     return new EngineError(
       'JOURNAL_CORRUPT',
-      `The file "${file}" is damaged, or it is not a data file of Heddle. Restore the data folder from a backup, or choose another one.`,
+      `The file "${file}" is corrupt, or it is not a data file of Heddle. Restore the data folder from a backup, or choose another one.`,
       { details: { file }, cause: error },
     );
   }

@@ -28,7 +28,7 @@ describe('live events in a data folder', () => {
     expect(reader.read('r', 0, 10)).toEqual([{ number: 1, ...EVENT }]);
   });
 
-  it('replace a file that is damaged', () => {
+  it('replace a corrupt file', () => {
     const data = dataFolder();
     writeFileSync(join(data, 'live.db'), 'This is not a database. '.repeat(100));
     const store = open(data);

@@ -177,7 +177,7 @@ export class SqliteLiveEvents implements LiveEventStore {
     try {
       return prepareStatements(openWriter(this.#file));
     } catch (error) {
-      if (!isDamaged(error)) throw error;
+      if (!isCorrupt(error)) throw error;
       for (const suffix of ['', '-wal', '-shm']) rmSync(`${this.#file}${suffix}`, { force: true });
       makePrivateFile(this.#file);
       return prepareStatements(openWriter(this.#file));
@@ -246,7 +246,7 @@ function inTransaction<T>(db: DatabaseSync, work: () => T): T {
 }
 
 /** True if SQLite cannot read the file (SQLITE_CORRUPT, SQLITE_NOTADB). */
-function isDamaged(error: unknown): boolean {
+function isCorrupt(error: unknown): boolean {
   const { errcode } = error as { errcode?: unknown };
   return errcode === 11 || errcode === 26;
 }

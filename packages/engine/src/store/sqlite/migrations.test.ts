@@ -109,7 +109,7 @@ it('migrates a file of format 2: runs get their parents, and old values are neve
   const insert = db.prepare(`
     INSERT INTO runs (run_id, workflow_id, created_ms, status, ended, seq, header) VALUES (?, 'w', 1, 'failed', 1, 1, ?)`);
   insert.run('r', JSON.stringify(newRun('r', { parent })));
-  insert.run('damaged', '{');
+  insert.run('corrupt', '{');
   db.exec(`INSERT INTO stored_values VALUES ('k', 5, '"old"')`);
   migrate(db, file);
   const commit = new GroupCommit(db, file);

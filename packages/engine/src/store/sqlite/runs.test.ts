@@ -15,7 +15,7 @@ function open(options: StoreOptions): Stores {
 }
 
 /** Returns the stores of a data folder with run `r`, which has three entries, after executing `sql` on its file. */
-async function openDamaged(sql: string): Promise<Stores> {
+async function openCorrupt(sql: string): Promise<Stores> {
   const data = dataFolder();
   const first = openStores({ data });
   await first.runs.create(newRun('r'), started());
@@ -37,7 +37,7 @@ it.each([
   ['DELETE FROM journal WHERE seq = 1', /its first entry is "completed"/],
   ['DELETE FROM journal', /it has no entries/],
 ])('throws JOURNAL_CORRUPT with the run in the message after %s', async (sql, message) => {
-  const { runs } = await openDamaged(sql);
+  const { runs } = await openCorrupt(sql);
   const fault = expect.objectContaining({
     code: 'JOURNAL_CORRUPT',
     message: expect.stringMatching(message) as string,
@@ -46,12 +46,12 @@ it.each([
   expect(() => runs.tail('r', -1)).toThrow(fault as Error);
 });
 
-it('names the damaged record or log', async () => {
-  const { runs } = await openDamaged("UPDATE runs SET record = '{', header = ''; UPDATE logs SET logs = '{'");
-  expect(() => runs.record('r')).toThrow(/record of run "r" is damaged/);
-  expect(() => runs.list({})).toThrow(/record of run "r" is damaged/);
-  expect(() => runs.logs('r')).toThrow(/log of run "r" is damaged/);
-  expect(() => runs.header('r')).toThrow(/header of run "r" is damaged/);
+it('names the corrupt record or log', async () => {
+  const { runs } = await openCorrupt("UPDATE runs SET record = '{', header = ''; UPDATE logs SET logs = '{'");
+  expect(() => runs.record('r')).toThrow(/record of run "r" is corrupt/);
+  expect(() => runs.list({})).toThrow(/record of run "r" is corrupt/);
+  expect(() => runs.logs('r')).toThrow(/log of run "r" is corrupt/);
+  expect(() => runs.header('r')).toThrow(/header of run "r" is corrupt/);
 });
 
 it('returns all data after it was closed and opened again', async () => {

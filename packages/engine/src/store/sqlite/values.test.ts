@@ -66,12 +66,12 @@ it('throws VALUE_MISSING if the file is truncated', async () => {
   });
 });
 
-it('writes a missing or damaged file again when the value is stored again', async () => {
+it('writes a missing or corrupt file again when the value is stored again', async () => {
   const data = dataFolder();
   const { values } = open(data);
   const key = await values.put(LARGE);
-  for (const damage of [rmSync, truncateSync]) {
-    damage(fileOf(data, key));
+  for (const corrupt of [rmSync, truncateSync]) {
+    corrupt(fileOf(data, key));
     expect(await values.put(LARGE)).toBe(key);
     expect(await values.get(key)).toBe(LARGE);
   }

@@ -25,7 +25,7 @@ function prepare(db: DatabaseSync) {
 /**
  * Values in the data folder, one row each; larger values also have a file.
  *
- * `get` returns undefined for an unknown key, and throws VALUE_MISSING for a stored value whose file is missing or damaged.
+ * `get` returns undefined for an unknown key, and throws VALUE_MISSING for a stored value whose file is missing or corrupt.
  */
 export class SqliteValueStore implements ValueStore {
   readonly #file: string;
