@@ -34,7 +34,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 /** Calls a tool of the integration. */
 async function call(toolId: string, args: JsonObject, answer: (nth: number) => object) {
   const requests: { line: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
-  const address = await startServer((request, response) => {
+  const url = await startServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
     request.on('end', () => {
@@ -44,7 +44,7 @@ async function call(toolId: string, args: JsonObject, answer: (nth: number) => o
   });
   const engine = await createEngine({
     blocks: blocks({ toolFiles: [toolFileOf(integration)] }),
-    services: { notes: address },
+    services: { notes: url },
     credentials: { notes: 'the-key-of-the-notes' },
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));

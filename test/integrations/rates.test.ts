@@ -24,8 +24,8 @@ async function startService() {
 }
 
 /** Returns a function that calls the service with a key. */
-async function caller(address: string, options: EngineOptions = {}) {
-  const engine = await createEngine({ blocks: blocks(), services: { resend: address }, ...options });
+async function caller(url: string, options: EngineOptions = {}) {
+  const engine = await createEngine({ blocks: blocks(), services: { resend: url }, ...options });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   return (apiKey: string) => {
     const fields = { operation: 'get_email', emailId: '1', apiKey };

@@ -252,7 +252,7 @@ describe('the keys of an S3 block', () => {
     [{ endpoint: 'http://evil.example' }, /"endpoint" is set without/],
     [{ accessKeyId: 'x' }, /"accessKeyId" is set without/],
     [{ region: 'x.evil.example/' }, /is not a region/],
-    [{ accessKeyId: 'x', secretAccessKey: 'y', endpoint: 'http://u:p@evil.example' }, /not an address/],
+    [{ accessKeyId: 'x', secretAccessKey: 'y', endpoint: 'http://u:p@evil.example' }, /not a URL/],
   ])('are not sent to another endpoint: %j', async (fields, message) => {
     const blockFields = { operation: 'list_objects', bucketName: 'first', ...fields };
     const { error } = await run(blockFields, { credentials: { s3: 'operator:secret' } });

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { beforeAll, describe, it } from 'vitest';
 import type * as blocks from '../../packages/core/src/blocks.ts';
 import type * as fields from '../../packages/core/src/fields.ts';
-import type * as address from '../../packages/engine/src/executors/api/address.ts';
+import type * as url from '../../packages/engine/src/executors/api/url.ts';
 import type * as code from '../../packages/core/src/refs/code.ts';
 import type * as names from '../../packages/core/src/refs/names.ts';
 import type * as text from '../../packages/core/src/refs/text.ts';
 import { sample, scale } from '../support/scale.ts';
 import { expectLinear } from './linear.ts';
 
-type Compiler = typeof blocks & typeof fields & typeof address & typeof code & typeof names & typeof text;
+type Compiler = typeof blocks & typeof fields & typeof url & typeof code & typeof names & typeof text;
 
 let compiler: Compiler;
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
   compiler = {
     ...(await import('../../packages/core/src/blocks.ts')),
     ...(await import('../../packages/core/src/fields.ts')),
-    ...(await import('../../packages/engine/src/executors/api/address.ts')),
+    ...(await import('../../packages/engine/src/executors/api/url.ts')),
     ...(await import('../../packages/core/src/refs/code.ts')),
     ...(await import('../../packages/core/src/refs/names.ts')),
     ...(await import('../../packages/core/src/refs/text.ts')),

@@ -146,8 +146,7 @@ function blockPolicy({ egress, maxFileBytes }: EngineOptions): EgressPolicy {
 }
 
 /**
- * Returns a function that looks up the configuration of a service. Throws OPTIONS_INVALID for an invalid address or
- * rate.
+ * Returns a function that looks up the configuration of a service. Throws OPTIONS_INVALID for an invalid URL or rate.
  */
 function configuredServices(options: EngineOptions): (name: string) => Promise<ConfiguredService> {
   const { services = {}, credentials = {}, serviceRates = {} } = options;
@@ -159,9 +158,9 @@ function configuredServices(options: EngineOptions): (name: string) => Promise<C
       );
   const defaultClient = blockHttpClient(options);
   const clients = new Map<string, () => Promise<HttpClient>>();
-  for (const [name, address] of Object.entries(services)) {
-    expectUrl(name, address);
-    clients.set(name, lazyEgress(blockPolicy(options), address));
+  for (const [name, url] of Object.entries(services)) {
+    expectUrl(name, url);
+    clients.set(name, lazyEgress(blockPolicy(options), url));
   }
   return async (name) => ({
     address: Object.hasOwn(services, name) ? services[name] : undefined,
@@ -171,16 +170,16 @@ function configuredServices(options: EngineOptions): (name: string) => Promise<C
   });
 }
 
-function expectUrl(name: string, address: string): void {
-  if (URL.canParse(address) && /^(?:https?|postgresql):$/.test(new URL(address).protocol)) return;
+function expectUrl(name: string, url: string): void {
+  if (URL.canParse(url) && /^(?:https?|postgresql):$/.test(new URL(url).protocol)) return;
   throw new EngineError(
     'OPTIONS_INVALID',
-    `The address of the service "${name}" is not a URL that begins with http://, https:// or postgresql://.`,
+    `The URL of the service "${name}" is invalid: it must begin with http://, https:// or postgresql://.`,
   );
 }
 
 /**
- * Returns the HTTP client for files whose URLs callers send. It ignores the egress exceptions, which are meant for addresses
+ * Returns the HTTP client for files whose URLs callers send. It ignores the egress exceptions, which are meant for URLs
  * from workflow authors: with them, a caller could read internal services.
  */
 export function fileHttpClient({ egress }: EngineOptions): () => Promise<HttpClient> {

@@ -22,7 +22,7 @@ function encoded(file) {
   });
 }
 
-/** An empty file has an address without data in some browsers. */
+/** An empty file has a data URL without data in some browsers. */
 function dataUrl(text) {
   return text === 'data:' ? 'data:application/octet-stream;base64,' : text;
 }
@@ -47,16 +47,16 @@ export function valueOf(control) {
   }
 }
 
-/** Sends JSON to an address of the page. Throws an Error with a human-readable message. */
-export async function post(address, body, signal) {
-  const response = await fetch(address, {
+/** Sends JSON to a URL of the page. Throws an Error with a human-readable message. */
+export async function post(url, body, signal) {
+  const response = await fetch(url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
     signal,
   });
   if (response.ok) return response;
-  if (response.status === 401 && address === location.pathname) location.reload();
+  if (response.status === 401 && url === location.pathname) location.reload();
   const answer = await response.json().catch(() => undefined);
   throw new Error(answer?.error?.message ?? `The server answered ${response.status}.`);
 }

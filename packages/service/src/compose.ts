@@ -153,7 +153,7 @@ export function serviceAreas({
 function hookSettings({ origin }: HookOptions = {}, sealer: Sealer | undefined): HookSettings {
   if (!sealer) return { missing: 'This server stores no credentials.' };
   if (origin !== undefined) return { origin: origin.replace(/\/+$/, '') };
-  return { missing: 'The server has no public address: start it with --origin.' };
+  return { missing: 'The server has no public URL: start it with --origin.' };
 }
 
 /** Options of `triggerWork`, as in `serviceAreas`. */

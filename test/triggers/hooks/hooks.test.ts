@@ -333,14 +333,14 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
 });
 
 describe('a webhook at a provider', () => {
-  it('is created only if the server has a public address; otherwise, the deployment shows the reason', async () => {
+  it('is created only if the server has a public URL; otherwise, the deployment shows the reason', async () => {
     const providers = await hookProviders();
     const egress = { allowPrivate: true, ports: 'any' as const };
     const { services } = providers;
     const api = await hookApi('sqlite', providers, { hooks: { egress, services } });
     const id = await api.hooked(GITHUB.type, GITHUB.fields);
     const { warnings, latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
-    expect(warnings).toEqual([expect.stringMatching(/public address: start it with --origin/)]);
+    expect(warnings).toEqual([expect.stringMatching(/public URL: start it with --origin/)]);
     expect(attempt?.error).toMatchObject({ code: 'HOOK_FAILED', retryable: false });
     expect(providers.requests).toEqual([]);
     const next = await hookApi('sqlite', providers, { store: api.store });

@@ -89,7 +89,7 @@ async function openModel(opening: Opening, name: string): Promise<OpenModel> {
   const { context, options, mainProvider } = opening;
   const { provider, id, info } = await modelFor(context, name);
   const service = await context.services.service(provider);
-  const { address, isAuthored } = addressFor(context, provider, service);
+  const { address, isAuthored } = baseUrlFor(context, provider, service);
   const isMain = mainProvider === undefined || mainProvider === provider;
   const aws = provider === 'bedrock' ? awsOf(context) : undefined;
   const operator = isAuthored ? undefined : { service, options };
@@ -124,12 +124,12 @@ function configuredValue<T>(values: { readonly [name: string]: T } | undefined, 
 }
 
 /** Returns the base URL of the provider: the operator's, the block's, or the default. */
-function addressFor(
+function baseUrlFor(
   context: Context,
   provider: string,
   service: ConfiguredService,
 ): { address: string; isAuthored: boolean } {
-  const authored = service.address === undefined ? addressOf(context, provider) : undefined;
+  const authored = service.address === undefined ? authoredBaseUrl(context, provider) : undefined;
   const address = service.address ?? authored ?? providerNamed(provider).address;
   // The host of a region is a host of AWS, whatever the author writes.
   if (address !== undefined)
@@ -182,7 +182,7 @@ async function storedKey({ services }: Context, provider: string): Promise<strin
   return (await services.credential({ provider, type: 'api_key' }))?.secret;
 }
 
-function addressOf(context: Context, provider: string): string | undefined {
+function authoredBaseUrl(context: Context, provider: string): string | undefined {
   if (provider === 'azure') return text(context, 'azureEndpoint') || undefined;
   if (provider !== 'bedrock') return undefined;
   const region = text(context, 'bedrockRegion');

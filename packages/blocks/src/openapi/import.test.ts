@@ -192,7 +192,7 @@ describe('servers of documents', () => {
     'javascript:alert(1)',
     'https://{__proto__}.test',
     'x y',
-  ])('that are not web addresses are unknown: %s', async (url) => {
+  ])('that are not valid HTTP URLs are unknown: %s', async (url) => {
     expect(await at([{ url }])).toBeUndefined();
   });
 });
@@ -243,7 +243,7 @@ describe('files of tools', () => {
     ],
     ['an unknown service', (file) => ({ ...file, services: {} }), 'belongs to "svc"'],
     [
-      'an invalid address',
+      'an invalid base URL',
       (file) => ({ ...file, services: { svc: { title: 'x', address: 'file:///etc' } } }),
       'services.svc.address',
     ],

@@ -32,11 +32,11 @@ export function serverOf(
 ): Server {
   const { root } = document;
   const title = textOf(own(objectOf(own(root, 'info')), 'title')).slice(0, 200) || options.name;
-  const address = addressOf(server, options);
+  const address = baseUrlOf(server, options);
   if (server === undefined || server === mainServer || address === undefined)
-    return { name: options.name, title, address: address ?? addressOf(undefined, options) };
-  const mainAddress = addressOf(mainServer, options);
-  if (mainAddress === address) return { name: options.name, title, address };
+    return { name: options.name, title, address: address ?? baseUrlOf(undefined, options) };
+  const mainUrl = baseUrlOf(mainServer, options);
+  if (mainUrl === address) return { name: options.name, title, address };
   const { host, pathname } = new URL(address);
   const where = `${host}${pathname}`.replaceAll(/[^A-Za-z0-9_.:/-]/g, '_').replace(/\/+$/, '');
   const name = `${options.name}:${where}`;
@@ -44,7 +44,7 @@ export function serverOf(
 }
 
 /** Returns the base URL with its variables filled in, without a / at its end; undefined if it is not an HTTP URL. */
-function addressOf(
+function baseUrlOf(
   server: JsonObject | undefined,
   { variables = {}, source }: ServerOptions,
 ): string | undefined {

@@ -111,7 +111,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     });
     open(studio.wrap(access.wrap(await withTools(api.fetch, { options, peers, onError }))));
     return await untilStopped(io, stoppable({ engine: session.engine, api, server }), {
-      ready: () => printReady(io, { url: server.url, first, studio: studio.address }, options),
+      ready: () => printReady(io, { url: server.url, first, studio: studio.browserUrl }, options),
       drainMs: options.grace * 1000,
       failed: server.failed.then(({ message }) => `The server has failed: ${message}`),
     });

@@ -104,7 +104,7 @@ describe('heddle tools import', () => {
     expect(none.stderr).toContain('0 tools, 2 operations not selected');
   });
 
-  it('downloads a document under the egress policy, and resolves addresses relative to its URL', async () => {
+  it('downloads a document under the egress policy, and resolves relative server URLs against its URL', async () => {
     const server = createServer((request, response) => {
       response.writeHead(request.url === '/openapi.json' ? 200 : 404).end(JSON.stringify(DOCUMENT));
     });

@@ -6,12 +6,12 @@ type Fetch = Api['fetch'];
 
 /** The pages of the Studio, and the sessions of its browsers. */
 export interface ServedStudio {
-  /** Absent without the Studio, like `address`. */
+  /** Absent without the Studio, like `browserUrl`. */
   sessions?: Authenticator;
   /** Returns `fetch` with the pages of the Studio and the sign-in of browsers. */
   wrap(fetch: Fetch): Fetch;
   /** The URL to open in a browser. On a loopback address it has a token, which signs one browser in once. */
-  address?: string;
+  browserUrl?: string;
 }
 
 interface Parts {
@@ -57,7 +57,7 @@ export async function openStudio(
         return isKnown ? page : unknownHost();
       };
     },
-    address: token ? `${listening}/#token=${token.text}` : `${origin}/`,
+    browserUrl: token ? `${listening}/#token=${token.text}` : `${origin}/`,
   };
 }
 

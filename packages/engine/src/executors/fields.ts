@@ -2,7 +2,7 @@ import { isJsonObject, own, resolveTemplate } from '@heddle/core/blocks';
 import type { Json, Lookup, Template } from '@heddle/core/blocks';
 import { jsonStructure, resolveJson, templateFields, templateItems, wholeHole } from '@heddle/core/fields';
 import type { ResolveMode } from '@heddle/core/fields';
-import { readAddress } from './api/address.ts';
+import { readUrl } from './api/url.ts';
 import { readBody } from './api/body.ts';
 import { readBuilder } from './response-builder.ts';
 import type { FieldReader, FieldContext } from './services.ts';
@@ -25,15 +25,15 @@ const readRows: FieldReader = (template, { lookup }) => resolveJson(template, lo
 
 /** Readers of fields with a structure, by block type: JSON, URLs, forms. Other fields are resolved as requested. */
 const READERS: { readonly [type: string]: { readonly [field: string]: FieldReader } } = {
-  api: { url: readAddress, params: readJson, headers: readJson, body: readBody },
-  webhook_request: { url: readAddress, headers: readJson, body: readBody },
+  api: { url: readUrl, params: readJson, headers: readJson, body: readBody },
+  webhook_request: { url: readUrl, headers: readJson, body: readBody },
   response: { data: readJson, builderData: readBuilder, headers: readJson },
   function: { mountedSecrets: readJson },
-  file: { filePath: readAddress },
-  file_v2: { filePath: readAddress },
-  file_v3: { fileUrl: readAddress },
-  file_v4: { fileUrl: readAddress, headers: readJson },
-  file_v5: { fileUrl: readAddress, headers: readJson },
+  file: { filePath: readUrl },
+  file_v2: { filePath: readUrl },
+  file_v3: { fileUrl: readUrl },
+  file_v4: { fileUrl: readUrl, headers: readJson },
+  file_v5: { fileUrl: readUrl, headers: readJson },
   human_in_the_loop: { inputFormat: typedRows('text'), builderData: readRows },
   postgresql: { query: readStatement, where: readStatement },
   variables: { variables: typedRows('native') },

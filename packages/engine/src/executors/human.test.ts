@@ -70,7 +70,7 @@ describe('a human pause', () => {
     });
   });
 
-  it('has links if the engine has a resume address, and its own fields can refer to them', () => {
+  it('has links if the engine has a resume URL, and its own fields can refer to them', () => {
     const pauseLinks = () => ({ url: 'https://x.test/r', resumeEndpoint: 'https://x.test/api/r' });
     const builderData = [{ name: 'go', type: 'string', value: 'see <approve.url>' }];
     const output = pause({ params: { builderData }, services: { pauseLinks } });

@@ -212,14 +212,14 @@ describe('a file with a URL', () => {
     ['a private network', 'http://10.0.0.1/'],
     ['a file of the server', 'file:///etc/passwd'],
     ['a string that is not a URL', 'far.csv'],
-  ])('is not downloaded from %s', async (_what, address) => {
-    await expect(defaultEngine.takeFiles(SOURCE, url(address))).rejects.toMatchObject({
+  ])('is not downloaded from %s', async (_what, source) => {
+    await expect(defaultEngine.takeFiles(SOURCE, url(source))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringMatching(/^Failed to upload file: far\.csv \(/),
     });
   });
 
-  it('is not downloaded from an address that only an egress exception allows, and the refusal names no option', async () => {
+  it('is not downloaded from a URL that only an egress exception allows, and the refusal names no option', async () => {
     const egress = { exceptions: ['127.0.0.1:*'], remedy: 'use --allow-host {target}' };
     const engine = await createEngine({ egress });
     onTestFinished(() => engine.close());

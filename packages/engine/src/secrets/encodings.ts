@@ -87,8 +87,8 @@ function urlForms(text: string): string[] {
 function hostForms(text: string): string[] {
   const hostUrl = URL.parse(`http://${text}/`);
   const isHost = hostUrl?.href === `http://${hostUrl?.host}/`;
-  const address = URL.parse(text)?.href.replace(/\/$/, '');
-  return [text.toLowerCase(), ...(isHost && hostUrl ? [hostUrl.host] : []), ...(address ? [address] : [])];
+  const url = URL.parse(text)?.href.replace(/\/$/, '');
+  return [text.toLowerCase(), ...(isHost && hostUrl ? [hostUrl.host] : []), ...(url ? [url] : [])];
 }
 
 /**

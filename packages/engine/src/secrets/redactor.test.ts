@@ -133,13 +133,13 @@ describe('redaction', () => {
   it.each([
     ['a host', 'Tenant-Ab12.Example.COM', 'https://tenant-ab12.example.com/x'],
     ['a host with other letters', 'schlüssel.example', new URL('https://schlüssel.example/x').href],
-    ['an address', 'https://Hooks.Example.com/T0/secret', 'https://hooks.example.com/T0/secret'],
+    ['a whole URL', 'https://Hooks.Example.com/T0/secret', 'https://hooks.example.com/T0/secret'],
     ['a path', 'a|b[c]^"d', new URL('https://h/a|b[c]^"d').href],
     ['a query', `it's"<1>`, new URL(`https://h/?q=it's"<1>`).href],
-  ])('removes a value that appears in an address as %s', (_where, value, address) => {
-    const text = createRedactor({ KEY: value }).text(`requested ${address}`);
+  ])('removes a value that appears in a URL as %s', (_where, value, url) => {
+    const text = createRedactor({ KEY: value }).text(`requested ${url}`);
     expect(text).toContain('«redacted:KEY»');
-    expect(text.length).toBeLessThan(`requested ${address}`.length + HIDDEN.length - 5);
+    expect(text.length).toBeLessThan(`requested ${url}`.length + HIDDEN.length - 5);
   });
 
   it('removes all values of a name, including earlier ones', () => {

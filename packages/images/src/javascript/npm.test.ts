@@ -151,7 +151,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     await expect(run).rejects.toThrow('enough');
   });
 
-  it('fails with registry_unavailable and the address of a registry that cannot be reached', async () => {
+  it('fails with registry_unavailable and the URL of a registry that cannot be reached', async () => {
     const { context } = contextOf({ registry: 'http://127.0.0.1:9/', 'fetch-retries': '0' }, openFolder());
     const project = join(context.workFolder, 'project');
     mkdirSync(project);

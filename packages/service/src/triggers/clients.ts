@@ -5,16 +5,16 @@ import type { Egress, EgressPolicy } from '@heddle/sandbox/egress';
 export interface ClientOptions {
   /** The addresses to which requests are allowed. Default: public addresses. */
   egress?: EgressPolicy;
-  /** Addresses of services that replace the default ones, by name. They are allowed regardless of `egress`. */
+  /** Base URLs of services that replace the default ones, by name. They are allowed regardless of `egress`. */
   services?: { readonly [name: string]: string };
 }
 
-/** Returns clients: one for all addresses, and one for each service whose address the operator has set. */
+/** Returns clients: one by default, and one for each service whose base URL the operator has set. */
 export function serviceClients({ egress = {}, services = {} }: ClientOptions) {
   const http = createEgress(egress);
   const exceptions = new Map<string, Egress>();
-  for (const [name, address] of Object.entries(services))
-    if (/^https?:/i.test(address)) exceptions.set(name, createEgress(withException(egress, address)));
+  for (const [name, url] of Object.entries(services))
+    if (/^https?:/i.test(url)) exceptions.set(name, createEgress(withException(egress, url)));
   return {
     http,
     service: (name: string) =>

@@ -81,7 +81,7 @@ export async function serverOf(call: DriverCall): Promise<Server> {
     );
   const [user = '', ...password] = secret.split(':');
   return checkedServer(
-    { ...partsOf(address, 'the address'), user, password: password.join(':'), ca },
+    { ...partsOf(address, 'the URL of the server'), user, password: password.join(':'), ca },
     service.http,
   );
 }
@@ -108,10 +108,10 @@ async function secretOf(
 type Parts = Omit<Server, 'port' | 'http' | 'tls'> & { port: string; tls: string };
 
 /** Returns the parts of a URL. Messages do not repeat it, because it can have a password. */
-function partsOf(address: string, subject: string): Omit<Parts, 'ca'> {
-  const url = URL.canParse(address) ? new URL(address) : undefined;
+function partsOf(text: string, subject: string): Omit<Parts, 'ca'> {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || url.hostname === '')
-    throw configError(`${subject} is not a URL such as postgresql://USER:PASSWORD@HOST:5432/DATABASE`);
+    throw configError(`${subject} must have the form postgresql://USER:PASSWORD@HOST:5432/DATABASE`);
   for (const name of url.searchParams.keys())
     if (name !== 'sslmode')
       throw configError(`${subject} has the parameter "${name.slice(0, 50)}": only sslmode is supported`);

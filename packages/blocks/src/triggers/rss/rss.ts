@@ -52,10 +52,10 @@ export const rss: FeedTrigger = {
 };
 
 async function pollFeed({ url, backfill }: RssConfig, call: FeedCall): Promise<FeedPoll> {
-  const address = await call.text(url);
+  const feedUrl = await call.text(url);
   const response = await pollRequest(
     call.http,
-    { url: address, headers: headersFor(call.cursor), maxResponseBytes: MAX_BYTES },
+    { url: feedUrl, headers: headersFor(call.cursor), maxResponseBytes: MAX_BYTES },
     call,
   );
   if (response.status === 304 && call.cursor)

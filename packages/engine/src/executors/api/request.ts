@@ -21,8 +21,8 @@ const CALL_CHAIN_HEADER = 'X-Sim-Via';
 
 /** Returns the request; undefined if the block has no URL. Throws BLOCK_CONFIG_INVALID. */
 export function readRequest(context: EngineContext): ApiRequest | undefined {
-  const address = asText(context.field('url'));
-  if (address === '') return undefined;
+  const authoredUrl = asText(context.field('url'));
+  if (authoredUrl === '') return undefined;
   const method = methodOf(asText(context.field('method')).trim());
   const headers = pairsOf(context, 'headers');
   const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(context);
@@ -31,7 +31,7 @@ export function readRequest(context: EngineContext): ApiRequest | undefined {
   const hasKey = addIdempotencyKey(context, headers);
   checkHeaders(headers, 'request');
   const sentHeaders = withCallChain(headers, context.services.run.callChain);
-  const url = urlOf(address, pairsOf(context, 'params'));
+  const url = urlOf(authoredUrl, pairsOf(context, 'params'));
   return { url, method, headers: sentHeaders, body: body?.text, hasKey };
 }
 
@@ -49,14 +49,14 @@ export function pairsOf(context: BlockContext, name: string): [string, string][]
 }
 
 /** Returns the URL with these query parameters added. Throws BLOCK_CONFIG_INVALID. */
-export function urlOf(address: string, params: readonly [string, string][]): string {
-  if (!URL.canParse(address))
+export function urlOf(text: string, params: readonly [string, string][]): string {
+  if (!URL.canParse(text))
     throw invalid(
-      `The URL "${redactedUrl(address)}" is not valid: it needs a scheme and a host, as in https://example.com/path.`,
+      `The URL "${redactedUrl(text)}" is not valid: it needs a scheme and a host, as in https://example.com/path.`,
     );
-  const url = new URL(address);
+  const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw invalid(`The URL "${redactedUrl(address)}" is not valid: only http and https are supported.`);
+    throw invalid(`The URL "${redactedUrl(text)}" is not valid: only http and https are supported.`);
   for (const [key, value] of params) url.searchParams.append(key, value);
   return url.href;
 }
@@ -97,10 +97,9 @@ function hasHeader(headers: readonly (readonly [string, string])[], name: string
 }
 
 /** Returns the URL for messages: without credentials and values of query parameters. */
-export function redactedUrl(address: string): string {
-  if (!URL.canParse(address))
-    return (address.split('?', 1)[0] ?? '').replace(/\/\/[^/@]*@/, '//').slice(0, 200);
-  const { origin, host, protocol, pathname, searchParams } = new URL(address);
+export function redactedUrl(text: string): string {
+  if (!URL.canParse(text)) return (text.split('?', 1)[0] ?? '').replace(/\/\/[^/@]*@/, '//').slice(0, 200);
+  const { origin, host, protocol, pathname, searchParams } = new URL(text);
   const names = [...new Set(searchParams.keys())].map((name) => `${name}=…`);
   return `${origin === 'null' ? `${protocol}//${host}` : origin}${pathname}${names.length === 0 ? '' : `?${names.join('&')}`}`.slice(
     0,

@@ -25,8 +25,8 @@ export const webhookExecutor: EngineExecutor = {
  * body. Throws BLOCK_CONFIG_INVALID.
  */
 function webhookRequest(context: EngineContext): ApiRequest {
-  const address = asText(context.field('url')).trim();
-  if (address === '') throw invalid('The webhook has no URL: fill in "url".');
+  const url = asText(context.field('url')).trim();
+  if (url === '') throw invalid('The webhook has no URL: fill in "url".');
   const body = bodyOf(context)?.text ?? '';
   const timestamp = String(context.clock.now());
   const secret = asText(context.field('secret'));
@@ -40,7 +40,7 @@ function webhookRequest(context: EngineContext): ApiRequest {
   const headers = [...authored, ...ownHeaders.filter((header) => !isReplaced(header, authored))];
   checkHeaders(headers, 'request');
   const sentHeaders = withCallChain(headers, context.services.run.callChain);
-  return { url: urlOf(address, []), method: 'POST', headers: sentHeaders, body, hasKey: true };
+  return { url: urlOf(url, []), method: 'POST', headers: sentHeaders, body, hasKey: true };
 }
 
 function signature(secret: string, timestamp: string, body: string): [string, string] {

@@ -50,7 +50,7 @@ export type FeedServices = Pick<
   environments: Partial<TenantEnvironments> | undefined;
   credentials: TenantCredentials | undefined;
   http: Egress;
-  /** The addresses that the operator has configured for services, with the clients that reach them. */
+  /** The base URLs that the operator has configured for services, with the clients that reach them. */
   service: FeedCall['service'];
   /** Reports that events wait for flow control. */
   notifyHeld: () => void;

@@ -7,12 +7,12 @@ import type { Scene } from '../../../../../test/support/block.ts';
 import { scale } from '../../../../../test/support/scale.ts';
 import { asText } from '../values.ts';
 
-/** Returns the address that an api block reads with `v`, `w` and `x` of a block `a` before it. */
-function address(url: string, values: { [name: string]: Json }, scene: Scene = {}): Json | undefined {
+/** Returns the URL that an api block reads with `v`, `w` and `x` of a block `a` before it. */
+function readUrl(url: string, values: { [name: string]: Json }, scene: Scene = {}): Json | undefined {
   return contextOf({ type: 'api', params: { url }, outputs: { A: values }, ...scene }).field('url');
 }
 
-describe('references in an authored address', () => {
+describe('references in an authored URL', () => {
   it.each<[string, Json, string]>([
     ['https://h.test/items/<a.v>', 'a b', 'https://h.test/items/a%20b'],
     [
@@ -33,7 +33,7 @@ describe('references in an authored address', () => {
     ['  "https://h.test/<a.v>" ', 'a', 'https://h.test/a'],
     ['https://h.test\n/<a.v>', 'a', 'https://h.test/a'],
   ])('are percent-encoded in %s for %j', (url, v, expected) => {
-    expect(address(url, { v })).toBe(expected);
+    expect(readUrl(url, { v })).toBe(expected);
   });
 
   it.each<[string, Json]>([
@@ -44,13 +44,13 @@ describe('references in an authored address', () => {
     ['https://h.test/x/<a.v><a.w>', '.'],
     ['https://h.test/{{DOT}}<a.v>?q', '.'],
   ])('fail the block when %s gets a dot segment from %j', async (url, v) => {
-    const failure = await failureOf(() => address(url, { v, w: '.' }, { env: { DOT: '.' } }));
+    const failure = await failureOf(() => readUrl(url, { v, w: '.' }, { env: { DOT: '.' } }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
     expect(failure.message).toContain('<a.v> turns a segment of the path into "." or ".."');
   });
 
   it('do not change authored dot segments', () => {
-    expect(address('https://h.test/a/../<a.v>', { v: 'b' })).toBe('https://h.test/a/../b');
+    expect(readUrl('https://h.test/a/../<a.v>', { v: 'b' })).toBe('https://h.test/a/../b');
   });
 
   it.each<[string, string | number]>([
@@ -66,7 +66,7 @@ describe('references in an authored address', () => {
     ['https://h.test:<a.v>/x', 8080],
     ['<a.v>://h.test/x', 'http'],
   ])('can be a host or a port: %s with %j', (url, v) => {
-    expect(address(url, { v })).toBe(url.replace('<a.v>', String(v)));
+    expect(readUrl(url, { v })).toBe(url.replace('<a.v>', String(v)));
   });
 
   it.each<[string, Json, string]>([
@@ -85,7 +85,7 @@ describe('references in an authored address', () => {
     ['https://h.test:<a.v>/x', '', 'a port number'],
     ['<a.v>://h.test/x', 'https://evil.test', 'the scheme'],
   ])('fail the block if they are not a valid host or port: %s with %j', async (url, v, message) => {
-    const failure = await failureOf(() => address(url, { v }));
+    const failure = await failureOf(() => readUrl(url, { v }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
     expect(failure.message).toContain('<a.v>');
     expect(failure.message).toContain(message);
@@ -98,32 +98,32 @@ describe('references in an authored address', () => {
     ['<a.v>?q=<a.w>', 'https://h.test', 'https://h.test?q=x%2Fy'],
     ['<a.v>:8080/<a.w>', 'https://h.test', 'https://h.test:8080/x%2Fy'],
     ['<a.v><a.w>', 'https://h.test/a/', 'https://h.test/a/x%2Fy'],
-  ])('stay unchanged as the whole address or its beginning: %s', (url, v, expected) => {
-    expect(address(url, { v, w: 'x/y' })).toBe(expected);
+  ])('stay unchanged as the whole URL or its beginning: %s', (url, v, expected) => {
+    expect(readUrl(url, { v, w: 'x/y' })).toBe(expected);
   });
 
   it('must be a scheme and a host if authored text continues the host', async () => {
-    expect((await failureOf(() => address('<a.v>.h.test/x', { v: 'https://evil.test/' }))).message).toContain(
+    expect((await failureOf(() => readUrl('<a.v>.h.test/x', { v: 'https://evil.test/' }))).message).toContain(
       'its value must be a scheme and a host',
     );
   });
 
   it('leave authored placeholders, and encode placeholders in data', () => {
     const env = { BASE: 'https://h.test/v1?key=a b&', SEGMENTS: 'a/b' };
-    expect(address('{{BASE}}q=<a.v>', { v: '{{SEGMENTS}}' }, { env })).toBe(
+    expect(readUrl('{{BASE}}q=<a.v>', { v: '{{SEGMENTS}}' }, { env })).toBe(
       'https://h.test/v1?key=a b&q=%7B%7BSEGMENTS%7D%7D',
     );
-    expect(address('https://h.test/{{SEGMENTS}}/<a.v>', { v: 1 }, { env })).toBe('https://h.test/a/b/1');
+    expect(readUrl('https://h.test/{{SEGMENTS}}/<a.v>', { v: 1 }, { env })).toBe('https://h.test/a/b/1');
   });
 
   it('are inserted unencoded in workflows deployed with compat', () => {
-    expect(address('https://h.test/<a.v>/x', { v: '../y?z' }, { compat: true })).toBe(
+    expect(readUrl('https://h.test/<a.v>/x', { v: '../y?z' }, { compat: true })).toBe(
       'https://h.test/../y?z/x',
     );
   });
 });
 
-describe('arbitrary values in authored addresses', () => {
+describe('arbitrary values in authored URLs', () => {
   const plain = fc.string({
     unit: fc.constantFrom('a', 'b', 'Z', '0', '9', '-', '_', '~'),
     minLength: 1,
@@ -180,10 +180,10 @@ describe('arbitrary values in authored addresses', () => {
     );
   });
 
-  /** Returns the address, or undefined if a value is refused. */
+  /** Returns the URL, or undefined if a value is refused. */
   function readOrRefuse(authored: string, values: { [name: string]: Json }): string | undefined {
     try {
-      return asText(address(authored, values));
+      return asText(readUrl(authored, values));
     } catch (error) {
       if (isBlockError(error) && error.code === 'BLOCK_CONFIG_INVALID') return undefined;
       throw error;

@@ -12,7 +12,7 @@ const input = JSON.parse(
   fencesOf(PAGE, text).find(({ marks }) => marks.has('input'))?.text ?? 'null',
 ) as JsonObject;
 const rows = tablesOf(PAGE, text)
-  .filter(({ name }) => name === 'addresses')
+  .filter(({ name }) => name === 'urls')
   .flatMap(({ rows: all }) =>
     all.map(({ cells: [written = '', gives = ''] }) => [codeIn(written) ?? '', gives]),
   );

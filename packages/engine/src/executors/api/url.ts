@@ -34,16 +34,16 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@]*$/i;
  *
  * Throws BLOCK_CONFIG_INVALID for a value that would change the host or the path.
  */
-export function readAddress(template: Template, { lookup, compat }: FieldContext): Json {
+export function readUrl(template: Template, { lookup, compat }: FieldContext): Json {
   const pieces =
     template.kind === 'text' && !compat && !wholeHole(template) ? piecesOf(template.parts, lookup) : [];
   if (pieces.every((piece) => typeof piece === 'string'))
     return unquote(asText(resolveTemplate(template, lookup, 'text')).trim());
   const values = pieces.filter((piece) => typeof piece !== 'string');
-  const address = unquote(
+  const url = unquote(
     pieces.map((piece) => (typeof piece === 'string' ? piece.replace(/[\t\n\r]/g, '') : SLOT)).join(''),
   );
-  return fillAddress(address, values);
+  return fillUrl(url, values);
 }
 
 function piecesOf(parts: readonly TextPart[], lookup: Lookup): (string | Value)[] {
@@ -62,14 +62,14 @@ function unquote(text: string): string {
     : trimmed;
 }
 
-function fillAddress(address: string, values: readonly Value[]): string {
+function fillUrl(url: string, values: readonly Value[]): string {
   const [first] = values;
-  const remainder = address.slice(SLOT.length);
-  if (first === undefined || !address.startsWith(SLOT) || /^:[/\\]/.test(remainder))
-    return new Filler(values).fill(address);
+  const remainder = url.slice(SLOT.length);
+  if (first === undefined || !url.startsWith(SLOT) || /^:[/\\]/.test(remainder))
+    return new Filler(values).fill(url);
   const base = unquote(first.text.trim()).replace(/[\t\n\r]/g, '');
   if (!/^[/\\?#\n]/.test(remainder) && !ORIGIN.test(base))
-    throw addressError(first, 'is followed by more of the host, so its value must be a scheme and a host');
+    throw urlError(first, 'is followed by more of the host, so its value must be a scheme and a host');
   return new Filler(values.slice(1)).fill(`${base}${remainder}`);
 }
 
@@ -82,8 +82,8 @@ class Filler {
     this.#values = values.toReversed();
   }
 
-  fill(address: string): string {
-    const parts = /^([a-z\n][a-z0-9+.\n-]*:)?([/\\]*)([^/\\?#]*)([^?#]*)(.*)$/is.exec(address) ?? [];
+  fill(url: string): string {
+    const parts = /^([a-z\n][a-z0-9+.\n-]*:)?([/\\]*)([^/\\?#]*)([^?#]*)(.*)$/is.exec(url) ?? [];
     const [, scheme = '', slashes = '', authority = '', path = '', queryAndFragment = ''] = parts;
     return [
       this.#put(scheme, (value) => requireMatch(value, /^[a-z]*$/i, 'the scheme', 'a scheme such as https')),
@@ -129,10 +129,7 @@ class Filler {
       return this.#put(end, (value) => requireMatch(value, HOST, 'the host', 'a host name'));
     return this.#put(end, (value) => {
       if (host.includes('.'))
-        throw addressError(
-          value,
-          'directly follows the host: write a / before it, or pass it as a parameter',
-        );
+        throw urlError(value, 'directly follows the host: write a / before it, or pass it as a parameter');
       return requireMatch(value, /^[\p{L}\p{N}\p{M}_-]+$/u, 'the host', 'part of a host name without dots');
     });
   }
@@ -141,7 +138,7 @@ class Filler {
     const firstValue = this.#values.at(-1);
     const filled = this.#put(segment, percentEncode);
     if (firstValue !== undefined && segment.includes(SLOT) && /^\.\.?$/.test(filled.replace(/%2e/gi, '.')))
-      throw addressError(
+      throw urlError(
         firstValue,
         'turns a segment of the path into "." or "..", which would lead to another path',
       );
@@ -155,11 +152,11 @@ function percentEncode({ text }: Value): string {
 
 function requireMatch(value: Value, pattern: RegExp, position: string, expected: string): string {
   if (!pattern.test(value.text))
-    throw addressError(value, `is in the position of ${position}, but its value is not ${expected}`);
+    throw urlError(value, `is in the position of ${position}, but its value is not ${expected}`);
   return value.text;
 }
 
-function addressError({ name }: Value, reason: string): BlockError {
+function urlError({ name }: Value, reason: string): BlockError {
   return new BlockError('BLOCK_CONFIG_INVALID', `In the URL of the request, ${name} ${reason}.`, {
     retryable: false,
   });
