@@ -329,7 +329,7 @@ describe('an agent fails before it calls the model if it', () => {
       'has an unknown verbosity',
       { verbosity: 'long' },
       'BLOCK_CONFIG_INVALID',
-      /"verbosity" that is not one/,
+      /has an invalid "verbosity": it must be one of auto, /,
     ],
     [
       'has a tool with an unknown usageControl',
@@ -341,7 +341,7 @@ describe('an agent fails before it calls the model if it', () => {
       'has a tool that does not exist',
       { tools: [{ type: 'fax' }] },
       'TOOL_UNKNOWN',
-      /uses the tool "fax", which this engine does not have/,
+      /uses the unknown tool "fax"\. Remove it/,
     ],
     [
       'has a tool without code',
@@ -362,10 +362,10 @@ describe('an agent fails before it calls the model if it', () => {
       /The block "A" has a response format that no answer can match: it requires "a", which it does not allow/,
     ],
     [
-      'has a maximum cost that is not a number',
+      'has an invalid maximum cost',
       { maxCost: 'a lot' },
       'BLOCK_CONFIG_INVALID',
-      /"maxCost" that is not a number/,
+      /has an invalid "maxCost": it must be a number/,
     ],
     [
       'has a response format that refers to another document',
@@ -380,10 +380,10 @@ describe('an agent fails before it calls the model if it', () => {
       /more than 32 levels/,
     ],
     [
-      'has a temperature that is not a number',
+      'has an invalid temperature',
       { temperature: 'hot' },
       'BLOCK_CONFIG_INVALID',
-      /The block "A" has "temperature" that is not a number/,
+      /The block "A" has an invalid "temperature": it must be a number/,
     ],
   ])('%s', async (_why, fields, code, message) => {
     const server = await modelServer([{ text: 'never' }]);

@@ -75,10 +75,10 @@ describe('guardrails for personal data', () => {
     });
   });
 
-  it('fail for types of personal data that they cannot detect', async () => {
+  it('fail for unsupported types of personal data', async () => {
     const result = await check({ validationType: 'pii', piiEntityTypes: ['PERSON', 'URL'] }, text);
     expect(result.error?.message).toMatch(
-      /The block "G" checks for PERSON, which Heddle cannot detect\. It can detect EMAIL_ADDRESS, /,
+      /The block "G" checks for unsupported types of data: PERSON\. Supported types are EMAIL_ADDRESS, /,
     );
   });
 });

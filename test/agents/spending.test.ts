@@ -44,7 +44,7 @@ describe('a cap on spending', () => {
     // The third call could exceed the cap: the first two cost 2050, and the third can cost 10000.
     expect(run).toMatchObject({ status: 'failed' });
     expect(run.error?.message).toContain('cap of $0.012 per run. ');
-    expect(run.error?.message).toContain('$0.00205 of it are spent');
+    expect(run.error?.message).toContain('$0.00205 of it is spent');
     expect(server.requests).toHaveLength(2);
     expect(await runAgent(engine)).toMatchObject({ status: 'completed' });
   });

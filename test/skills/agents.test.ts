@@ -148,7 +148,7 @@ describe('an agent with skills', () => {
     const stored = new StoredSkills({ theirs: [REFUND] });
     const { result, requests } = await runAgent({ skills: stored, answers: [{ text: 'Hi.' }] });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'SKILL_UNKNOWN' } });
-    expect(result.error?.message).toContain('uses the skill "1f0c", which its workspace does not have');
+    expect(result.error?.message).toContain('uses the skill "1f0c", which does not exist in its workspace');
     expect(requests).toEqual([]);
   });
 
@@ -201,7 +201,7 @@ describe('an agent with skills', () => {
       'a value that is not a list',
       { fields: { skills: '"refund' } },
       'BLOCK_CONFIG_INVALID',
-      'has "skills" that are not a list',
+      'has an invalid "skills": it must be a list',
     ],
     [
       'a row without an id',

@@ -66,7 +66,7 @@ describe('skills of workspaces', () => {
     expect(await api.run(agentWith(mine))).toContain('Ask first.');
     expect(await api.run(agentWith('refund-orders'))).toContain('Ask first.');
     const refused = await api.run(agentWith(theirs));
-    expect(refused).toContain('which its workspace does not have');
+    expect(refused).toContain('which does not exist in its workspace');
     expect(refused).not.toContain('Never refund.');
     await api.call('DELETE', `/api/v2/skills/${mine}?workspaceId=${api.workspaceId}`);
     expect(await api.run(agentWith(mine))).toContain('it was deleted or never existed');

@@ -42,7 +42,7 @@ function listOf(value: Json | undefined): Json[] {
 
 function messageOf(row: Json, context: BlockContext): { role: Role; content: string } {
   if (!isJsonObject(row))
-    throw invalid(context, 'has a message that is not an object with "role" and "content"');
+    throw invalid(context, 'has an invalid message: it must be an object with "role" and "content"');
   const { role = 'user', content = null } = row;
   if (role !== 'system' && role !== 'user' && role !== 'assistant')
     throw invalid(

@@ -29,12 +29,12 @@ export function isEmpty(value: Json | undefined): boolean {
 /** Returns the rows of tools in a field of the block. Throws BLOCK_CONFIG_INVALID. */
 export function toolRows(context: Context, field: 'tools' | 'notification'): ToolRow[] {
   const rows = context.field(field, 'json') ?? [];
-  if (!Array.isArray(rows)) throw invalid(context, 'has tools that are not a list');
+  if (!Array.isArray(rows)) throw invalid(context, `has an invalid "${field}": it must be a list`);
   if (rows.length > MAX_TOOLS) throw invalid(context, `has more than ${MAX_TOOLS} tools`);
   const authored = authoredParams(context, field);
   return rows.map((row, index): ToolRow => {
     if (isJsonObject(row)) return { row, authored: authored[index] ?? new Map() };
-    throw invalid(context, 'has a tool that is not an object');
+    throw invalid(context, 'has an invalid tool: it must be an object');
   });
 }
 

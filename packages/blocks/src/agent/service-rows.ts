@@ -186,7 +186,7 @@ function selectionOf(context: Context, params: JsonObject): Selection {
     if (isEmpty(value)) return undefined;
     const list = typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value;
     if (Array.isArray(list) && list.every((each) => typeof each === 'string')) return list;
-    throw invalid(context, `has a tool with "${name}" that is not a list of strings`);
+    throw invalid(context, `has a tool with an invalid "${name}": it must be a list of strings`);
   });
   const readOnly = own(params, 'readOnly');
   return { operations, tags, readOnly: readOnly === true || readOnly === 'true' };

@@ -45,7 +45,7 @@ export async function skillsOf(context: Context): Promise<AgentSkills> {
 function referencesIn(context: Context): string[] {
   const rows = context.field('skills', 'json') ?? [];
   if (isEmpty(rows)) return [];
-  if (!Array.isArray(rows)) throw invalid(context, 'has "skills" that are not a list');
+  if (!Array.isArray(rows)) throw invalid(context, 'has an invalid "skills": it must be a list');
   if (rows.length > MAX_SKILLS) throw invalid(context, `has more than ${MAX_SKILLS} skills`);
   return rows.map((row) => {
     const reference = isJsonObject(row) ? (own(row, 'skillId') ?? own(row, 'name')) : row;
@@ -58,14 +58,14 @@ function referencesIn(context: Context): string[] {
 async function findAll(context: Context, references: readonly string[]): Promise<SkillSummary[]> {
   const found = await context.services.skills.find([...new Set(references)]);
   if (!found)
-    throw refuse(context, 'uses skills, which this engine does not have. Choose a workspace that has them.');
+    throw refuse(context, 'uses skills, but this engine has none. Choose a workspace that has them.');
   const skills = references.map((reference) => {
     const skill = found.find(({ id }) => id === reference) ?? found.find(({ name }) => name === reference);
     if (skill) return skill;
     const named = JSON.stringify(reference.slice(0, 100));
     throw refuse(
       context,
-      `uses the skill ${named}, which its workspace does not have: it was deleted or never existed. Remove it from the agent, or store it.`,
+      `uses the skill ${named}, which does not exist in its workspace: it was deleted or never existed. Remove it from the agent, or store it.`,
     );
   });
   return [...new Map(skills.map((skill) => [skill.id, skill])).values()];

@@ -118,10 +118,10 @@ export async function offeredTools(
   const tool = await integrationTool(context, withStructure(context, each));
   if (tool) return [tool];
   const ids = idsOf(row);
-  const named = ids.length === 0 ? 'a tool without a type' : `the tool "${ids[0]}"`;
+  const problem = ids.length === 0 ? 'has a tool without a type' : `uses the unknown tool "${ids[0]}"`;
   throw new BlockError(
     'TOOL_UNKNOWN',
-    `The block "${context.block.name}" uses ${named}, which this engine does not have. Remove it from the block, register it, or mock the block.`,
+    `The block "${context.block.name}" ${problem}. Remove it from the block, register it, or mock the block.`,
     { retryable: false },
   );
 }

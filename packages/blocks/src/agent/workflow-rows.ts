@@ -99,7 +99,7 @@ function mappingOf(context: Context, authored: ToolRow['authored']): JsonObject 
   const value = mapping ? resolveJson(mapping, context.services.lookup) : null;
   if (isJsonObject(value)) return value;
   if (value === null || value === '') return {};
-  throw invalid(context, 'has a workflow as a tool with an "inputMapping" that is not an object');
+  throw invalid(context, 'has a workflow as a tool with an invalid "inputMapping": it must be an object');
 }
 
 function uniqueName(title: string, usedNames: ReadonlySet<string>): string {

@@ -150,7 +150,7 @@ async function personalVerdict(
   if (unknown.length > 0)
     throw invalid(
       context,
-      `checks for ${unknown.join(', ')}, which Heddle cannot detect. It can detect ${known.join(', ')}`,
+      `checks for unsupported types of data: ${unknown.join(', ')}. Supported types are ${known.join(', ')}`,
     );
   const detectedEntities = await findPersonalData(input, piiEntityTypes.length > 0 ? piiEntityTypes : known);
   if (piiMode === 'mask')

@@ -72,7 +72,8 @@ function fallbacksOf(context: Context): string[] | undefined {
   if (field === null || field === '') return undefined;
   const names = Array.isArray(field) ? field : typeof field === 'string' ? field.split(',') : [field];
   const trimmed = names.map((name) => (typeof name === 'string' ? name.trim() : ''));
-  if (trimmed.includes('')) throw invalid(context, 'has "fallbackModels" that are not names of models');
+  if (trimmed.includes(''))
+    throw invalid(context, 'has an invalid "fallbackModels": it must be a list of names of models');
   if (trimmed.length > MAX_FALLBACKS)
     throw invalid(context, `has more than ${MAX_FALLBACKS} models in "fallbackModels"`);
   return trimmed;

@@ -194,7 +194,7 @@ const STYLES: { readonly [location in ParameterLocation]: readonly string[] } = 
 
 function parameterOf(document: OpenApiDocument, value: Json): Parameter | undefined {
   const found = resolve(document, value);
-  if (!found) throw new Unusable('has a parameter that is not an object');
+  if (!found) throw new Unusable('has an invalid parameter: it must be an object');
   const { object } = found;
   const name = own(object, 'name');
   const location = LOCATIONS.find((each) => each === own(object, 'in'));

@@ -25,7 +25,7 @@ export const tool = defineLazyBlock({
     if (!found)
       throw refuse(
         'TOOL_UNKNOWN',
-        `The block "${context.block.name}" uses the tool "${fields.toolId.slice(0, 100)}", which this engine does not have. Import it with heddle tools import, and pass the file with --tools.`,
+        `The block "${context.block.name}" uses the unknown tool "${fields.toolId.slice(0, 100)}". Import it with heddle tools import, and pass the file with --tools.`,
       );
     const { tool: serviceTool, services, problemsOf } = found;
     const args = (fields.arguments ?? {}) as JsonObject;

@@ -35,10 +35,10 @@ describe('the field flowControl', () => {
     expect(read([])).toBe('is not a JSON object');
     expect(read({})).toBe('has none of concurrency, throttle, debounce, batch and singleton');
     expect(read({ concurrency: 0 })).toBe(
-      'has a field "concurrency" that is not a whole number from 1 to 100',
+      'has an invalid field "concurrency": it must be a whole number from 1 to 100',
     );
     expect(read({ throttle: { limit: 1 } })).toContain('"throttle.seconds"');
-    expect(read({ throttle: 5 })).toBe('has a field "throttle" that is not an object');
+    expect(read({ throttle: 5 })).toBe('has an invalid field "throttle": it must be an object');
     expect(read({ throttle: { limit: 1, seconds: 1, exces: 'drop' } })).toBe(
       'has the unknown field "throttle.exces"',
     );
@@ -51,7 +51,7 @@ describe('the field flowControl', () => {
     );
     expect(read({ debounce: { seconds: 9, maxSeconds: 8 } })).toContain('maxSeconds');
     expect(read({ key: 'a..b', concurrency: 1 })).toBe(
-      'has a field "key" that is not a path such as customer.id',
+      'has an invalid field "key": it must be a path such as customer.id',
     );
   });
 

@@ -110,7 +110,7 @@ function messageOf(issue: z.core.$ZodIssue | undefined): string {
   const at = path === '' ? '' : ` "${path}"`;
   if (issue?.code === 'unrecognized_keys')
     return `has the unknown field ${issue.keys.map((key) => `"${path === '' ? key : `${path}.${key}`}"`).join(', ')}`;
-  return `has a field${at} that is not ${issue?.code === 'invalid_type' && issue.expected === 'object' ? 'an object' : issue?.message}`;
+  return `has an invalid field${at}: it must be ${issue?.code === 'invalid_type' && issue.expected === 'object' ? 'an object' : issue?.message}`;
 }
 
 function policyOf({ key, scope, concurrency, throttle, debounce, batch, singleton }: Policy): FlowPolicy {

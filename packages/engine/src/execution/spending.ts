@@ -193,7 +193,7 @@ function capReached(
   { blockName, most, micros }: { blockName: string; most: number; micros: number },
 ): BlockError {
   const endsAt = windowEndsMs === undefined ? undefined : new Date(windowEndsMs).toISOString();
-  const used = scope === 'call' ? '' : ` ${dollarsText(micros)} of it are spent or reserved.`;
+  const used = scope === 'call' ? '' : ` ${dollarsText(micros)} of it is spent or reserved.`;
   const until = endsAt === undefined ? '' : ` The window ends at ${endsAt}.`;
   return new BlockError(
     'SPENDING_CAP_REACHED',

@@ -148,7 +148,7 @@ export function headersIn(value: Json | undefined): [string, string][] {
   if (value === undefined) return [];
   const rows = Array.isArray(value) ? value.map(cellsOf) : [value];
   return rows.flatMap((row): [string, string][] => {
-    if (!isJsonObject(row)) throw unusable('has headers that are not a table');
+    if (!isJsonObject(row)) throw unusable('has invalid headers: they must be a table');
     const key = own(row, 'Key');
     if (!Array.isArray(value))
       return Object.entries(row).map(([name, text]): [string, string] => [name, plainText(text)]);

@@ -69,9 +69,9 @@ async function store(call: DriverCall, replaces: NewKnowledgeDocument['replaces'
 function tagsIn(value: Json | undefined): NewKnowledgeDocument['tags'] {
   if (value === undefined) return {};
   if (isJsonObject(value)) return value;
-  if (!Array.isArray(value)) throw unusable('has "documentTags" that are neither an object nor a list');
+  if (!Array.isArray(value)) throw unusable('has an invalid "documentTags": it must be an object or a list');
   const entries = value.flatMap((row): [string, Json][] => {
-    if (!isJsonObject(row)) throw unusable('has a tag that is not an object');
+    if (!isJsonObject(row)) throw unusable('has an invalid tag: it must be an object');
     const name = own(row, 'tagName');
     const tagValue = own(row, 'value') ?? own(row, 'tagValue') ?? '';
     return typeof name === 'string' && name.trim() !== '' && tagValue !== '' ? [[name.trim(), tagValue]] : [];

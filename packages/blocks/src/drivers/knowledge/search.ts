@@ -52,9 +52,9 @@ export async function searchKnowledge(call: DriverCall): Promise<JsonObject> {
 /** Returns the filters of a list as editors write it, without rows that have no name or no value. */
 function filtersIn(value: Json | undefined): KnowledgeTagFilter[] {
   if (value === undefined) return [];
-  if (!Array.isArray(value)) throw unusable('has "tagFilters" that are not a list');
+  if (!Array.isArray(value)) throw unusable('has an invalid "tagFilters": it must be a list');
   return value.flatMap((row) => {
-    if (!isJsonObject(row)) throw unusable('has a tag filter that is not an object');
+    if (!isJsonObject(row)) throw unusable('has an invalid tag filter: it must be an object');
     const tagName = own(row, 'tagName');
     const tagValue = own(row, 'tagValue') ?? own(row, 'value') ?? '';
     return typeof tagName !== 'string' || tagName.trim() === '' || tagValue === ''
