@@ -203,7 +203,7 @@ export function describeApprovals(where: string, open: OpenEngine): void {
     });
 
     it('are neither approved nor made again when the agent is retried', async () => {
-      // A call of a model is attempted four times.
+      // A model call is attempted four times.
       const { options, done, server } = await paying([{ tools: [pay('ada', 1)] }], 4);
       const engine = await open(options);
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };

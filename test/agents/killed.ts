@@ -192,7 +192,7 @@ export async function counting() {
     folder,
     common: { url: server.services.local, effects },
     calls: () => server.requests.length,
-    /** Expects that only the fourth call of the tool was repeated. */
+    /** Expects that only the fourth tool call was repeated. */
     expectOneRepeated: (output: unknown) => {
       expect(output).toMatchObject({ content: 'Done.', tokens: { total: 75 }, toolCalls: { count: 4 } });
       expect(server.requests).toHaveLength(5);

@@ -191,7 +191,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     const empty = { whole: true, input: 0, output: 0 } as const;
     const { server, result, message } = await ask([empty], { model });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
-    expect(message).toMatch(/no text, no call of a tool and no tokens\. Check that the server/);
+    expect(message).toMatch(/no text, no tool call and no tokens\. Check that the server/);
     expect(server.requests).toHaveLength(1);
   });
 });
@@ -232,7 +232,7 @@ describe('an answer of a model', () => {
   it('that is streamed without content is a clear error', async () => {
     const { server, result, message } = await ask([{ input: 0, output: 0 }], {});
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
-    expect(message).toMatch(/no text, no call of a tool and no tokens/);
+    expect(message).toMatch(/no text, no tool call and no tokens/);
     expect(server.requests).toHaveLength(1);
   });
 

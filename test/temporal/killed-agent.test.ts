@@ -23,7 +23,7 @@ describeTemporal('a workflow called as a tool by an agent whose worker is killed
   });
 });
 
-describeTemporal('an agent whose worker is killed during the fourth call of a tool', (server) => {
+describeTemporal('an agent whose worker is killed during the fourth tool call', (server) => {
   it('repeats only the interrupted call, on another worker', async () => {
     const { common, calls, expectOneRepeated } = await counting();
     const cluster = clusterOn(server);

@@ -6,7 +6,7 @@ type MaxCost = NonNullable<EngineOptions['maxCost']>;
 type WindowedCost = NonNullable<MaxCost['tenant']>;
 type CapWindow = NonNullable<WindowedCost['per']>;
 
-/** Options for the cost of models, and for the rates of calls of models and services. */
+/** Options for the cost of models, and for the rates of model and service calls. */
 export interface SpendingOptions {
   /** `SCOPE=DOLLARS[/WINDOW]`. */
   maxCost?: readonly string[];

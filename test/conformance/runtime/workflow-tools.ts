@@ -50,7 +50,7 @@ async function answering(answer: (request: ModelRequest) => ModelAnswer) {
   };
 }
 
-/** Returns the calls of tools in the output of an agent. */
+/** Returns the tool calls in the output of an agent. */
 export function callsIn(output: Json | undefined): { name: string; result: Json; success: boolean }[] {
   return (output as { toolCalls: { list: { name: string; result: Json; success: boolean }[] } }).toolCalls
     .list;

@@ -30,7 +30,7 @@ import type { ReadyTool } from './ready-tool.ts';
 const MAX_ROUNDS = 25;
 
 /**
- * Runs an agent: a model that calls tools until it has an answer. Each call of the model and of a tool is a step of the block.
+ * Runs an agent: a model that calls tools until it has an answer. Each model call and each tool call is a step of the block.
  *
  * Throws a BlockError.
  */

@@ -59,7 +59,7 @@ export const agentSchema = {
         .describe('The answer. With responseFormat an object, whose fields are outputs, too.'),
       toolCalls: z
         .object({ list, count: z.number() })
-        .describe('Calls of tools: name, arguments, result, success, approval.'),
+        .describe('Tool calls: name, arguments, result, success, approval.'),
       providerTiming: z.record(z.string(), z.number()).describe('Milliseconds in model and tools.'),
       ...modelOutputs,
     })

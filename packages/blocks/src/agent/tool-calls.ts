@@ -20,7 +20,7 @@ const CHANGED = 'A person changed the arguments of this call to';
 /** Maximum number of characters of changed arguments that the model gets. */
 const MAX_CHANGED_CHARS = 10_000;
 
-/** A call of a tool in an answer of a model. */
+/** A tool call in a model's answer. */
 export type ToolCall = Extract<Answer['content'][number], { type: 'tool-call' }>;
 
 interface CallResult {
@@ -28,7 +28,7 @@ interface CallResult {
   success: boolean;
 }
 
-/** A call of a tool, as the output of the block shows it. */
+/** A tool call, as the output of the block shows it. */
 interface ShownCall extends CallResult {
   name: string;
   arguments: Json;
@@ -53,7 +53,7 @@ interface ReadyCall {
   args: JsonObject;
 }
 
-/** The calls of tools of one execution of an agent. Each is a step of the block, named `tool ROUND.NUMBER`. */
+/** The tool calls of one execution of an agent. Each is a step of the block, named `tool ROUND.NUMBER`. */
 export class ToolCalls {
   readonly #context: Context;
   readonly #tools: ReadonlyMap<string, ReadyTool>;

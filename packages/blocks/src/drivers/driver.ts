@@ -28,7 +28,7 @@ export interface DriverTool {
   run(call: DriverCall): Promise<Json>;
 }
 
-/** A call of a tool of a driver. */
+/** A call of a driver's tool. */
 export interface DriverCall {
   args: JsonObject;
   /** The values of the references of statements, in the order of their numbers. */

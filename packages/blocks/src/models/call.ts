@@ -24,7 +24,7 @@ const FIRST_PAUSE_MS = 1000;
 
 /** The answer of a model. Plain JSON, because it is stored. */
 export interface Answer {
-  /** Text, reasoning and calls of tools, in their order. */
+  /** Text, reasoning and tool calls, in their order. */
   content: LanguageModelV4Content[];
   finishReason: LanguageModelV4FinishReason['unified'];
   tokens: Tokens;
@@ -35,7 +35,7 @@ export interface Unavailable {
   unavailable: { code: string; message: string };
 }
 
-/** A call of a model. */
+/** A model call. */
 export interface ModelCall extends MeteredCall {
   /** True: if the model is unavailable, this is the result of the step. */
   hasFallback: boolean;
@@ -158,7 +158,7 @@ class AnswerReader {
     if (isEmpty && tokens.total === 0 && !EMPTY_ANSWER_REASONS.has(finishReason))
       throw new BlockError(
         'MODEL_FAILED',
-        `${name} answered with no text, no call of a tool and no tokens. Check that the server at the base URL of the provider implements its API.`,
+        `${name} answered with no text, no tool call and no tokens. Check that the server at the base URL of the provider implements its API.`,
         { retryable: false },
       );
     return { content: this.#content, finishReason, tokens };

@@ -17,7 +17,7 @@ import type { ServiceAnswer } from './send.ts';
 import { announcement, sourceOf, uploadParts } from './upload.ts';
 import { ArgumentError } from './wire.ts';
 
-/** A call of a tool. */
+/** A tool call. */
 export interface ServiceCall {
   tool: ServiceTool;
   args: JsonObject;

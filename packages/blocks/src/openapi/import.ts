@@ -46,7 +46,7 @@ export interface ImportedTools {
   unselected: number;
 }
 
-/** Characters of JSON Schema that a tool adds to each call of a model. */
+/** Characters of JSON Schema that a tool adds to each model call. */
 export const MAX_SCHEMA_CHARS = 30_000;
 const MAX_DESCRIPTION = 1000;
 /** Responses that are not text become files of the run if they have more bytes. */

@@ -13,7 +13,7 @@ export interface WindowedCost {
 
 /** The caps on the cost of model calls, in dollars. A call that could exceed a cap is not made. */
 export interface MaxCost {
-  /** One call of a model. */
+  /** One model call. */
   call?: number;
   /** A run, with all its child runs. */
   run?: number;

@@ -66,7 +66,7 @@ export interface ToolOutcome {
   error: string | null;
 }
 
-/** One call of a tool. */
+/** A tool call. */
 export interface ToolCall {
   args: JsonObject;
   /** The same for each repetition of the call. */
