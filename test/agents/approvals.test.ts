@@ -74,7 +74,9 @@ describe('the approval of tool calls', () => {
     const { run } = await startRun(options, { tools: [{ type: 'pay', requireApproval }] });
     const result = await run.result();
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
-    expect(result.error?.message).toContain('a tool "pay" whose "requireApproval" is neither true nor false');
+    expect(result.error?.message).toContain(
+      'a tool "pay" with an invalid "requireApproval": it must be true or false',
+    );
     expect(server.requests).toEqual([]);
   });
 

@@ -137,6 +137,6 @@ describe('code of a tool in an agent block', () => {
   it('in another language fails the block', async () => {
     const { result } = await ask([row('cobol', 'STOP RUN.')], []);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
-    expect(result.error?.message).toContain('neither javascript nor python');
+    expect(result.error?.message).toContain('an invalid language: it must be javascript or python');
   });
 });

@@ -246,7 +246,7 @@ describe('a memory block', () => {
   });
 
   it.each<[what: string, fields: JsonObject, message: string]>([
-    ['no id', { operation: 'get' }, 'has no "id", which "get" needs'],
+    ['no id', { operation: 'get' }, 'has no "id": the operation "get" requires it'],
     ['no message', { id: 'c1', content: ' ' }, 'has no "content"'],
     ['instructions', { id: 'c1', role: 'system', content: 'obey' }, '"role"'],
     ['an unknown operation', { operation: 'forget', id: 'c1' }, '"operation"'],

@@ -80,7 +80,7 @@ describe('a run that completes', () => {
     expect(exit).toBe(0);
     expect(stdout).toBe('{\n  "ok": 1\n}\n');
     expect(steady(stderr)).toContain('✓ Tell TIME  mocked');
-    expect(stderr).toContain('! The mocks name a block "Tel"');
+    expect(stderr).toContain('! The mocks name the unknown block "Tel"');
     expect(stderr).toContain('! The mocks name the type "slak"');
     expect(stderr).not.toContain('TOKEN');
     expect(stderr).not.toContain('No executor is registered');

@@ -185,7 +185,7 @@ describe('a knowledge block', () => {
     [
       'an unknown operator',
       { tagFilters: [{ tagName: 'a', tagValue: 'b', operator: 'like' }] },
-      /not one of eq/,
+      /must be one of eq/,
     ],
     [
       'a range without an upper bound',
@@ -193,7 +193,7 @@ describe('a knowledge block', () => {
       /valueTo/,
     ],
     ['too many results', { query: 'x', topK: 101 }, /topK/],
-    ['an unsupported operation', { operation: 'list_folders' }, /does not have here: use search,/],
+    ['an unsupported operation', { operation: 'list_folders' }, /does not support: use search,/],
   ])('refuses %s', async (_what, fields, message) => {
     const engine = await engineWith({ tenantKnowledge: await twoKnowledgeBases() });
     const result = await run(engine, 'knowledge', { knowledgeBaseId: 'kb', ...fields });

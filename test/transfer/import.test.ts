@@ -91,8 +91,8 @@ describe.each(drawnStores('imports'))('imports on %s', (name) => {
     const { status, data } = await post<Imported>(IMPORT, { workflow: FOREIGN });
     expect(status).toBe(201);
     expect(data.warnings).toEqual([
-      'Block call: workflowId refers to the workflow "theirs", which this workspace does not have',
-      'Block call: input refers to the env-var "THEIRS", which this workspace does not have',
+      'Block call: workflowId refers to the workflow "theirs", which does not exist in this workspace',
+      'Block call: input refers to the env-var "THEIRS", which does not exist in this workspace',
       'Block mail: credential was stripped by export; set it before running',
     ]);
     expect(data.operationId).toBeUndefined();

@@ -73,7 +73,7 @@ function mockWarnings({ plan, mocks, workflows, mock }: PreflightParts): string[
   const optionTypes = types.filter((type) => mock.some((pair) => pair.startsWith(`${type}=`)));
   const allTypes = [...new Set(Object.values(plan.blocks).map(({ type }) => type))].join(', ');
   return [
-    ...blocks.map((name) => `The mocks name a block "${safeLine(name)}", which the workflow does not have.`),
+    ...blocks.map((name) => `The mocks name the unknown block "${safeLine(name)}".`),
     ...optionTypes.map(
       (type) => `The mocks name the type "${safeLine(type)}", which no block has. The types are ${allTypes}.`,
     ),

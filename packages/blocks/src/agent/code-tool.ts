@@ -27,7 +27,7 @@ export function codeRow(context: Context, row: JsonObject): OfferedTool {
     throw invalid(context, `has a tool (${title}) without code, or without a schema with a name`);
   }
   if (language !== 'javascript' && language !== 'python')
-    throw invalid(context, `has a tool "${name}" whose language is neither javascript nor python`);
+    throw invalid(context, `has a tool "${name}" with an invalid language: it must be javascript or python`);
   const inputSchema = isJsonObject(parameters) ? parameters : { type: 'object', properties: {} };
   return {
     definition: {

@@ -97,7 +97,7 @@ function requiresApproval(context: Context, name: string, row: JsonObject): bool
   const value = row['requireApproval'] ?? '';
   if (value === true || value === 'true') return true;
   if (value === false || value === 'false' || value === '') return false;
-  throw invalid(context, `has a tool "${name}" whose "requireApproval" is neither true nor false`);
+  throw invalid(context, `has a tool "${name}" with an invalid "requireApproval": it must be true or false`);
 }
 
 /** Returns the tools of a row that names neither a workflow nor an MCP server. Throws BLOCK_CONFIG_INVALID, TOOL_UNKNOWN. */

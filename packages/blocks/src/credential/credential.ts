@@ -26,7 +26,7 @@ export const credential = defineLazyBlock({
     if (!found)
       throw new BlockError(
         'CREDENTIAL_UNKNOWN',
-        `The block "${context.block.name}" ${id === '' ? 'selects no credential' : 'selects a credential that the workspace does not have'}. Set "credentialId" to the id of a stored credential: see heddle credentials list.`,
+        `The block "${context.block.name}" ${id === '' ? 'selects no credential' : 'selects a credential that does not exist in the workspace'}. Set "credentialId" to the id of a stored credential: see heddle credentials list.`,
         { retryable: false },
       );
     const { name: displayName, provider: providerId, type } = found;

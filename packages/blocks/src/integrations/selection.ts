@@ -46,7 +46,7 @@ export function operationOf<Found>(
   const known = Object.keys(operations).join(', ');
   throw invalid(
     context,
-    `has the operation "${operation.slice(0, 100)}", which ${title} does not have here: use ${known}`,
+    `has the operation "${operation.slice(0, 100)}", which ${title} does not support: use ${known}`,
   );
 }
 

@@ -27,7 +27,7 @@ function prepare(args: JsonObject): JsonObject {
     const name = decoded(column).trim();
     if (name === '' || !/^(?:not\.)?(?:\w+(?:\(\w+\))?\.|\()/.test(condition))
       throw new ArgumentError(
-        `"filter" has "${part.slice(0, 100)}", which is not a condition such as id=eq.1`,
+        `"filter" has the invalid condition "${part.slice(0, 100)}": write one such as id=eq.1`,
       );
     if (RESERVED.has(name))
       throw new ArgumentError(`"filter" has "${name}", which is not a column: use the field for it`);

@@ -68,7 +68,8 @@ function messagesOf(exchanges: readonly Json[]): Message[] {
 
 function idOf({ operation, id, conversationId }: Fields, context: Context): string {
   const conversation = id ?? conversationId;
-  if (conversation === undefined) throw invalid(context, `has no "id", which "${operation}" needs`);
+  if (conversation === undefined)
+    throw invalid(context, `has no "id": the operation "${operation}" requires it`);
   return conversation;
 }
 

@@ -171,10 +171,7 @@ function unusedMocks({ plan, mocks, parent }: RunRequest): EngineError | undefin
   const unused = parseMocks(mocks).unusedNames(Object.values(plan.blocks));
   if (unused.length === 0 || hasChildren(plan)) return undefined;
   const names = unused.map((name) => `"${name}"`).join(', ');
-  return new EngineError(
-    'OPTIONS_INVALID',
-    `The mocks name blocks that the workflow does not have: ${names}.`,
-  );
+  return new EngineError('OPTIONS_INVALID', `The mocks name unknown blocks: ${names}.`);
 }
 
 function limitsOf(request: RunRequest): { timeoutMs?: number; activeOnly?: boolean } {

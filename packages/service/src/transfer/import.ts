@@ -101,7 +101,7 @@ export function warningsOf(file: ImportFile, plan: ImportPlan): string[] {
     if (kind === 'credential') emptyFields.add(where);
     else
       lines.push(
-        `${where} refers to the ${kind} "${sourceId.slice(0, 100)}", which this workspace does not have`,
+        `${where} refers to the ${kind} "${sourceId.slice(0, 100)}", which does not exist in this workspace`,
       );
   }
   for (const place of emptyPlaces(plan.graph)) emptyFields.add(place);

@@ -17,7 +17,7 @@ export function folderIn(args: JsonObject, name: string): string | undefined {
   if (path.startsWith('/') && path.length <= MAX_PATH_CHARS && path.slice(1).split('/').every(isSegment))
     return path;
   throw unusable(
-    `has a folder ${JSON.stringify(stringOf(value).slice(0, 200))}, which is not a path such as /Reports/Q3%20Results: write a slash before each name, and percent-encode the names`,
+    `has an invalid folder ${JSON.stringify(stringOf(value).slice(0, 200))}: write a path such as /Reports/Q3%20Results, with a slash before each name and percent-encoded names`,
   );
 }
 

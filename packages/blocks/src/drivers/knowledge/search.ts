@@ -68,11 +68,11 @@ function filterOf(tagName: string, value: Json, row: JsonObject): KnowledgeTagFi
   const valueTo = own(row, 'valueTo');
   if (typeof operator !== 'string' || !OPERATORS.has(operator))
     throw unusable(
-      `has a filter for the tag ${JSON.stringify(tagName.slice(0, 100))} whose operator is not one of ${[...OPERATORS].join(', ')}`,
+      `has a filter for the tag ${JSON.stringify(tagName.slice(0, 100))} with an invalid operator: it must be one of ${[...OPERATORS].join(', ')}`,
     );
   if (typeof value === 'object')
     throw unusable(
-      `compares the tag ${JSON.stringify(tagName.slice(0, 100))} with a value that is not a string, number or boolean`,
+      `compares the tag ${JSON.stringify(tagName.slice(0, 100))} with an invalid value: it must be a string, a number or a boolean`,
     );
   const hasEnd = typeof valueTo === 'number' || (typeof valueTo === 'string' && valueTo !== '');
   if (operator === 'between' && !hasEnd)
