@@ -177,10 +177,10 @@ export function describeExportedWorkflows(name: string, open: OpenEngine): void 
       onTestFinished(async () => {
         await Promise.all([models.close(), services.close()]);
       });
-      const tokens = Object.keys(services.addresses).map((service) => [service, `token-of-${service}`]);
+      const tokens = Object.keys(services.baseUrls).map((service) => [service, `token-of-${service}`]);
       const engine = await open({
         blocks: blocks({ defaultModel: 'gpt-4o', tools: [httpGet] }),
-        services: { ...models.services, ...services.addresses },
+        services: { ...models.services, ...services.baseUrls },
         credentials: { ...Object.fromEntries(tokens), openai: 'key', anthropic: 'key', google: 'key' },
         env: { XAI_API_KEY: 'key-of-xai', FIRECRAWL_API_KEY: 'token-of-firecrawl' },
         tenantCredentials,

@@ -70,7 +70,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
         },
       ];
       const engine = await open({
-        ...{ blocks: blocks({ tools }), services: services.addresses, pauseLinks },
+        ...{ blocks: blocks({ tools }), services: services.baseUrls, pauseLinks },
         credentials: { slack: SECRET, github: 'token-of-github' },
         env: { CHANNEL: { value: 'C0123456789', secret: false }, SECRET },
       });
@@ -125,7 +125,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
       onTestFinished(() => services.close());
       services.loseNext('slack', 1);
       const engine = await open({
-        ...{ blocks: blocks(), services: services.addresses, pauseLinks, credentials: { slack: SECRET } },
+        ...{ blocks: blocks(), services: services.baseUrls, pauseLinks, credentials: { slack: SECRET } },
       });
       const params = { operation: 'send', channel: 'C0123456789', text: '<approve.url>' };
       const { runId, result } = await engine.start({ workflow: approvalFlow([{ type: 'slack', params }]) });

@@ -17,15 +17,15 @@ async function services(): Promise<Services> {
 
 /** Runs one block of an integration. */
 async function run(
-  { addresses }: Services,
+  { baseUrls }: Services,
   [type, fields]: readonly [string, JsonObject],
   more: EngineOptions & { input?: JsonObject } = {},
 ) {
   const { input = {}, ...options } = more;
   const engine = await createEngine({
     blocks: blocks(),
-    services: addresses,
-    credentials: Object.fromEntries(Object.keys(addresses).map((name) => [name, `token-of-${name}`])),
+    services: baseUrls,
+    credentials: Object.fromEntries(Object.keys(baseUrls).map((name) => [name, `token-of-${name}`])),
     ...options,
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -200,9 +200,9 @@ describe('arguments of a model', () => {
     );
     onTestFinished(() => models.close());
     const messages = [{ role: 'user', content: 'Go.' }];
-    const credentials = Object.keys(simulated.addresses).map((name) => [name, `token-of-${name}`]);
+    const credentials = Object.keys(simulated.baseUrls).map((name) => [name, `token-of-${name}`]);
     const result = await run(
-      { ...simulated, addresses: { ...models.services, ...simulated.addresses } },
+      { ...simulated, baseUrls: { ...models.services, ...simulated.baseUrls } },
       ['agent', { messages, model: 'gpt-4o', tools: [row] }],
       { credentials: { ...Object.fromEntries(credentials), openai: 'key' }, input },
     );
@@ -287,7 +287,7 @@ describe('arguments of a model', () => {
 
   it('cannot reach a private address by a redirect of the service', async () => {
     const [simulated, inside] = await Promise.all([services(), services()]);
-    simulated.redirect('slack', `${inside.addresses['slack']}/chat.postMessage`);
+    simulated.redirect('slack', `${inside.baseUrls['slack']}/chat.postMessage`);
     const result = await run(simulated, ['slack', SEND]);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
     expect(simulated.requests).toHaveLength(1);

@@ -110,10 +110,10 @@ const server = createServer((request, response) => {
   });
 });
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/base`;
+const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/base`;
 const engine = await createEngine({
   blocks: blocks(),
-  services: Object.fromEntries(all.map(({ service }) => [service, address])),
+  services: Object.fromEntries(all.map(({ service }) => [service, baseUrl])),
   credentials: Object.fromEntries(all.map(({ service }) => [service, 'the-key'])),
 });
 afterAll(async () => {
@@ -156,7 +156,7 @@ describe('definitions of integrations', () => {
     await services.close();
     const google = ['gmail', 'google_sheets', 'google_calendar', 'google_drive'];
     const simulated = ['slack', ...google, 'notion', 'github', 'linear'];
-    expect(Object.keys(services.addresses)).toEqual(expect.arrayContaining(simulated));
+    expect(Object.keys(services.baseUrls)).toEqual(expect.arrayContaining(simulated));
     for (const name of ['supabase', 'postgresql', 's3'])
       expect(existsSync(join(import.meta.dirname, `${name}.test.ts`))).toBe(true);
     for (const name of [...simulated, 'supabase', 'postgresql', 's3'])

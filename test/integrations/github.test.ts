@@ -11,7 +11,7 @@ async function github(options: EngineOptions = {}) {
   const services = await startServices();
   const engine = await createEngine({
     blocks: blocks(),
-    services: services.addresses,
+    services: services.baseUrls,
     credentials: { github: 'token-of-github' },
     ...options,
   });

@@ -17,7 +17,7 @@ async function drive(options: EngineOptions = {}): Promise<Drive> {
   const services = await startServices();
   const engine = await createEngine({
     blocks: blocks(),
-    services: services.addresses,
+    services: services.baseUrls,
     credentials: { google_drive: 'token-of-google_drive' },
     ...options,
   });

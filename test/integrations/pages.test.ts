@@ -44,9 +44,9 @@ describe('pages of a list', () => {
   it('are requested by the links in responses', async () => {
     const { call, requests } = await oneTool(
       { paging: { by: 'link', argument: 'at', pages: 10 } },
-      ({ url, address }, response) => {
+      ({ url, baseUrl }, response) => {
         const page = Number(url.searchParams.get('page') ?? 1);
-        const link = `<${address}/items?page=1>; rel=first, </api/items?page=${page + 1}>; title="a, b"; rel="last next"`;
+        const link = `<${baseUrl}/items?page=1>; rel=first, </api/items?page=${page + 1}>; title="a, b"; rel="last next"`;
         json(response, ALL.slice((page - 1) * 3, page * 3), page < 3 ? { link } : {});
       },
     );
@@ -83,9 +83,9 @@ describe('pages of a list', () => {
     ],
   ])('end with an error when the service repeats %s', async (_what, mode, message) => {
     let n = 0;
-    const { call, requests } = await oneTool({ paging: { ...mode, pages: 100 } }, ({ address }, response) => {
+    const { call, requests } = await oneTool({ paging: { ...mode, pages: 100 } }, ({ baseUrl }, response) => {
       const item = mode['by'] === 'page' || mode['by'] === 'offset' ? 1 : n++;
-      json(response, { list: [{ item }], next: 7 }, { link: `<${address}/items?page=2>; rel="next"` });
+      json(response, { list: [{ item }], next: 7 }, { link: `<${baseUrl}/items?page=2>; rel="next"` });
     });
     const { error } = await call();
     expect(error).toMatchObject({ code: 'TOOL_PAGES_REPEATED' });
@@ -111,8 +111,8 @@ describe('pages of a list', () => {
     });
     const { call, requests } = await oneTool(
       { paging: { by: 'link', pages: 10 } },
-      ({ address }, response) =>
-        json(response, [1], { link: `<${linkTo(other, new URL(address).origin)}>; rel="next"` }),
+      ({ baseUrl }, response) =>
+        json(response, [1], { link: `<${linkTo(other, new URL(baseUrl).origin)}>; rel="next"` }),
       { egress: { allowPrivate: ['127.0.0.1/32'], ports: 'any' as never } },
     );
     const { error } = await call();

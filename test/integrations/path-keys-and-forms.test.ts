@@ -32,8 +32,8 @@ async function run(type: string, fields: JsonObject, reply: Reply) {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const engine = await createEngine({ blocks: blocks(), services: { [type]: address } });
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const engine = await createEngine({ blocks: blocks(), services: { [type]: baseUrl } });
   onTestFinished(async () => {
     await engine.close({ graceMs: 0 });
     server.close();

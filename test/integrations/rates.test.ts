@@ -20,7 +20,7 @@ async function startService() {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return { keys, address: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { keys, baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
 /** Returns a function that calls the service with a key. */
@@ -35,8 +35,8 @@ async function caller(url: string, options: EngineOptions = {}) {
 
 describe('a key that a service refuses temporarily', () => {
   it('is not used until the refusal ends, while other keys are used', async () => {
-    const { address, keys } = await startService();
-    const call = await caller(address);
+    const { baseUrl, keys } = await startService();
+    const call = await caller(baseUrl);
     expect((await call('slow')).error?.message).toMatch(/answered 429/);
     const { error } = await call('slow');
     expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { status: 429 } });
@@ -50,18 +50,18 @@ describe('a key that a service refuses temporarily', () => {
   it('is still used at another base URL', async () => {
     const [first, second] = [await startService(), await startService()];
     await (
-      await caller(first.address)
+      await caller(first.baseUrl)
     )('slow');
     await (
-      await caller(second.address)
+      await caller(second.baseUrl)
     )('slow');
     expect([first.keys, second.keys]).toEqual([['slow'], ['slow']]);
   });
 
   it.skipIf(!hasPostgres)('is not used by other processes', async () => {
-    const { address, keys } = await startService();
+    const { baseUrl, keys } = await startService();
     const postgres = { url: await postgresDatabase() };
-    const [one, other] = [await caller(address, { postgres }), await caller(address, { postgres })];
+    const [one, other] = [await caller(baseUrl, { postgres }), await caller(baseUrl, { postgres })];
     await one('slow');
     expect((await other('slow')).error?.message).toMatch(/was not called/);
     expect(keys).toEqual(['slow']);
@@ -140,7 +140,7 @@ describe('the rate limit of a service', () => {
     await one.call();
     const other = await oneTool({}, (_, response) => json(response, {}), {
       ...{ rate, postgres },
-      services: { shop: one.address },
+      services: { shop: one.baseUrl },
     });
     expect((await other.call()).error?.message).toMatch(/was not called: its rate of 1 calls/);
     expect(one.requests).toHaveLength(1);

@@ -37,10 +37,8 @@ type Name = keyof typeof CALLS;
 async function run([type, fields]: readonly [string, JsonObject], options: EngineOptions = {}) {
   const engine = await createEngine({
     blocks: blocks(),
-    services: services.addresses,
-    credentials: Object.fromEntries(
-      Object.keys(services.addresses).map((name) => [name, `token-of-${name}`]),
-    ),
+    services: services.baseUrls,
+    credentials: Object.fromEntries(Object.keys(services.baseUrls).map((name) => [name, `token-of-${name}`])),
     clock: new TestClock(),
     ...options,
   });

@@ -10,7 +10,7 @@ import type { Service, SimulatedRequest, SimulatedResponse } from './simulated.t
 export interface Services {
   requests: SimulatedRequest[];
   /** Base URLs for the option `services` of an engine. */
-  addresses: { readonly [service: string]: string };
+  baseUrls: { readonly [service: string]: string };
   /** Makes the service temporarily refuse its next `times` requests, after the first `skip`. */
   limitNext(service: string, times: number, skip?: number): void;
   /** Makes the service respond to its next `times` requests with `answer`. */
@@ -393,7 +393,7 @@ export async function startServices(): Promise<Services> {
   const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     requests,
-    addresses: Object.fromEntries(Object.keys(services).map((name) => [name, `${base}/${name}`])),
+    baseUrls: Object.fromEntries(Object.keys(services).map((name) => [name, `${base}/${name}`])),
     limitNext: (service, times, skip = 0) => void limits.set(service, { times, skip }),
     refuseNext: (service, answer, times = 1) => void refusals.set(service, { answer, times, skip: 0 }),
     loseNext: (service, times, skip = 0) => void losses.set(service, { times, skip }),

@@ -66,8 +66,8 @@ async function startPostgrest(host = '127.0.0.1') {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = `http://${host}:${(server.address() as AddressInfo).port}`;
-  const engine = await createEngine({ blocks: blocks(), services: { supabase: address } });
+  const baseUrl = `http://${host}:${(server.address() as AddressInfo).port}`;
+  const engine = await createEngine({ blocks: blocks(), services: { supabase: baseUrl } });
   onTestFinished(async () => {
     await engine.close({ graceMs: 0 });
     server.close();

@@ -12,7 +12,7 @@ import { block, workflow } from '../support/workflow.ts';
 export interface OneTool {
   engine: Engine;
   /** The base URL of the service. */
-  address: string;
+  baseUrl: string;
   /** Requests in order of arrival. */
   requests: { url: string; headers: IncomingMessage['headers'] }[];
   /** Calls the tool in a run. */
@@ -20,7 +20,7 @@ export interface OneTool {
 }
 
 /** Sends the response to a request. */
-export type Responder = (request: { url: URL; address: string }, response: ServerResponse) => void;
+export type Responder = (request: { url: URL; baseUrl: string }, response: ServerResponse) => void;
 
 /** Starts a server. Returns its origin. */
 export async function startServer(
@@ -44,12 +44,12 @@ export async function oneTool(
   const requests: OneTool['requests'] = [];
   const origin = await startServer((request, response) => {
     requests.push({ url: request.url ?? '', headers: request.headers });
-    answer({ url: new URL(request.url ?? '/', origin), address: `${origin}/api` }, response);
+    answer({ url: new URL(request.url ?? '/', origin), baseUrl: `${origin}/api` }, response);
   });
-  const address = `${origin}/api`;
+  const baseUrl = `${origin}/api`;
   const file = await readToolFile({
     version: 1,
-    services: { shop: { title: 'Shop', address, ...(rate && { rate }) } },
+    services: { shop: { title: 'Shop', address: baseUrl, ...(rate && { rate }) } },
     tools: [
       {
         ...{ id: 'shop_items', service: 'shop', description: 'Items', method: 'GET', path: '/items' },
@@ -64,7 +64,7 @@ export async function oneTool(
   });
   const engine = await createEngine({
     blocks: blocks({ toolFiles: [file] }),
-    services: { shop: address },
+    services: { shop: baseUrl },
     credentials: { shop: 'the-key-of-the-shop' },
     ...options,
   });
@@ -73,7 +73,7 @@ export async function oneTool(
     engine.execute({
       workflow: workflow([block('A', 'tool', { toolId: 'shop_items', arguments: args })], ['Start -> A']),
     });
-  return { engine, address, requests, call };
+  return { engine, baseUrl, requests, call };
 }
 
 /** Sends JSON. */

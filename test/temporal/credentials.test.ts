@@ -55,8 +55,8 @@ describeTemporal('stored credentials', (server) => {
         ...{ workspaceId, name: 'Shop', provider: 'shop' },
         material: { type: 'oauth', accessToken: 'at-expired', refreshToken: oauth.issue(), expiresMs: 0 },
       });
-      const addresses = { authorizationUrl: `${oauth.origin}/authorize`, tokenUrl: `${oauth.origin}/token` };
-      const clients = readOAuthClients(JSON.stringify({ shop: { clientId: 'heddle', ...addresses } }));
+      const endpoints = { authorizationUrl: `${oauth.origin}/authorize`, tokenUrl: `${oauth.origin}/token` };
+      const clients = readOAuthClients(JSON.stringify({ shop: { clientId: 'heddle', ...endpoints } }));
       const reports: unknown[] = [];
       const report = (error: unknown): void => void reports.push(error);
       const owners = await openServiceOwnership(records, sealer, {

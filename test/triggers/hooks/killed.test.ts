@@ -93,13 +93,13 @@ describe.each(Object.entries(HOOKED))('webhooks at %s', (name, { type, fields })
       .where('workflow_id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow();
-    const address = providers.services[name as keyof HookProviders['services']];
+    const baseUrl = providers.services[name as keyof HookProviders['services']];
     const job = new HookJob(
       {
         ...{ db: api.hookDb.withPlugin(crashing.statements()), sealer, report: () => undefined },
         types: new Map(triggerTypes.map((each) => [each.type, each])),
         credentials: storedCredentials(api.store.database, sealer),
-        service: () => Promise.resolve({ address, http: crashing.requests(client) }),
+        service: () => Promise.resolve({ address: baseUrl, http: crashing.requests(client) }),
         now: () => nowMs,
       },
       hookWithNumbers(row),
