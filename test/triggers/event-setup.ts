@@ -31,7 +31,7 @@ export interface EventApi extends TestApi {
 /** A block that fails. */
 export const FAILS: JsonObject = {
   type: 'api',
-  subBlocks: { url: { id: 'url', type: 'short-input', value: 'no address' } },
+  subBlocks: { url: { id: 'url', type: 'short-input', value: 'not a url' } },
 };
 
 /** Starts an API on a store of this kind. The test advances its clock; its background work runs in `settled`. */

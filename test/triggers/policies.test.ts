@@ -8,7 +8,7 @@ const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };
 /** A block that waits for a person. */
 const APPROVAL = { type: 'human_in_the_loop' };
 /** A block that fails. */
-const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'no address' } } };
+const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'not a url' } } };
 
 /** Waits until the trigger has fired for exactly these due times. */
 async function expectFires(api: ScheduleApi, id: string, dues: readonly string[]): Promise<void> {
@@ -139,7 +139,7 @@ describe('a schedule whose runs fail', () => {
       .toMatchObject({
         state: 'suspended',
         nextDueAt: null,
-        health: { failures: 10, lastError: expect.stringMatching(/no address/) },
+        health: { failures: 10, lastError: expect.stringMatching(/not a url/) },
       });
     const deployment = await api.call<{ warnings: string[] }>('GET', `/api/v2/workflows/${id}/deployment`);
     expect(deployment.data.warnings).toEqual([expect.stringMatching(/^The trigger "Clock" is suspended/)]);
@@ -154,7 +154,7 @@ describe('a schedule whose runs fail', () => {
       .poll(() => lastInput(api, watcher))
       .toMatchObject({
         ...{ event: 'trigger_suspended', workflowId: id },
-        errorMessage: expect.stringMatching(/no address/) as string,
+        errorMessage: expect.stringMatching(/not a url/) as string,
       });
     await api.call('POST', `/api/v2/triggers/${trigger}/resume`);
     expect(await api.trigger(id)).toMatchObject({ state: 'active', nextDueAt: '2026-01-02T15:00:00.000Z' });

@@ -9,7 +9,7 @@ import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
 
 const HOUR_MS = 3_600_000;
 /** A block that fails. */
-const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'no address' } } };
+const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'not a url' } } };
 
 describe.each(drawnStores('suspended'))('after ten failures in a row over a day, on %s', (store) => {
   let providers: HookProviders;
@@ -48,7 +48,7 @@ describe.each(drawnStores('suspended'))('after ten failures in a row over a day,
     await fail(id, path, 10);
     expect(await row(id)).toMatchObject({
       state: 'suspended',
-      last_error: expect.stringMatching(/no address/),
+      last_error: expect.stringMatching(/not a url/),
     });
     const unknown = await api.send('/api/webhooks/trigger/wh_unknown', { headers: JSON_TYPE, body: '{}' });
     const suspended = await api.send(path, { headers: JSON_TYPE, body: '{}' });
