@@ -8,7 +8,7 @@ import { main } from '../../packages/cli/src/main.ts';
 import { errorIn, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { keptIo } from '../support/io.ts';
+import { recordedIo } from '../support/io.ts';
 
 interface Block {
   id: string;
@@ -206,7 +206,7 @@ describe('the tools of integrations and tool files', () => {
       cursor = nextCursor === null ? null : `&cursor=${nextCursor}`;
     }
     const listToolIds = async (...files: string[]): Promise<string[]> => {
-      const io = keptIo();
+      const io = recordedIo();
       await main(['tools', 'list', ...files, '--json'], io);
       return (JSON.parse(io.stdout.text) as { data: { id: string }[] }).data.map(({ id }) => id);
     };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { main } from '../../packages/cli/src/main.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { keptIo } from '../support/io.ts';
+import { recordedIo } from '../support/io.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -16,7 +16,7 @@ it('heddle runs rerun --stream prints the text of the blocks from the first one,
   const file = join(dataFolder(), 'agents.json');
   writeFileSync(file, JSON.stringify(workflow([agent('A'), agent('B')], ['Start -> A -> B'])));
   const heddle = async (...args: string[]) => {
-    const io = keptIo();
+    const io = recordedIo();
     const exit = await main([...args, '--data', data, '--service', `local=${server.services.local}`], io);
     return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
   };

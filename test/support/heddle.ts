@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { keptIo } from './io.ts';
+import { recordedIo } from './io.ts';
 import { isFull } from './scale.ts';
 
 const BIN = fileURLToPath(new URL('../../packages/cli/bin/heddle.js', import.meta.url));
@@ -56,7 +56,7 @@ export async function heddle(args: readonly string[], options: HeddleOptions = {
   (options.whenDone ?? onTestFinished)(restore);
   try {
     const { main } = await import('../../packages/cli/src/main.ts');
-    const io = keptIo(options.input);
+    const io = recordedIo(options.input);
     const exit = await main(args, io);
     return { exit, signal: null, stdout: io.stdout.text, stderr: io.stderr.text };
   } finally {

@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream';
 
 /** A stream that stores the written text. */
-export class Kept extends Writable {
+export class RecordedStream extends Writable {
   text = '';
   readonly isTTY: boolean;
 
@@ -17,6 +17,10 @@ export class Kept extends Writable {
 }
 
 /** Returns the streams of a command without a terminal: `stdin` has this text, stdout and stderr store their text. */
-export function keptIo(stdin = ''): { stdin: Readable; stdout: Kept; stderr: Kept } {
-  return { stdin: Readable.from([stdin]), stdout: new Kept(), stderr: new Kept() };
+export function recordedIo(stdin = ''): {
+  stdin: Readable;
+  stdout: RecordedStream;
+  stderr: RecordedStream;
+} {
+  return { stdin: Readable.from([stdin]), stdout: new RecordedStream(), stderr: new RecordedStream() };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../../../test/support/data-folder.ts';
-import { keptIo } from '../../../test/support/io.ts';
+import { recordedIo } from '../../../test/support/io.ts';
 import { code, condition, start, workflowFile } from '../../../test/support/workflow-file.ts';
 import type { DrawnWorkflow } from '../../../test/support/workflow-file.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -23,7 +23,7 @@ class FullDisk extends Writable {
 }
 
 async function heddle(...argv: string[]): Promise<CommandResult> {
-  const io = keptIo();
+  const io = recordedIo();
   const exit = await main(argv, io);
   return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
 }
@@ -264,7 +264,7 @@ describe('heddle plan', () => {
 describe('output that cannot be written', () => {
   it('is reported, and the command exits with a failure', async () => {
     const exitCodeBefore = process.exitCode;
-    const io = { ...keptIo(), stdout: new FullDisk() };
+    const io = { ...recordedIo(), stdout: new FullDisk() };
     const exit = await main(['plan', fileOf(BRANCHES)], io);
     await expect
       .poll(() => io.stderr.text)

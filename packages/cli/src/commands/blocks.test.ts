@@ -1,10 +1,10 @@
 import { blocks, describeBlocks } from '@heddle/blocks';
 import { describe, expect, it } from 'vitest';
-import { keptIo } from '../../../../test/support/io.ts';
+import { recordedIo } from '../../../../test/support/io.ts';
 import { main } from '../main.ts';
 
 async function heddle(...argv: string[]) {
-  const io = keptIo();
+  const io = recordedIo();
   const exit = await main(['blocks', ...argv], io);
   return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
 }

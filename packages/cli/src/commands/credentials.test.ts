@@ -3,7 +3,7 @@ import type { CredentialQuery } from '@heddle/engine';
 import { openServiceStore } from '@heddle/service';
 import { expect, it } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { keptIo } from '../../../../test/support/io.ts';
+import { recordedIo } from '../../../../test/support/io.ts';
 import { lazyWorkflowOwnership } from '../serve/service-store.ts';
 import { addCredential, listCredentials, removeCredential } from './credentials.ts';
 
@@ -40,7 +40,7 @@ async function openWorkspace() {
 
 it('heddle credentials adds, lists and removes credentials; output never has a key', async () => {
   const { options, find } = await openWorkspace();
-  const add = keptIo(`${KEY}\n`);
+  const add = recordedIo(`${KEY}\n`);
   await addCredential(add, 'Shop', { ...options, description: 'of the shop' });
   const { data } = JSON.parse(add.stdout.text) as { data: { id: string } };
   expect(data).toMatchObject({ name: 'Shop', provider: 'shop', type: 'api_key', created: true });
@@ -48,26 +48,28 @@ it('heddle credentials adds, lists and removes credentials; output never has a k
   expect(await find({ provider: 'shop', type: 'api_key' })).toMatchObject({ id: data.id });
   expect(await find({ provider: 'shop', type: 'oauth' })).toBeUndefined();
   expect(await find({ id: data.id }, 'another workspace')).toBeUndefined();
-  const list = keptIo();
+  const list = recordedIo();
   await listCredentials(list, options);
   expect(JSON.parse(list.stdout.text)).toMatchObject({ data: [{ id: data.id, description: 'of the shop' }] });
-  const tableIo = keptIo();
+  const tableIo = recordedIo();
   await listCredentials(tableIo, { ...options, json: false });
   expect(tableIo.stdout.text).toContain('Shop');
-  const remove = keptIo();
+  const remove = recordedIo();
   await removeCredential(remove, 'Shop', options);
   expect(await find({ id: data.id })).toBeUndefined();
   const output = [add, list, tableIo, remove].map(({ stdout, stderr }) => stdout.text + stderr.text).join('');
   expect(output).not.toContain(KEY);
-  await expect(removeCredential(keptIo(), 'Shop', options)).rejects.toThrow('There is no credential Shop.');
+  await expect(removeCredential(recordedIo(), 'Shop', options)).rejects.toThrow(
+    'There is no credential Shop.',
+  );
 });
 
 it('heddle credentials add replaces the key of a credential and keeps its id', async () => {
   const { options, find } = await openWorkspace();
-  const io = keptIo(KEY);
+  const io = recordedIo(KEY);
   await addCredential(io, 'Shop', { ...options, json: false });
   const id = io.stdout.text.trim();
-  const again = keptIo('sk-another-key');
+  const again = recordedIo('sk-another-key');
   await addCredential(again, 'Shop', { ...options, json: false });
   expect(again.stdout.text.trim()).toBe(id);
   expect(again.stderr.text).toContain('The credential Shop is replaced.');
@@ -77,21 +79,21 @@ it('heddle credentials add replaces the key of a credential and keeps its id', a
 it('heddle credentials add stores the key of a service account, with its line breaks', async () => {
   const { options, find } = await openWorkspace();
   const key = '{\n  "private_key": "-----BEGIN KEY-----"\n}';
-  await addCredential(keptIo(key), 'Robot', { ...options, serviceAccount: true });
+  await addCredential(recordedIo(key), 'Robot', { ...options, serviceAccount: true });
   expect(await find({ provider: 'shop', type: 'service_account' })).toMatchObject({ secret: key });
 });
 
 it('heddle credentials refuses an invalid key or provider, and an unknown workspace or folder', async () => {
   const { options } = await openWorkspace();
-  await expect(addCredential(keptIo('\n'), 'Shop', options)).rejects.toThrow('There is no value');
-  await expect(addCredential(keptIo('two words'), 'Shop', options)).rejects.toThrow('The key is invalid');
-  await expect(addCredential(keptIo(KEY), 'Shop', { ...options, provider: 'a/b' })).rejects.toThrow(
+  await expect(addCredential(recordedIo('\n'), 'Shop', options)).rejects.toThrow('There is no value');
+  await expect(addCredential(recordedIo('two words'), 'Shop', options)).rejects.toThrow('The key is invalid');
+  await expect(addCredential(recordedIo(KEY), 'Shop', { ...options, provider: 'a/b' })).rejects.toThrow(
     'The provider is invalid',
   );
-  await expect(addCredential(keptIo(KEY), 'Shop', { ...options, workspace: 'none' })).rejects.toThrow(
+  await expect(addCredential(recordedIo(KEY), 'Shop', { ...options, workspace: 'none' })).rejects.toThrow(
     'There is no such workspace.',
   );
-  await expect(listCredentials(keptIo(), { ...options, data: join(options.data, 'none') })).rejects.toThrow(
-    'There is no data folder',
-  );
+  await expect(
+    listCredentials(recordedIo(), { ...options, data: join(options.data, 'none') }),
+  ).rejects.toThrow('There is no data folder');
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { openServiceStore } from '@heddle/service';
 import { expect, it } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { keptIo } from '../../../../test/support/io.ts';
+import { recordedIo } from '../../../../test/support/io.ts';
 import { sealingOf } from '../serve/service-store.ts';
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts';
 
@@ -30,42 +30,42 @@ async function valuesOf(data: string, workspaceId: string, names: string[]): Pro
 
 it('heddle secrets sets, lists and removes secrets; output never has a value', async () => {
   const options = await openWorkspace();
-  const set = keptIo('a secret value\n');
+  const set = recordedIo('a secret value\n');
   await setSecret(set, 'TOKEN', { ...options, description: 'of the shop' });
   expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({ TOKEN: 'a secret value' });
-  const list = keptIo();
+  const list = recordedIo();
   await listSecrets(list, options);
   expect(JSON.parse(list.stdout.text)).toMatchObject({
     data: [{ name: 'TOKEN', description: 'of the shop' }],
   });
-  const remove = keptIo();
+  const remove = recordedIo();
   await removeSecret(remove, 'TOKEN', options);
   expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({});
   const output = [set, list, remove].map(({ stdout, stderr }) => stdout.text + stderr.text).join('');
   expect(output).not.toContain('a secret value');
-  await expect(removeSecret(keptIo(), 'TOKEN', options)).rejects.toThrow('There is no secret TOKEN.');
+  await expect(removeSecret(recordedIo(), 'TOKEN', options)).rejects.toThrow('There is no secret TOKEN.');
 });
 
 it('heddle secrets refuses an empty value, an invalid name and an unknown workspace', async () => {
   const options = await openWorkspace();
-  await expect(setSecret(keptIo('\n'), 'TOKEN', options)).rejects.toThrow('There is no value');
-  await expect(setSecret(keptIo('x'), '{TOKEN}', options)).rejects.toThrow('The name is invalid');
-  await expect(setSecret(keptIo('x'), 'TOKEN', { ...options, workspace: 'none' })).rejects.toThrow(
+  await expect(setSecret(recordedIo('\n'), 'TOKEN', options)).rejects.toThrow('There is no value');
+  await expect(setSecret(recordedIo('x'), '{TOKEN}', options)).rejects.toThrow('The name is invalid');
+  await expect(setSecret(recordedIo('x'), 'TOKEN', { ...options, workspace: 'none' })).rejects.toThrow(
     'There is no such workspace.',
   );
-  await expect(listSecrets(keptIo(), { ...options, data: join(options.data, 'none') })).rejects.toThrow(
+  await expect(listSecrets(recordedIo(), { ...options, data: join(options.data, 'none') })).rejects.toThrow(
     'There is no data folder',
   );
 });
 
 it('heddle secrets rotate encrypts all secrets with a new key', async () => {
   const options = await openWorkspace();
-  await setSecret(keptIo('a secret value'), 'TOKEN', options);
-  const io = keptIo();
+  await setSecret(recordedIo('a secret value'), 'TOKEN', options);
+  const io = recordedIo();
   await rotateSecrets(io, options);
   expect(JSON.parse(io.stdout.text)).toMatchObject({ data: { resealed: 1 } });
   expect(readdirSync(join(options.data, 'secret-keys')).sort()).toEqual(['000001.key', '000002.key']);
-  await rotateSecrets(keptIo(), options);
+  await rotateSecrets(recordedIo(), options);
   expect(readdirSync(join(options.data, 'secret-keys')).sort()).toEqual(['000002.key', '000003.key']);
   expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({ TOKEN: 'a secret value' });
 });

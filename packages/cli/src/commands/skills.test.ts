@@ -1,7 +1,7 @@
 import { openServiceStore } from '@heddle/service';
 import { expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { keptIo } from '../../../../test/support/io.ts';
+import { recordedIo } from '../../../../test/support/io.ts';
 import { workspaceResources } from '../workspace-resources.ts';
 import { addSkill, listSkills, removeSkill, showSkill } from './skills.ts';
 
@@ -19,37 +19,41 @@ async function openWorkspace() {
 it('heddle skills adds, replaces, lists, shows and removes skills', async () => {
   const { options } = await openWorkspace();
   const description = 'How to refund an order.';
-  await expect(addSkill(keptIo(TEXT), 'refund-orders', options)).rejects.toThrow(
+  await expect(addSkill(recordedIo(TEXT), 'refund-orders', options)).rejects.toThrow(
     'A new skill needs a description',
   );
-  await expect(addSkill(keptIo(TEXT), 'Refunds', { ...options, description })).rejects.toThrow(
+  await expect(addSkill(recordedIo(TEXT), 'Refunds', { ...options, description })).rejects.toThrow(
     'The name is invalid: a name has lowercase letters',
   );
-  await expect(addSkill(keptIo(), 'refund-orders', options)).rejects.toThrow('no value on standard input');
-  const add = keptIo(`${TEXT}\n`);
+  await expect(addSkill(recordedIo(), 'refund-orders', options)).rejects.toThrow(
+    'no value on standard input',
+  );
+  const add = recordedIo(`${TEXT}\n`);
   await addSkill(add, 'refund-orders', { ...options, description });
   const { data } = JSON.parse(add.stdout.text) as { data: { id: string } };
   expect(data).toMatchObject({ name: 'refund-orders', description, created: true });
-  const replaced = keptIo('Ask.');
+  const replaced = recordedIo('Ask.');
   await addSkill(replaced, 'refund-orders', options);
   expect(JSON.parse(replaced.stdout.text)).toMatchObject({
     data: { id: data.id, description, created: false },
   });
-  const list = keptIo();
+  const list = recordedIo();
   await listSkills(list, { ...options, json: false });
   expect(list.stdout.text).toContain('refund-orders');
   expect(list.stdout.text).toContain(description);
-  const show = keptIo();
+  const show = recordedIo();
   await showSkill(show, 'refund-orders', { ...options, json: false });
   expect(show.stdout.text).toBe('Ask.\n');
-  await removeSkill(keptIo(), 'refund-orders', options);
+  await removeSkill(recordedIo(), 'refund-orders', options);
   for (const act of [showSkill, removeSkill])
-    await expect(act(keptIo(), 'refund-orders', options)).rejects.toThrow('There is no skill refund-orders.');
+    await expect(act(recordedIo(), 'refund-orders', options)).rejects.toThrow(
+      'There is no skill refund-orders.',
+    );
 });
 
 it('heddle run --workspace reads the skills of the workspace', async () => {
   const { workspaceId, options } = await openWorkspace();
-  await addSkill(keptIo(TEXT), 'refund-orders', { ...options, description: 'Refunds.' });
+  await addSkill(recordedIo(TEXT), 'refund-orders', { ...options, description: 'Refunds.' });
   const resources = await workspaceResources(options, workspaceId, (error) => {
     throw error;
   });

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { ToolFile } from '@heddle/blocks';
-import { keptIo } from '../../../../test/support/io.ts';
+import { recordedIo } from '../../../../test/support/io.ts';
 import { main } from '../main.ts';
 
 async function heddle(argv: string[], stdin = '') {
-  const io = keptIo(stdin);
+  const io = recordedIo(stdin);
   const exit = await main(argv, io);
   return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { keptIo } from '../../../../test/support/io.ts';
+import { recordedIo } from '../../../../test/support/io.ts';
 import { workflowFile } from '../../../../test/support/workflow-file.ts';
 import { main } from '../main.ts';
 import { bind, readBindings } from './bindings.ts';
@@ -159,10 +159,10 @@ describe('heddle plan with values for fields', () => {
       edges: ['s > f'],
     });
     writeFileSync(file, JSON.stringify(workflow, null, 2));
-    const io = keptIo();
+    const io = recordedIo();
     expect(await main(['plan', file, '--json', '--set', 'Do.code="return 7"'], io)).toBe(0);
     expect(io.stdout.text).toContain('return 7');
-    const other = keptIo();
+    const other = recordedIo();
     expect(await main(['plan', file, '--json', '--set', 'Do.code="return <nobody.x>"'], other)).toBe(2);
     const { error } = JSON.parse(other.stderr.text) as {
       error: { details: { diagnostics: { code: string; line: number }[] } };
@@ -185,14 +185,14 @@ describe('heddle check with values for fields', () => {
     });
     writeFileSync(file, JSON.stringify(workflow));
     const codes = async (...args: string[]): Promise<string[]> => {
-      const io = keptIo();
+      const io = recordedIo();
       await main(['check', '--json', ...args], io);
       const { diagnostics } = JSON.parse(io.stdout.text) as { diagnostics: { code: string }[] };
       return diagnostics.map(({ code }) => code);
     };
     expect(await codes(file)).toEqual(['FIELD_EMPTY']);
     expect(await codes(file, '--set', 'Do.code="return 1"')).toEqual([]);
-    const io = keptIo();
+    const io = recordedIo();
     expect(await main(['check', file, file, '--set', 'Do.code="return 1"'], io)).toBe(2);
     expect(io.stderr.text).toContain('--set and --bindings fill fields of one file.');
   });

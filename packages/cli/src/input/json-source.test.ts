@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { keptIo } from '../../../../test/support/io.ts';
+import { recordedIo } from '../../../../test/support/io.ts';
 import { UsageError } from '../usage-error.ts';
 import { jsonSource } from './json-source.ts';
 
 async function refusal(value: string, stdin = ''): Promise<UsageError> {
-  const error = await jsonSource(keptIo(stdin), '--input', value).then(
+  const error = await jsonSource(recordedIo(stdin), '--input', value).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
@@ -19,9 +19,9 @@ describe('a value that is JSON', () => {
   it('is read inline, from a file, or from standard input', async () => {
     const file = join(dataFolder(), 'input.json');
     writeFileSync(file, '\uFEFF{"from": "file"}');
-    expect(await jsonSource(keptIo(), '--input', '[1, "two"]')).toEqual([1, 'two']);
-    expect(await jsonSource(keptIo(), '--input', `@${file}`)).toEqual({ from: 'file' });
-    expect(await jsonSource(keptIo('{"from": "stdin"}'), '--input', '-')).toEqual({ from: 'stdin' });
+    expect(await jsonSource(recordedIo(), '--input', '[1, "two"]')).toEqual([1, 'two']);
+    expect(await jsonSource(recordedIo(), '--input', `@${file}`)).toEqual({ from: 'file' });
+    expect(await jsonSource(recordedIo('{"from": "stdin"}'), '--input', '-')).toEqual({ from: 'stdin' });
   });
 });
 

@@ -2,7 +2,7 @@ import { compile, parseWorkflow } from '@heddle/core';
 import type { BlockLog, Json, Plan } from '@heddle/core';
 import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { Kept } from '../../../../test/support/io.ts';
+import { RecordedStream } from '../../../../test/support/io.ts';
 import { code, start, workflowFile } from '../../../../test/support/workflow-file.ts';
 import { styleFor } from '../render/style.ts';
 import { isMilestone, LiveView } from './live-view.ts';
@@ -92,20 +92,20 @@ function iterationEvent(blockId: string, number: number, count: number): RunEven
 
 interface ViewFixture {
   view: LiveView;
-  stream: Kept;
+  stream: RecordedStream;
   tick: (nowMs: number) => void;
   lines: () => string[];
 }
 
 function viewFixture(updating = false): ViewFixture {
-  const stream = new Kept(updating);
+  const stream = new RecordedStream(updating);
   let nowMs = 0;
   let call = (): void => undefined;
   const view = new LiveView({
     plan: planOf(),
     mocked: new Set(['s']),
     painter: createPainter(stream, updating),
-    style: styleFor(new Kept()),
+    style: styleFor(new RecordedStream()),
     updating,
     now: () => nowMs,
     ticker: (_, tick) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Kept } from '../../../../test/support/io.ts';
+import { RecordedStream } from '../../../../test/support/io.ts';
 import { createPainter } from './painter.ts';
 
 const CLEAR = '\r\u001B[2K';
@@ -14,7 +14,7 @@ function screen(text: string): string[] {
 
 describe('a painter for a terminal', () => {
   it('keeps the status line below the permanent lines', () => {
-    const stream = new Kept(true);
+    const stream = new RecordedStream(true);
     const painter = createPainter(stream, true);
     painter.status('one');
     painter.print(['first', 'second']);
@@ -23,7 +23,7 @@ describe('a painter for a terminal', () => {
   });
 
   it('clears the status line when it is removed', () => {
-    const stream = new Kept(true);
+    const stream = new RecordedStream(true);
     const painter = createPainter(stream, true);
     painter.status('going');
     painter.status('');
@@ -31,7 +31,7 @@ describe('a painter for a terminal', () => {
   });
 
   it('writes nothing for an unchanged status line', () => {
-    const stream = new Kept(true);
+    const stream = new RecordedStream(true);
     const painter = createPainter(stream, true);
     painter.status('same');
     const textBefore = stream.text;
@@ -41,7 +41,7 @@ describe('a painter for a terminal', () => {
   });
 
   it('disables wrapping for the status line only, so that it stays one line', () => {
-    const stream = new Kept(true);
+    const stream = new RecordedStream(true);
     createPainter(stream, true).status('wide');
     expect(stream.text).toBe(`${CLEAR}\u001B[?7lwide\u001B[?7h`);
   });
@@ -49,7 +49,7 @@ describe('a painter for a terminal', () => {
 
 describe('a painter without a terminal', () => {
   it('writes plain lines only', () => {
-    const stream = new Kept();
+    const stream = new RecordedStream();
     const painter = createPainter(stream, false);
     painter.status('going');
     painter.print(['first']);

@@ -1,6 +1,6 @@
 import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { keptIo } from '../../../../test/support/io.ts';
+import { recordedIo } from '../../../../test/support/io.ts';
 import { streamEvents } from './stream.ts';
 
 const never = new Promise<never>(() => undefined);
@@ -30,7 +30,7 @@ function completed(executionOrder: number): RunEvent {
 }
 
 async function outputOf(events: RunEvent[], json = false) {
-  const io = keptIo();
+  const io = recordedIo();
   const source = async function* () {
     yield* events;
   };
@@ -75,6 +75,6 @@ describe('a stream of a run', () => {
   it('rejects when the run fails with an internal error', async () => {
     const failure = Promise.reject(new Error('broken'));
     const endless = { [Symbol.asyncIterator]: () => ({ next: () => never }) };
-    await expect(streamEvents(keptIo(), endless, { json: true, failure })).rejects.toThrow('broken');
+    await expect(streamEvents(recordedIo(), endless, { json: true, failure })).rejects.toThrow('broken');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Kept } from '../../../../test/support/io.ts';
+import { RecordedStream } from '../../../../test/support/io.ts';
 import { safe, safeLine, styleFor } from './style.ts';
 
 describe('untrusted text', () => {
@@ -18,14 +18,14 @@ describe('untrusted text', () => {
 
 describe('styles', () => {
   it('are off for a stream that is not a terminal', () => {
-    expect(styleFor(new Kept()).red('x')).toBe('x');
+    expect(styleFor(new RecordedStream()).red('x')).toBe('x');
   });
 
   it('are on if forced', () => {
     const { FORCE_COLOR } = process.env;
     process.env['FORCE_COLOR'] = '1';
     try {
-      expect(styleFor(new Kept()).red('x')).toBe('\u001B[31mx\u001B[39m');
+      expect(styleFor(new RecordedStream()).red('x')).toBe('\u001B[31mx\u001B[39m');
     } finally {
       if (FORCE_COLOR === undefined) delete process.env['FORCE_COLOR'];
       else process.env['FORCE_COLOR'] = FORCE_COLOR;

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 import { expect, it } from 'vitest';
-import { keptIo, Kept } from '../../../../test/support/io.ts';
+import { recordedIo, RecordedStream } from '../../../../test/support/io.ts';
 import { main } from '../main.ts';
 import { createPainter } from '../live/painter.ts';
 import { guardedIo, terminalText } from './terminal.ts';
@@ -26,8 +26,8 @@ it.each(HOSTILE)('a terminal gets %j as text, and JSON keeps its value', (hostil
 });
 
 it('a terminal gets the escape sequences of the command line itself', () => {
-  const io = keptIo();
-  const stdout = new Kept(true);
+  const io = recordedIo();
+  const stdout = new RecordedStream(true);
   const guarded = guardedIo({ ...io, stdout });
   const painter = createPainter(guarded.stdout, true);
   painter.status(`${styleText(['red', 'bold'], 'line', { validateStream: false })} \u009b2J`);
@@ -46,7 +46,7 @@ it('everything that a command writes is escaped: arguments, file names, errors, 
     ['check', 'x\u202e\u009b.json', '--json'],
     ['no\u202e\u009bsuch'],
   ]) {
-    const io = keptIo();
+    const io = recordedIo();
     await main(args, io);
     const written = io.stdout.text + io.stderr.text;
     expect(written).not.toMatch(/[\u0080-\u009f\u202e]/);
