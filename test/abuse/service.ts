@@ -4,7 +4,7 @@ import type { ServiceStore, ServiceStoreOptions } from '@heddle/service';
 import type { Json } from '@heddle/core';
 import { draftOf } from '../support/api.ts';
 import { startHeddle } from '../support/heddle.ts';
-import type { Started } from '../support/heddle.ts';
+import type { RunningCommand } from '../support/heddle.ts';
 
 /** The secret for key hashes of a service on PostgreSQL. */
 export const SECRET = 'a secret of at least thirty-two characters';
@@ -36,7 +36,7 @@ export interface RequestOptions {
 /** A real `heddle serve` with two workspaces that must be isolated from each other. */
 export interface Service {
   readonly url: string;
-  readonly process: Started;
+  readonly process: RunningCommand;
   /** The oldest workspace, whose admin is Ada, and a second workspace, whose admin is the stranger. */
   readonly workspaces: { readonly first: string; readonly other: string };
   /** Returns the key of a caller that has one. */
@@ -103,7 +103,7 @@ async function createCallers(
 }
 
 function serviceOf(
-  process: Started,
+  process: RunningCommand,
   { url, workspaceId }: { url: string; workspaceId: string },
   { keys, other }: { keys: Keys; other: string },
 ): Service {

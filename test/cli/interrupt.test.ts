@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startHeddle, steady } from '../support/heddle.ts';
-import type { Started } from '../support/heddle.ts';
+import type { RunningCommand } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnBlock } from '../support/workflow-file.ts';
 
 const NAP: DrawnBlock = { type: 'wait', name: 'Work', fields: { timeValue: '1', timeUnit: 'hours' } };
 const SPIN = code('console.log("spinning");\nfor (;;);', { name: 'Work' });
 
-function startRun(work: DrawnBlock, ...args: string[]): { cwd: string; command: Started } {
+function startRun(work: DrawnBlock, ...args: string[]): { cwd: string; command: RunningCommand } {
   const cwd = dataFolder();
   writeFileSync(
     join(cwd, 'flow.json'),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startHeddle, steady } from '../support/heddle.ts';
-import type { Started } from '../support/heddle.ts';
+import type { RunningCommand } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
 
@@ -22,7 +22,7 @@ const SLEEP: DrawnWorkflow = {
 async function startRun(
   workflow: DrawnWorkflow,
   output: string,
-): Promise<{ cwd: string; runId: string; other: Started }> {
+): Promise<{ cwd: string; runId: string; other: RunningCommand }> {
   const cwd = dataFolder();
   writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(workflow)));
   const other = startHeddle(['run', 'flow.json'], { cwd });

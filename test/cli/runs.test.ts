@@ -4,7 +4,7 @@ import { createEngine } from '@heddle/engine';
 import { afterAll, describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, steady } from '../support/heddle.ts';
-import type { Ended } from '../support/heddle.ts';
+import type { CommandResult } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnBlock, DrawnWorkflow } from '../support/workflow-file.ts';
 
@@ -36,7 +36,7 @@ const ASK: DrawnWorkflow = {
 interface FolderWithRun {
   cwd: string;
   runId: string;
-  result: Ended;
+  result: CommandResult;
 }
 
 /** Runs the workflow in a new folder, as `flow.json`. */

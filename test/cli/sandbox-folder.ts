@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startHeddle, type Ended, type Started } from '../support/heddle.ts';
+import { heddle, startHeddle, type CommandResult, type RunningCommand } from '../support/heddle.ts';
 import { npmRegistry, type NpmRegistry } from '../support/npm-registry.ts';
 
 const GREETER = { name: 'greeter', files: { 'index.js': 'exports.greet = (name) => `Hello ${name}!`;' } };
@@ -13,9 +13,9 @@ export interface SandboxFolder {
   cwd: string;
   registry: NpmRegistry;
   /** Runs the command to its end. */
-  sandbox(...args: string[]): Promise<Ended>;
+  sandbox(...args: string[]): Promise<CommandResult>;
   /** Starts the command. */
-  start(...args: string[]): Started;
+  start(...args: string[]): RunningCommand;
 }
 
 /** Creates a folder with files, and starts a package registry that the commands use. */

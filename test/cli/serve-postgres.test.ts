@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { draftOf } from '../support/api.ts';
 import { startServe } from '../support/heddle.ts';
-import type { Served } from '../support/heddle.ts';
+import type { RunningServer } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import type { Json } from '@heddle/core';
@@ -19,12 +19,12 @@ const TIMEOUT = { timeout: 60_000, interval: 100 };
 let url = '';
 
 /** Starts a process that serves the database. Only the first process prints a key; `other` has it for the next ones. */
-async function startServer(other?: Served): Promise<Served> {
+async function startServer(other?: RunningServer): Promise<RunningServer> {
   return { ...other, ...(await startServe(['--postgres', url, '--grace', '5'], { env: SECRET })) };
 }
 
 async function call(
-  { url: base, key }: Served,
+  { url: base, key }: RunningServer,
   method: string,
   path: string,
   request: { body?: Json; headers?: { [name: string]: string } } = {},
@@ -38,7 +38,7 @@ async function call(
   return { status: response.status, data, runId: response.headers.get('x-run-id') ?? '' };
 }
 
-async function deploy(server: Served, name: string, exported: Json): Promise<string> {
+async function deploy(server: RunningServer, name: string, exported: Json): Promise<string> {
   const { workspaceId } = server;
   const created = await call(server, 'POST', '/workflows', { body: { workspaceId, name } });
   const path = `/workflows/${created.data.id}`;
@@ -61,7 +61,7 @@ describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', {
     expect(first.key).toMatch(/^sk-heddle-/);
     const second = await startServer(first);
     expect(second.key).toBe(first.key);
-    const pick = (n: number): Served => (n % 2 === 0 ? first : second);
+    const pick = (n: number): RunningServer => (n % 2 === 0 ? first : second);
 
     // A hundred starts with one id, fifty in each process.
     const path = await deploy(first, 'Claim', workflow([fn('F', 'return 1')], ['Start -> F']));

@@ -7,11 +7,11 @@ import { draftOf } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startServe } from '../support/heddle.ts';
-import type { Served } from '../support/heddle.ts';
+import type { RunningServer } from '../support/heddle.ts';
 import { drawnTests } from '../support/scale.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
-function startServer(data: string, ...more: string[]): Promise<Served> {
+function startServer(data: string, ...more: string[]): Promise<RunningServer> {
   return startServe(['--data', data, '--grace', '5', ...more]);
 }
 
@@ -21,7 +21,7 @@ const ASK = workflow(
 );
 
 /** Returns a function that calls a running server. */
-function caller({ url, key = '' }: Partial<Served>) {
+function caller({ url, key = '' }: Partial<RunningServer>) {
   return async (method: string, path: string, body?: unknown) => {
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
     const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };

@@ -7,7 +7,7 @@ import { CONTENT_FILE, ECHO, FILE } from '../support/api-files.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { startServe } from '../support/heddle.ts';
-import type { Served } from '../support/heddle.ts';
+import type { RunningServer } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import type { paths } from './fixtures/api.d.ts';
 
@@ -17,7 +17,7 @@ const SECRETS = {
 };
 const POLL = { timeout: 60_000 };
 
-let ready: Served;
+let ready: RunningServer;
 let client: ReturnType<typeof createClient<paths>>;
 
 /** Opens an empty store. Returns its command-line options. */

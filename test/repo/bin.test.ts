@@ -16,7 +16,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { sample } from '../support/scale.ts';
 import { startHeddle } from '../support/heddle.ts';
-import type { Started } from '../support/heddle.ts';
+import type { RunningCommand } from '../support/heddle.ts';
 import { start as trigger, workflowFile } from '../support/workflow-file.ts';
 import { packageFolders, type Manifest, readJson, repository } from './sources.ts';
 
@@ -122,7 +122,7 @@ function childOf(pid: number): number {
 
 describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned Node as its child', () => {
   /** Starts a run that waits for an hour. Returns the command and the id of its child process. */
-  async function startNap(execPath: string): Promise<{ command: Started; childId: number }> {
+  async function startNap(execPath: string): Promise<{ command: RunningCommand; childId: number }> {
     const cwd = dataFolder();
     writeFileSync(join(cwd, 'nap.json'), JSON.stringify(NAP));
     const command = startHeddle(['run', 'nap.json'], { cwd, execPath });

@@ -8,14 +8,15 @@ import { isFull } from './scale.ts';
 const BIN = fileURLToPath(new URL('../../packages/cli/bin/heddle.js', import.meta.url));
 
 /** The exit code and output of a command. */
-export interface Ended {
+export interface CommandResult {
   exit: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
 }
 
-export interface Started {
+/** A command in its own process. */
+export interface RunningCommand {
   child: ChildProcess;
   /** Resolves when stdout or stderr contains the text; rejects if the command ends first. */
   until(text: string): Promise<void>;
@@ -23,7 +24,7 @@ export interface Started {
   line(): Promise<string>;
   /** Resolves with the first line of stdout that contains the text. */
   lineWith(text: string): Promise<string>;
-  ended: Promise<Ended>;
+  ended: Promise<CommandResult>;
 }
 
 export interface HeddleOptions {
@@ -48,7 +49,7 @@ let isBusy = false;
  * (`startHeddle`) takes a second of processor time. A concurrent second command, a command with options of Node, and
  * every command of a full run get a process.
  */
-export async function heddle(args: readonly string[], options: HeddleOptions = {}): Promise<Ended> {
+export async function heddle(args: readonly string[], options: HeddleOptions = {}): Promise<CommandResult> {
   const needsProcess = isFull || isBusy || options.node || options.execPath !== undefined;
   if (needsProcess) return startHeddle(args, options).ended;
   isBusy = true;
@@ -90,8 +91,8 @@ function commonEnv(): { PATH: string; HOME: string } {
 }
 
 /** A server that accepts requests. */
-export interface Served {
-  process: Started;
+export interface RunningServer {
+  process: RunningCommand;
   url: string;
   /** Printed only at the first start with a store, like the key. */
   workspaceId: string;
@@ -99,13 +100,16 @@ export interface Served {
 }
 
 /** Starts `heddle serve` on a free port. Resolves when it accepts requests. */
-export async function startServe(args: readonly string[], options: HeddleOptions = {}): Promise<Served> {
+export async function startServe(
+  args: readonly string[],
+  options: HeddleOptions = {},
+): Promise<RunningServer> {
   const process = startHeddle(['serve', '--port', '0', '--json', ...args], options);
-  return { ...(JSON.parse(await process.line()) as Omit<Served, 'process'>), process };
+  return { ...(JSON.parse(await process.line()) as Omit<RunningServer, 'process'>), process };
 }
 
 /** Starts the built command line, which is killed after the test or by the function passed to `whenDone`. */
-export function startHeddle(args: readonly string[], options: HeddleOptions = {}): Started {
+export function startHeddle(args: readonly string[], options: HeddleOptions = {}): RunningCommand {
   const child = spawn(options.execPath ?? process.execPath, [...(options.node ?? []), BIN, ...args], {
     cwd: options.cwd,
     env: { ...commonEnv(), ...options.env },
@@ -123,7 +127,7 @@ export function startHeddle(args: readonly string[], options: HeddleOptions = {}
       for (const check of listeners) check();
     });
   }
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const ended = new Promise<CommandResult>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (exit, signal) => resolve({ exit, signal, ...output }));
   });
@@ -152,7 +156,7 @@ function until(
   }: {
     output: { stdout: string; stderr: string };
     listeners: Set<() => void>;
-    ended: Promise<Ended>;
+    ended: Promise<CommandResult>;
     streams?: readonly ('stdout' | 'stderr')[];
   },
 ): Promise<void> {

@@ -5,7 +5,7 @@ import { freePorts } from '../../packages/temporal/src/server/dev-server.ts';
 import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startHeddle } from '../support/heddle.ts';
-import type { Started } from '../support/heddle.ts';
+import type { RunningCommand } from '../support/heddle.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { ASK, workflowFile } from '../support/workflow-file.ts';
 
@@ -20,7 +20,7 @@ interface Ready {
 describeTemporal('heddle dev', ({ binary = '', address: usedAddress }) => {
   const env = { TEMPORAL_CLI: binary };
 
-  async function dev(cwd: string, port: number): Promise<{ command: Started; ready: Ready }> {
+  async function dev(cwd: string, port: number): Promise<{ command: RunningCommand; ready: Ready }> {
     const command = startHeddle(['dev', '--port', String(port), '--json'], { cwd, env });
     return { command, ready: JSON.parse(await command.line()) as Ready };
   }

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
 import { draftOf } from '../support/api.ts';
 import { startServe } from '../support/heddle.ts';
-import type { Served } from '../support/heddle.ts';
+import type { RunningServer } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { ON_TEMPORAL, projectOn } from './cli.ts';
 
-interface Server extends Served {
+interface Server extends RunningServer {
   call(
     method: string,
     path: string,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { heddle, startHeddle } from '../support/heddle.ts';
-import type { Started } from '../support/heddle.ts';
+import type { RunningCommand } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { drawnTests, sample } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
@@ -31,7 +31,10 @@ interface Ready {
 }
 
 /** Starts a worker in its own process; resolves when it polls. */
-async function workerAt(project: Project, ...args: string[]): Promise<{ worker: Started; ready: Ready }> {
+async function workerAt(
+  project: Project,
+  ...args: string[]
+): Promise<{ worker: RunningCommand; ready: Ready }> {
   const worker = project.start(['worker', '--json', '--health', '0', ...args]);
   const ready = JSON.parse(await worker.line()) as Ready;
   return { worker, ready };
@@ -155,7 +158,7 @@ describeTemporal('heddle worker', (server) => {
 });
 
 describeTemporal('runs of a shared folder', (server) => {
-  async function startWaiting(): Promise<{ project: Project; runId: string; run: Started }> {
+  async function startWaiting(): Promise<{ project: Project; runId: string; run: RunningCommand }> {
     const project = projectOn(server, WAITING);
     await workerAt(project);
     const run = project.start(['run', 'flow.json', ...REMOTE]);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startHeddle } from '../support/heddle.ts';
-import type { Ended, HeddleOptions, Started } from '../support/heddle.ts';
+import type { CommandResult, HeddleOptions, RunningCommand } from '../support/heddle.ts';
 import { workflowFile } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
 
@@ -13,8 +13,8 @@ export interface Project {
   queue: string;
   /** `--address`, `--namespace`, `--queue`. */
   server: readonly string[];
-  run(...args: string[]): Promise<Ended>;
-  start(command: readonly string[], options?: HeddleOptions): Started;
+  run(...args: string[]): Promise<CommandResult>;
+  start(command: readonly string[], options?: HeddleOptions): RunningCommand;
   /** Returns all runs of the folder, newest first. */
   runs(): Promise<{ runId: string; status: string }[]>;
 }
