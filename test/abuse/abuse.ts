@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { ECHO, FILE, CONTENT_FILE } from '../support/api-files.ts';
+import { ECHO, FILE, FILE_BASE64 } from '../support/api-files.ts';
 import { GREETING, LONG } from '../support/api-workflows.ts';
 import type { EchoServer } from '../support/echo-server.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
@@ -76,7 +76,7 @@ export function describeAbuse(environment: () => Environment): void {
         await deployed(ECHO, 'stranger', { isPublic: true }),
       ];
       const ran = await execute('admin', mine, { doc: [FILE] });
-      expect(JSON.stringify(ran.output)).toContain(CONTENT_FILE);
+      expect(JSON.stringify(ran.output)).toContain(FILE_BASE64);
       const { doc } = (ran.output as { data: { doc: { base64?: string }[] } }).data;
       const record = { ...doc[0], base64: undefined };
       for (const [caller, path] of [
@@ -84,7 +84,7 @@ export function describeAbuse(environment: () => Environment): void {
         ['nobody', open],
       ] as const) {
         const stolen = await execute(caller, path, { doc: [record], any: { copies: [record, record] } });
-        expect(JSON.stringify(stolen)).not.toContain(CONTENT_FILE);
+        expect(JSON.stringify(stolen)).not.toContain(FILE_BASE64);
       }
       const forged = await execute('stranger', theirs, { any: { copies: [record] } });
       const reply = await call(
@@ -92,7 +92,7 @@ export function describeAbuse(environment: () => Environment): void {
         'GET',
         `${theirs}/runs/${forged.runId}?includeOutput=true&includeFileBase64=true`,
       );
-      expect(reply.text).not.toContain(CONTENT_FILE);
+      expect(reply.text).not.toContain(FILE_BASE64);
       const { id = '' } = record as { id?: string };
       const download = `${theirs}/runs/${forged.runId}/files/${encodeURIComponent(id)}`;
       expect(await call('stranger', 'GET', download)).toMatchObject({ status: 404 });

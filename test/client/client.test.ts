@@ -3,7 +3,7 @@ import createClient from 'openapi-fetch';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { draftOf } from '../support/api.ts';
-import { CONTENT_FILE, ECHO, FILE } from '../support/api-files.ts';
+import { ECHO, FILE, FILE_BASE64 } from '../support/api-files.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { startServe } from '../support/heddle.ts';
@@ -114,7 +114,7 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
         params: { path: { workflowId, runId }, query: { includeOutput: true, includeFileBase64: true } },
       });
       const [file] = run.data?.data.files ?? [];
-      expect(file).toMatchObject({ name: 'abc.txt', base64: CONTENT_FILE });
+      expect(file).toMatchObject({ name: 'abc.txt', base64: FILE_BASE64 });
       const path = { workflowId, runId, fileId: file?.id ?? '' };
       const fileRoute = '/api/v2/workflows/{workflowId}/runs/{runId}/files/{fileId}';
       const bytes = await client.GET(fileRoute, { params: { path }, parseAs: 'text' });

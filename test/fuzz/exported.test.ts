@@ -5,8 +5,8 @@ import { parseWorkflow, parseWorkflowText } from '../../packages/core/src/schema
 import { scale } from '../support/scale.ts';
 import { exportedWorkflows } from './exported-files.ts';
 import { cut, cuts, mutate, mutation } from './mutation.ts';
-import { fateOf } from './no-throw.ts';
-import type { Fate } from './no-throw.ts';
+import { outcomeOf } from './no-throw.ts';
+import type { Outcome } from './no-throw.ts';
 
 const texts = exportedWorkflows();
 const text = fc.constantFrom(...texts);
@@ -14,30 +14,30 @@ const text = fc.constantFrom(...texts);
 describe('an exported workflow', () => {
   it('compiles unchanged', () => {
     expect(texts.length).toBeGreaterThan(5);
-    for (const each of texts) expect(fateOf(parseWorkflowText(each))).toBe('compiled');
+    for (const each of texts) expect(outcomeOf(parseWorkflowText(each))).toBe('compiled');
   });
 
   const timeout = scale(120_000, 600_000);
   it('with up to four changes is parsed, checked and compiled without an exception', { timeout }, () => {
-    const fates: Record<Fate, number> = { 'not read': 0, 'not compiled': 0, compiled: 0 };
+    const counts: Record<Outcome, number> = { 'not read': 0, 'not compiled': 0, compiled: 0 };
     const changes = fc.array(mutation, { minLength: 1, maxLength: 4 });
     const numRuns = scale(800, 100_000);
     fc.assert(
       fc.property(text, changes, (original, mutations) => {
         const input = JSON.parse(original) as Json;
         for (const each of mutations) mutate(input, each);
-        fates[fateOf(parseWorkflow(input))]++;
+        counts[outcomeOf(parseWorkflow(input))]++;
       }),
       { numRuns },
     );
-    // Some changes must be fatal, others harmless. The rarest result is about 3 % of all, and varies in a quick run.
-    for (const fate of Object.values(fates)) expect(fate).toBeGreaterThan(numRuns / 200);
+    // Some changes must be fatal, others harmless. The rarest outcome is about 3 % of all, and varies in a quick run.
+    for (const count of Object.values(counts)) expect(count).toBeGreaterThan(numRuns / 200);
   });
 
   it('with up to three cuts in its text is parsed, checked and compiled without an exception', () => {
     fc.assert(
       fc.property(text, cuts, (original, cutList) => {
-        fateOf(parseWorkflowText(cut(original, cutList)));
+        outcomeOf(parseWorkflowText(cut(original, cutList)));
       }),
       { numRuns: scale(400, 40_000) },
     );

@@ -4,10 +4,10 @@ import { compile } from '../../packages/core/src/plan/compile.ts';
 import type { ParseResult } from '../../packages/core/src/schema/parse.ts';
 
 /** The last step that a workflow reached. */
-export type Fate = 'not read' | 'not compiled' | 'compiled';
+export type Outcome = 'not read' | 'not compiled' | 'compiled';
 
 /** Compiles a parsed workflow. Expects no exception, and a result exactly if there is no error. */
-export function fateOf({ workflow, diagnostics }: ParseResult): Fate {
+export function outcomeOf({ workflow, diagnostics }: ParseResult): Outcome {
   expect(workflow === undefined).toBe(hasErrors(diagnostics));
   if (!workflow) return 'not read';
   const result = compile(workflow);

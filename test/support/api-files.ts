@@ -1,8 +1,8 @@
 import { block, workflow } from './workflow.ts';
 
-/** A file as a caller sends it. `CONTENT_FILE` is its content in Base64. */
+/** A file as a caller sends it. `FILE_BASE64` is its content in Base64. */
 export const FILE = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
-export const CONTENT_FILE = 'YWJj';
+export const FILE_BASE64 = 'YWJj';
 
 /** A workflow that responds with the files of its input, and with the content of the first file. */
 export const ECHO = workflow(

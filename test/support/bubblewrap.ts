@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { libraries, requireTool, type Found } from '../tools/fetch.ts';
+import { libraries, requireTool, type FoundTool } from '../tools/fetch.ts';
 import { othersPass } from './other-users.ts';
 
 /** Copies a fetched tree to `home`, with a script `bwrap` that sets the path of its libraries. */
@@ -37,7 +37,7 @@ function copyTo(home: string, path: string, tree: string): void {
  * Returns the path of the copy, which all users can read. Its folder depends on the version of the tree, so that each
  * version is copied once.
  */
-function copyOf({ path, tree }: Found & { tree: string }): string {
+function copyOf({ path, tree }: FoundTool & { tree: string }): string {
   const user = process.getuid?.() ?? 0;
   const home = join(tmpdir(), `heddle-bubblewrap-${user}-${Math.trunc(statSync(path).ctimeMs)}`);
   if (!existsSync(home)) copyTo(home, path, tree);

@@ -18,8 +18,8 @@ export interface FixtureDeb {
 
 export interface DebianMirror {
   readonly url: string;
-  /** Requested paths. */
-  readonly asked: readonly string[];
+  /** The paths of the requests so far. */
+  readonly requests: readonly string[];
   /** Responses by path; may be changed. */
   readonly routes: Map<string, Buffer | number>;
 }
@@ -85,15 +85,15 @@ export async function debianMirror(
   const release = `Suite: stable\nSHA256:\n ${sha256(index)} ${index.length} ${indexPath}\n`;
   routes.set('/dists/stable/Release', Buffer.from(release));
   for (const [path, body] of Object.entries(more)) routes.set(path, body);
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = createServer((request, response) => {
     const path = decodeURI(request.url ?? '');
-    asked.push(path);
+    requests.push(path);
     const answer = routes.get(request.url ?? '') ?? routes.get(path) ?? 404;
     if (typeof answer === 'number') response.writeHead(answer).end();
     else response.end(answer);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, routes };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests, routes };
 }

@@ -6,12 +6,12 @@ export interface EchoServer {
   readonly url: string;
   readonly port: number;
   /** Returns the requests so far, in order. */
-  requests(): readonly Asked[];
+  requests(): readonly EchoedRequest[];
   close(): void;
 }
 
 /** A received request; `own` is its header `x-own`, and `body` its text. */
-export interface Asked {
+export interface EchoedRequest {
   method: string;
   path: string;
   own: string | null;
@@ -43,7 +43,7 @@ function answer(
  * `/set` sets a cookie.
  */
 export async function echoServer(): Promise<EchoServer> {
-  const requests: Asked[] = [];
+  const requests: EchoedRequest[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));

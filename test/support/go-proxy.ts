@@ -17,8 +17,8 @@ export interface FixtureModule {
 
 export interface GoProxy {
   readonly url: string;
-  /** Requested paths. */
-  readonly asked: string[];
+  /** The paths of the requests so far. */
+  readonly requests: string[];
   /** Received authorization headers. */
   readonly tokens: Set<string>;
   /** Called before the proxy answers a request. If it returns true, it has sent the response itself. */
@@ -75,10 +75,10 @@ export async function goProxy(modules: readonly FixtureModule[]): Promise<GoProx
     routes.set(`${versionPath}.mod`, files['go.mod'] ?? '');
     routes.set(`${versionPath}.info`, JSON.stringify({ Version: version, Time: '2026-01-01T00:00:00Z' }));
   }
-  const state: Omit<GoProxy, 'url'> = { asked: [], tokens: new Set(), answer: () => false };
+  const state: Omit<GoProxy, 'url'> = { requests: [], tokens: new Set(), answer: () => false };
   const server = createServer((request, response) => {
     const { url = '', headers } = request;
-    state.asked.push(url);
+    state.requests.push(url);
     if (headers.authorization !== undefined) state.tokens.add(headers.authorization);
     if (proxy.answer(request, response)) return;
     const body = routes.get(url);

@@ -17,7 +17,7 @@ import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMainThread } from 'node:worker_threads';
 import { Client } from 'pg';
-import type { Found } from '../tools/fetch.ts';
+import type { FoundTool } from '../tools/fetch.ts';
 
 /** A PostgreSQL for tests, on this machine only. */
 export interface PostgresServer {
@@ -74,7 +74,7 @@ rm -rf "$folder"`;
  * caller starts the server, and it stops after the run.
  */
 export async function serverOf(
-  tool: Found,
+  tool: FoundTool,
   owner = isMainThread ? process.ppid : process.pid,
 ): Promise<PostgresServer> {
   const folder = join(tmpdir(), `heddle-postgres-${owner}-${startOf(owner)}`);
@@ -124,7 +124,7 @@ async function connectionIn(folder: string): Promise<Connection> {
   throw new Error(`PostgreSQL did not start: ${state.failure}`);
 }
 
-async function start(tool: Found, folder: string, owner: number): Promise<Connection> {
+async function start(tool: FoundTool, folder: string, owner: number): Promise<Connection> {
   const account: { uid?: number; gid?: number } = process.getuid?.() === 0 ? NOBODY : {};
   const { bin, env } = programFor(account, tool, folder);
   const connection = { host: '127.0.0.1', port: await freePort(), user: 'heddle', password: randomUUID() };
@@ -154,9 +154,9 @@ async function start(tool: Found, folder: string, owner: number): Promise<Connec
  */
 function programFor(
   account: { uid?: number },
-  { path, env }: Found,
+  { path, env }: FoundTool,
   folder: string,
-): { bin: string; env: Found['env'] } {
+): { bin: string; env: FoundTool['env'] } {
   const bin = dirname(realpathSync(path));
   if (spawnSync(join(bin, 'postgres'), ['--version'], { ...account, env, cwd: '/' }).status === 0)
     return { bin, env };

@@ -50,7 +50,7 @@ describe('isAtHand', () => {
 describe('fetchTool', () => {
   it('takes a tool from PATH', () => {
     script('loom', 'test "$1" = --check');
-    expect(fetchTool('loom', loom(), env()).found?.path).toBe(join(folder, 'loom'));
+    expect(fetchTool('loom', loom(), env()).tool?.path).toBe(join(folder, 'loom'));
   });
 
   it('reports that the tool on PATH does not work here', () => {
@@ -69,7 +69,7 @@ describe('fetchTool', () => {
     script('woven', 'case "$LD_LIBRARY_PATH" in */usr/lib/x86-linux-gnu:*) exit 0;; esac; exit 1');
     const tool = loom({ routes: [{ apt: ['loom'] }] });
     const first = fetchTool('loom', tool, env());
-    expect(first.found?.path).toMatch(/heddle-tools\/.*\/loom\/usr\/bin\/loom$/);
+    expect(first.tool?.path).toMatch(/heddle-tools\/.*\/loom\/usr\/bin\/loom$/);
     script('apt-get', 'exit 1');
     expect(fetchTool('loom', tool, env())).toEqual(first);
   });
@@ -79,10 +79,10 @@ describe('fetchTool', () => {
     script('dpkg-deb', 'mkdir -p "$3/opt/loom/7" && cp "$(dirname "$0")/woven" "$3/opt/loom/7/loom"');
     script('woven', 'exit 0');
     const tool = loom({ routes: [{ apt: ['loom'] }], folders: ['opt/loom/8', 'opt/loom/7'] });
-    expect(fetchTool('loom', tool, env()).found?.path).toMatch(/\/loom\/opt\/loom\/7\/loom$/);
+    expect(fetchTool('loom', tool, env()).tool?.path).toMatch(/\/loom\/opt\/loom\/7\/loom$/);
     const systemTool = loom({ folders: [folder.slice(1)] });
     script('loom', 'exit 0');
-    expect(fetchTool('loom', systemTool, { ...env(), PATH: '/bin' }).found?.path).toBe(join(folder, 'loom'));
+    expect(fetchTool('loom', systemTool, { ...env(), PATH: '/bin' }).tool?.path).toBe(join(folder, 'loom'));
   });
 
   it('updates its own package lists if the machine has none', () => {
@@ -94,7 +94,7 @@ describe('fetchTool', () => {
       'dpkg-deb',
       'mkdir -p "$3/bin" && printf "#!/bin/sh\\n" > "$3/bin/loom" && chmod +x "$3/bin/loom"',
     );
-    expect(fetchTool('loom', loom({ routes: [{ apt: ['loom'] }] }), env()).found).toBeDefined();
+    expect(fetchTool('loom', loom({ routes: [{ apt: ['loom'] }] }), env()).tool).toBeDefined();
   });
 
   it('downloads the dependencies of packages that the machine does not have, except the C library', () => {
@@ -116,21 +116,21 @@ describe('fetchTool', () => {
     script('woven', 'case "$LD_LIBRARY_PATH" in */usr/lib/x86-linux-gnu/warp:*) exit 0;; esac; exit 1');
     const routes = [{ apt: ['loom'], dependencies: true }];
     const tool = loom({ routes, alternatives: ['loom-shell'], folders: ['opt/loom'] });
-    expect(fetchTool('loom', tool, env()).found?.path).toMatch(/\/loom\/opt\/loom\/loom-shell$/);
+    expect(fetchTool('loom', tool, env()).tool?.path).toMatch(/\/loom\/opt\/loom\/loom-shell$/);
   });
 
   it('tries the next route, and installs a Go package into the cache', () => {
     script('apt-get', 'exit 100');
     script('go', 'mkdir -p "$GOBIN" && printf "#!/bin/sh\\n" > "$GOBIN/loom" && chmod +x "$GOBIN/loom"');
     const routes = [{ apt: ['loom'] }, { go: 'example.org/loom@v1.0.0' }];
-    expect(fetchTool('loom', loom({ routes }), env()).found?.path).toMatch(/\/bin\/loom$/);
+    expect(fetchTool('loom', loom({ routes }), env()).tool?.path).toMatch(/\/bin\/loom$/);
   });
 
   it('installs a Python package into the cache, with a script that starts it', () => {
     const body = 'for last; do :; done; test "$last" = loom==1.0.0 || exec /bin/sh "$@"; mkdir -p "$7/bin"';
     script('python3', `${body} && echo 'test "$1" = --check' > "$7/bin/loom"`);
-    const found = fetchTool('loom', loom({ routes: [{ pip: 'loom==1.0.0' }] }), env()).found;
-    expect(found?.path).toMatch(/heddle-tools\/.*\/loom\/bin\/loom$/);
+    const { tool } = fetchTool('loom', loom({ routes: [{ pip: 'loom==1.0.0' }] }), env());
+    expect(tool?.path).toMatch(/heddle-tools\/.*\/loom\/bin\/loom$/);
   });
 
   it('names every route that was tried', () => {

@@ -17,7 +17,7 @@ import { pathToFileURL } from 'node:url';
 import { type AptRoute, type Route, type Tool, TOOLS } from './tools.ts';
 
 /** A tool that works on this machine: its executable, and the environment to start it with. */
-export interface Found {
+export interface FoundTool {
   readonly path: string;
   /** The folder that it was unpacked to, if it was downloaded. */
   readonly tree?: string;
@@ -25,7 +25,7 @@ export interface Found {
 }
 
 /** A tool, or the reason why none was found, which names everything that was tried. */
-export type Search = { readonly found: Found } | { readonly found?: undefined; readonly reason: string };
+export type Search = { readonly tool: FoundTool } | { readonly tool?: undefined; readonly reason: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -111,7 +111,7 @@ function fontsIn(root: string): Env {
     : { FONTCONFIG_PATH: join(root, settings), XDG_DATA_HOME: join(root, 'usr/share') };
 }
 
-function unpackedTool(tool: Tool, root: string, env: Env): Found | undefined {
+function unpackedTool(tool: Tool, root: string, env: Env): FoundTool | undefined {
   const programFolders = [...(tool.folders ?? []), 'bin', 'usr/bin', 'usr/sbin', 'sbin'];
   const path = executableIn(
     programFolders.map((folder) => join(root, folder)),
@@ -212,7 +212,7 @@ function install(tool: Tool, route: Route, home: string, env: Env): string | und
     const problem = installBy(route, scratch, env);
     if (problem !== undefined) return problem;
     const existing = unpackedTool(tool, home, env);
-    if (existing && check(tool, existing).found) return undefined;
+    if (existing && check(tool, existing).tool) return undefined;
     rmSync(home, { recursive: true, force: true });
     renameSync(scratch, home);
     return undefined;
@@ -222,9 +222,9 @@ function install(tool: Tool, route: Route, home: string, env: Env): string | und
 }
 
 /** Returns the tool if its check passes, otherwise the reason why it does not work. */
-function check(tool: Tool, found: Found): Search {
-  const problem = failure(found.path, tool.check, { env: found.env });
-  return problem === undefined ? { found } : { reason: `does not work here: ${problem}` };
+function check({ check: args }: Tool, tool: FoundTool): Search {
+  const problem = failure(tool.path, args, { env: tool.env });
+  return problem === undefined ? { tool } : { reason: `does not work here: ${problem}` };
 }
 
 /** Returns true if `tool` is on PATH or in the cache. Does not start it. */
@@ -235,23 +235,23 @@ export function isAtHand(name: string, tool: Tool, env: Env = process.env): bool
 /** Returns `tool` from PATH, from the cache, or installed into the cache by one of its routes. Never needs root. */
 export function fetchTool(name: string, tool: Tool, env: Env = process.env): Search {
   const reasons: string[] = [];
-  const attempt = (method: string, found: Found | undefined): Found | undefined => {
-    if (!found) return undefined;
-    const search = check(tool, found);
-    if (!search.found) reasons.push(`${method}: ${search.reason}`);
-    return search.found;
+  const attempt = (method: string, candidate: FoundTool | undefined): FoundTool | undefined => {
+    if (!candidate) return undefined;
+    const search = check(tool, candidate);
+    if (!search.tool) reasons.push(`${method}: ${search.reason}`);
+    return search.tool;
   };
   const path = onPath(tool, env);
   const home = join(cacheFolder(env), name);
   const available =
     attempt('PATH', path ? { path, env } : undefined) ?? attempt('cache', unpackedTool(tool, home, env));
-  if (available) return { found: available };
+  if (available) return { tool: available };
   for (const route of tool.routes) {
     const method = 'apt' in route ? 'apt-get download' : 'go' in route ? 'go install' : 'pip install';
     const problem = install(tool, route, home, env);
     if (problem !== undefined) reasons.push(`${method}: ${problem}`);
-    const found = problem === undefined ? attempt(method, unpackedTool(tool, home, env)) : undefined;
-    if (found) return { found };
+    const installed = problem === undefined ? attempt(method, unpackedTool(tool, home, env)) : undefined;
+    if (installed) return { tool: installed };
   }
   return { reason: `${name} (${tool.command}) is not on PATH. ${reasons.join('; ')}` };
 }
@@ -276,7 +276,7 @@ export function toolNamed(name: string, tools = TOOLS): Tool {
  *
  * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE has `name`.
  */
-export function requireTool(name: string, tools = TOOLS): Found | undefined {
+export function requireTool(name: string, tools = TOOLS): FoundTool | undefined {
   const tool = toolNamed(name, tools);
   const search = searches.get(name) ?? fetchTool(name, tool);
   searches.set(name, search);
@@ -288,8 +288,8 @@ export function requireTool(name: string, tools = TOOLS): Found | undefined {
  *
  * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE has `name`.
  */
-export function foundIn(name: string, search: Search): Found | undefined {
-  if (search.found) return search.found;
+export function foundIn(name: string, search: Search): FoundTool | undefined {
+  if (search.tool) return search.tool;
   if (isRequired(name)) throw new Error(`HEDDLE_REQUIRE asks for ${search.reason}`);
   process.stderr.write(`Tests skipped: ${search.reason}\n`);
   return undefined;
@@ -297,8 +297,8 @@ export function foundIn(name: string, search: Search): Found | undefined {
 
 function main(names: readonly string[]): void {
   for (const name of names.length > 0 ? names : Object.keys(TOOLS)) {
-    const found = requireTool(name);
-    if (found) process.stdout.write(`${name}: ${found.path}\n`);
+    const tool = requireTool(name);
+    if (tool) process.stdout.write(`${name}: ${tool.path}\n`);
     else process.exitCode = 1;
   }
 }

@@ -19,10 +19,10 @@ interface Release {
 }
 
 /** Releases by project and version; a list has the requirements of a release. */
-export type World = Readonly<Record<string, Readonly<Record<string, Release | readonly string[]>>>>;
+export type Releases = Readonly<Record<string, Readonly<Record<string, Release | readonly string[]>>>>;
 
 /** Returns a source with these releases. */
-export function source(releases: World, kind: Source['kind'] = 'index'): Source {
+export function source(releases: Releases, kind: Source['kind'] = 'index'): Source {
   const releaseOf = (name: string, version: string): Release => {
     const release = releases[name]?.[version] ?? {};
     return Array.isArray(release) ? { requires: release } : (release as Release);
@@ -81,7 +81,7 @@ function offer(
 /** Returns `name version` of every chosen release. */
 export async function resolve(
   requirements: readonly string[],
-  releases: World,
+  releases: Releases,
   options: Partial<ResolveOptions> = {},
 ): Promise<string[]> {
   const { chosen } = await resolution(requirements, releases, options);
@@ -91,7 +91,7 @@ export async function resolve(
 /** Returns the resolution with one index with these releases. */
 export async function resolution(
   requirements: readonly string[],
-  releases: World,
+  releases: Releases,
   options: Partial<ResolveOptions> = {},
 ): Promise<Resolution> {
   return resolveRequirements(requirements, { sources: [source(releases)], target, ...options });

@@ -8,14 +8,14 @@ import {
 } from '../../../packages/temporal/src/server/process-supervisor.ts';
 import { untilReady } from '../../../packages/temporal/src/server/ready.ts';
 import { openLog } from '../../../packages/temporal/src/server/server-log.ts';
-import type { Found } from '../../tools/fetch.ts';
+import type { FoundTool } from '../../tools/fetch.ts';
 import { dynamicConfig, type ServerPorts, serverConfig } from './config.ts';
 import { lowPorts } from '../../support/low-ports.ts';
 import type { PostgresServer } from '../../support/postgres-server.ts';
 
 export interface ProductionServerOptions {
   /** The tools `temporal-server` and `temporal-sql`. */
-  readonly tools: { readonly server: Found; readonly sql: Found };
+  readonly tools: { readonly server: FoundTool; readonly sql: FoundTool };
   readonly postgres: PostgresServer;
   /** Prefix of the database names. A server with the same name as an earlier one continues with its data. */
   readonly name: string;

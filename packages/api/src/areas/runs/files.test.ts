@@ -5,7 +5,7 @@ import { filesIn } from '@heddle/core/files';
 import { afterAll, describe, expect, it } from 'vitest';
 import { errorIn, queuedStart, testApi } from '../../../../../test/support/api.ts';
 import { untilStatus } from '../../../../../test/support/api-workflows.ts';
-import { CONTENT_FILE, ECHO, FILE } from '../../../../../test/support/api-files.ts';
+import { ECHO, FILE, FILE_BASE64 } from '../../../../../test/support/api-files.ts';
 
 const MiB = 1024 * 1024;
 
@@ -63,7 +63,7 @@ describe('a file of an input', () => {
         { id: expect.any(String), name: 'abc.txt', size: 3, type: 'text/plain', key: expect.any(String) },
       ],
       any: '',
-      text: CONTENT_FILE,
+      text: FILE_BASE64,
     });
   });
 
@@ -76,32 +76,32 @@ describe('a file of an input', () => {
 
   it('is stored for drafts, with and without a chosen trigger', async () => {
     const manual = { run: { source: 'manual' }, input: { doc: FILE } };
-    expect((await run(manual)).data.output.data).toMatchObject({ text: CONTENT_FILE });
+    expect((await run(manual)).data.output.data).toMatchObject({ text: FILE_BASE64 });
     const state = await call<{ blocks: { [block: string]: { type: string } } }>('GET', `${path}/state`);
     const [blockId = ''] =
       Object.entries(state.data.blocks).find(([, { type }]) => type === 'start_trigger') ?? [];
     const entry = { type: 'trigger', blockId };
     const chosenRun = await run({ run: { source: 'manual', entry }, input: { doc: FILE } });
-    expect(chosenRun.data.output.data).toMatchObject({ text: CONTENT_FILE });
+    expect(chosenRun.data.output.data).toMatchObject({ text: FILE_BASE64 });
     const liveRun = await run({ run: { source: 'deployment', entry }, input: { doc: FILE } });
-    expect(liveRun.data.output.data).toMatchObject({ text: CONTENT_FILE });
+    expect(liveRun.data.output.data).toMatchObject({ text: FILE_BASE64 });
   });
 
   it('is stored before a run is queued: the queue has only the record', async () => {
     const { status, data } = await run({ async: true, input: { doc: FILE } });
     expect(status).toBe(202);
-    expect(JSON.stringify((await queuedStart(store, data.runId)) ?? {})).not.toContain(CONTENT_FILE);
+    expect(JSON.stringify((await queuedStart(store, data.runId)) ?? {})).not.toContain(FILE_BASE64);
     await untilStatus(api, `${path}/runs/${data.runId}`, 'completed');
     const read = await call<RunResult>('GET', `${path}/runs/${data.runId}?includeOutput=true`);
-    expect(read.data.output.data).toMatchObject({ text: CONTENT_FILE });
+    expect(read.data.output.data).toMatchObject({ text: FILE_BASE64 });
   });
 
   it('is accepted by the older interface, whose responses have its content', async () => {
     const response = await call<unknown>('POST', `/api/workflows/${id}/execute`, { body: { doc: FILE } });
     expect(response.status).toBe(200);
     expect(response.body).toMatchObject({
-      doc: [{ name: 'abc.txt', base64: CONTENT_FILE }],
-      text: CONTENT_FILE,
+      doc: [{ name: 'abc.txt', base64: FILE_BASE64 }],
+      text: FILE_BASE64,
     });
     const headers = { 'X-Execution-Mode': 'async' };
     const accepted = await call('POST', `/api/workflows/${id}/execute`, {
@@ -184,8 +184,8 @@ describe('a file that cannot be stored', () => {
 describe('files of an output', () => {
   it('are shown with their contents in synchronous responses, as requested', async () => {
     const result = await run({ input: { doc: FILE }, selectedOutputs: ['Start.doc'] });
-    expect(result.data.output.data).toMatchObject({ doc: [{ base64: CONTENT_FILE }] });
-    expect(result.data.blockOutputs).toMatchObject({ 'Start.doc': [{ base64: CONTENT_FILE }] });
+    expect(result.data.output.data).toMatchObject({ doc: [{ base64: FILE_BASE64 }] });
+    expect(result.data.blockOutputs).toMatchObject({ 'Start.doc': [{ base64: FILE_BASE64 }] });
     for (const options of [{ includeFileBase64: false }, { base64MaxBytes: 2 }]) {
       const { data } = await run({ input: { doc: FILE }, ...options });
       expect(filesIn(data.output.data)).toHaveLength(1);
@@ -200,10 +200,10 @@ describe('files of an output', () => {
     const final = await api.fetch('POST', `${path}/execute`, {
       body: { stream: true, input: { doc: FILE } },
     });
-    expect(await final.text()).toContain(`"base64":"${CONTENT_FILE}"`);
+    expect(await final.text()).toContain(`"base64":"${FILE_BASE64}"`);
     const headers = { Accept: 'application/x-ndjson' };
     const lines = await api.fetch('POST', `${path}/execute`, { headers, body: { input: { doc: FILE } } });
-    expect(await lines.text()).toContain(`"base64":"${CONTENT_FILE}"`);
+    expect(await lines.text()).toContain(`"base64":"${FILE_BASE64}"`);
     const withoutContents = { stream: true, includeFileBase64: false, input: { doc: FILE } };
     const response = await api.fetch('POST', `${path}/execute`, { body: withoutContents });
     expect(await response.text()).not.toContain('"base64"');
@@ -259,7 +259,7 @@ describe('files of an output', () => {
     expect((await call<RunResult>('GET', runPath)).data.files).toBeNull();
     const query = 'includeOutput=true&includeFileBase64=true';
     const result = await call<RunResult>('GET', `${runPath}?${query}`);
-    expect(result.data.files).toEqual([{ ...file, base64: CONTENT_FILE }]);
+    expect(result.data.files).toEqual([{ ...file, base64: FILE_BASE64 }]);
     const refusal = await call('GET', `${runPath}?${query}&base64MaxBytes=2`);
     expect(refusal.status).toBe(413);
     expect(errorIn(refusal.body).message).toContain(`GET ${file.downloadPath}`);

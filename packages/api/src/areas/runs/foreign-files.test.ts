@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
 import type { TestApi } from '../../../../../test/support/api.ts';
 import { queueRun, untilStatus } from '../../../../../test/support/api-workflows.ts';
-import { CONTENT_FILE, ECHO, FILE } from '../../../../../test/support/api-files.ts';
+import { ECHO, FILE, FILE_BASE64 } from '../../../../../test/support/api-files.ts';
 
 const MiB = 1024 * 1024;
 
@@ -45,7 +45,7 @@ async function storeRecord(file: Json = FILE): Promise<{ id: string; [field: str
 describe('a file record', () => {
   it('opens the file in its own workspace', async () => {
     const { output } = await run(api, ownPath, { doc: [await storeRecord()] });
-    expect(output.data).toMatchObject({ doc: [{ base64: CONTENT_FILE }], text: CONTENT_FILE });
+    expect(output.data).toMatchObject({ doc: [{ base64: FILE_BASE64 }], text: FILE_BASE64 });
   });
 
   it('is plain data in another workspace: for blocks, in responses, as a download', async () => {
@@ -56,11 +56,11 @@ describe('a file record', () => {
     expect((await otherApi.fetch('GET', `${runPath}/files/${record.id}`)).status).toBe(404);
     const read = await otherApi.call('GET', `${runPath}?includeOutput=true&includeFileBase64=true`);
     expect(read.status).toBe(404);
-    expect(JSON.stringify(read.body)).not.toContain(CONTENT_FILE);
+    expect(JSON.stringify(read.body)).not.toContain(FILE_BASE64);
     for (const headers of [{ Accept: 'application/x-ndjson' }, {}]) {
       const body = { input: { doc: [record] }, ...(headers.Accept === undefined && { stream: true }) };
       const stream = await otherApi.fetch('POST', `${otherPath}/execute`, { body, headers });
-      expect(await stream.text()).not.toContain(CONTENT_FILE);
+      expect(await stream.text()).not.toContain(FILE_BASE64);
     }
   });
 

@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import { resolution, resolve, type World } from '../../../../../test/support/python/releases.ts';
+import { resolution, resolve, type Releases } from '../../../../../test/support/python/releases.ts';
 import { isImageError } from '../../error.ts';
 import type { ResolveOptions } from './resolution.ts';
 
 /** Returns `code: message` of the error. */
 async function refusal(
   requirements: readonly string[],
-  world: World,
+  releases: Releases,
   options: Partial<ResolveOptions> = {},
 ): Promise<string> {
   try {
-    return `resolved: ${(await resolve(requirements, world, options)).join(', ')}`;
+    return `resolved: ${(await resolve(requirements, releases, options)).join(', ')}`;
   } catch (error) {
     return isImageError(error) ? `${error.code}: ${error.message}` : `not an ImageError: ${String(error)}`;
   }
 }
 
 describe('refused requirements', () => {
-  it.each<[title: string, requirements: string[], world: World, expected: string]>([
+  it.each<[title: string, requirements: string[], releases: Releases, expected: string]>([
     [
       'a URL',
       ['a @ https://x.test/a.whl'],
@@ -112,33 +112,33 @@ describe('refused requirements', () => {
       { a: { '1': ['b ??'] } },
       'unsupported_package: The metadata of a 1 cannot be read. Request another release of a.',
     ],
-  ])('%s', async (_title, requirements, world, expected) => {
-    const message = await refusal(requirements, world);
+  ])('%s', async (_title, requirements, releases, expected) => {
+    const message = await refusal(requirements, releases);
     // The order of the sentences of a conflict depends on the proof.
     expect(sorted(message)).toEqual(sorted(expected));
   });
 
   it('tries only a number of older releases, and says how to try the others', async () => {
     const needy = Array.from({ length: 30 }, (_, at) => [`${at + 2}`, ['b']] as const);
-    const world: World = { a: { '1': [], ...Object.fromEntries(needy) }, b: { '1': { tags: [] } } };
-    expect(await refusal(['a'], world)).toMatch(/^no_compatible_wheel: b 1 \(a 23 to 31 needs b\)/);
-    expect(await refusal(['a'], world)).toMatch(/to try them, request a<23\.$/);
-    expect(await resolve(['a<8'], world)).toEqual(['a 1']);
+    const releases: Releases = { a: { '1': [], ...Object.fromEntries(needy) }, b: { '1': { tags: [] } } };
+    expect(await refusal(['a'], releases)).toMatch(/^no_compatible_wheel: b 1 \(a 23 to 31 needs b\)/);
+    expect(await refusal(['a'], releases)).toMatch(/to try them, request a<23\.$/);
+    expect(await resolve(['a<8'], releases)).toEqual(['a 1']);
   });
 
   it('gives up after a number of steps or releases', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 60 }, (_, at) => [`${at + 1}`, [`b==${at + 1}`, 'c']]),
     );
-    const world: World = {
+    const releases: Releases = {
       a: many,
       b: Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`${at + 1}`, ['c>5']])),
       c: { '1': ['a'] },
     };
-    expect(await refusal(['a', 'b'], world, { maxSteps: 5 })).toMatch(
+    expect(await refusal(['a', 'b'], releases, { maxSteps: 5 })).toMatch(
       /^resolution_conflict: .*limit of steps/,
     );
-    expect(await refusal(['a', 'b'], world, { maxReads: 3 })).toMatch(
+    expect(await refusal(['a', 'b'], releases, { maxReads: 3 })).toMatch(
       /^resolution_conflict: .*among 3 releases/,
     );
   });

@@ -4,13 +4,13 @@ import {
   resolve,
   source,
   target,
-  type World,
+  type Releases,
 } from '../../../../../test/support/python/releases.ts';
 import type { Source } from '../sources/source.ts';
 import { resolveRequirements } from './resolution.ts';
 
 describe('chosen releases', () => {
-  it.each<[title: string, requirements: string[], world: World, chosen: string[]]>([
+  it.each<[title: string, requirements: string[], releases: Releases, chosen: string[]]>([
     ['none without requirements', [], {}, []],
     ['the newest release', ['A'], { a: { '1.0': [], '1.10': [], '1.9': [] } }, ['a 1.10']],
     ['the newest in the range', ['a<1.10'], { a: { '1.0': [], '1.10': [], '1.9': [] } }, ['a 1.9']],
@@ -115,12 +115,12 @@ describe('chosen releases', () => {
       { a: { '1': [], '2': ['b ??'] } },
       ['a 1'],
     ],
-  ])('%s', async (_title, requirements, world, chosen) => {
-    expect(await resolve(requirements, world)).toEqual(chosen);
+  ])('%s', async (_title, requirements, releases, chosen) => {
+    expect(await resolve(requirements, releases)).toEqual(chosen);
   });
 
   it('uses the wheel for the platform', async () => {
-    const world: World = {
+    const releases: Releases = {
       a: {
         '1': {
           tags: [
@@ -131,16 +131,16 @@ describe('chosen releases', () => {
         },
       },
     };
-    const { chosen } = await resolution(['a'], world);
+    const { chosen } = await resolution(['a'], releases);
     expect(chosen[0]?.offer.filename).toBe('a-1-cp311-abi3-pyemscripten_2026_0_wasm32.whl');
   });
 
   it('warns with the reason if the newest release was not chosen', async () => {
-    const world: World = {
+    const releases: Releases = {
       a: { '1': [], '2': { tags: ['cp314-cp314-win_amd64'] } },
       b: { '1': [], '2': ['ghost'] },
     };
-    const { warnings } = await resolution(['a', 'b'], world);
+    const { warnings } = await resolution(['a', 'b'], releases);
     expect(warnings).toEqual([
       'a: 1 was chosen, because 2 has no wheel for this platform.',
       'b: 1 was chosen, because 2 conflicts with other packages.',
@@ -151,7 +151,7 @@ describe('chosen releases', () => {
 describe('sources', () => {
   const manylinux = { tags: ['cp314-cp314-manylinux_2_28_x86_64'] };
 
-  it.each<[title: string, worlds: [Source['kind'], World][], chosen: string]>([
+  it.each<[title: string, definitions: [Source['kind'], Releases][], chosen: string]>([
     [
       'a wheelhouse is used exclusively',
       [
@@ -200,8 +200,8 @@ describe('sources', () => {
       ],
       'pyodide a 5',
     ],
-  ])('%s', async (_title, worlds, expected) => {
-    const sources = worlds.map(([kind, world]) => source(world, kind));
+  ])('%s', async (_title, definitions, expected) => {
+    const sources = definitions.map(([kind, releases]) => source(releases, kind));
     const { chosen } = await resolveRequirements(['a'], { sources, target });
     expect(chosen.map(({ name, version, offer: { source: kind } }) => `${kind} ${name} ${version}`)).toEqual([
       expected,

@@ -14,13 +14,13 @@ interface Need {
   readonly allowed: number;
 }
 
-interface World {
+interface Problem {
   readonly sizes: readonly number[];
   readonly needs: readonly Need[];
-  readonly wanted: readonly { readonly target: number; readonly allowed: number }[];
+  readonly requirements: readonly { readonly target: number; readonly allowed: number }[];
 }
 
-const worlds: fc.Arbitrary<World> = fc.record({
+const problems: fc.Arbitrary<Problem> = fc.record({
   sizes: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 5, maxLength: 5 }),
   needs: fc.array(
     fc.record({
@@ -31,7 +31,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
     }),
     { maxLength: 14 },
   ),
-  wanted: fc.array(fc.record({ target: fc.nat(4), allowed: fc.integer({ min: 1, max: 7 }) }), {
+  requirements: fc.array(fc.record({ target: fc.nat(4), allowed: fc.integer({ min: 1, max: 7 }) }), {
     minLength: 1,
     maxLength: 3,
   }),
@@ -40,7 +40,7 @@ const worlds: fc.Arbitrary<World> = fc.record({
 const idOf = (index: number): string => PACKAGES[index] ?? '';
 
 function ruleOf(
-  { sizes }: World,
+  { sizes }: Problem,
   { target, allowed }: { target: number; allowed: number },
   note: string,
 ): Rule<string> {
@@ -48,34 +48,34 @@ function ruleOf(
   return { target: idOf(target), allowed: BigInt(allowed & mask), note };
 }
 
-const run = (world: World) =>
+const run = (problem: Problem) =>
   solve<string>(
     {
-      sizeOf: (id) => world.sizes[PACKAGES.indexOf(id as 'a')] ?? 0,
+      sizeOf: (id) => problem.sizes[PACKAGES.indexOf(id as 'a')] ?? 0,
       rulesOf: (id, candidate) =>
         Promise.resolve(
-          world.needs
+          problem.needs
             .filter((need) => idOf(need.of) === id && need.candidate === candidate)
-            .map((need) => ruleOf(world, need, `${id}${candidate}`)),
+            .map((need) => ruleOf(problem, need, `${id}${candidate}`)),
         ),
     },
-    world.wanted.map((rule) => ruleOf(world, rule, 'list')),
+    problem.requirements.map((rule) => ruleOf(problem, rule, 'list')),
     10_000,
   );
 
 /** Returns whether the choice satisfies every rule. */
-function satisfiesRules(world: World, chosen: ReadonlyMap<string, number>): boolean {
+function satisfiesRules(problem: Problem, chosen: ReadonlyMap<string, number>): boolean {
   const meets = ({ target, allowed }: Rule<string>): boolean => {
     const candidate = chosen.get(target);
     return candidate !== undefined && contains(allowed, candidate);
   };
-  const needs = world.needs.filter((need) => chosen.get(idOf(need.of)) === need.candidate);
-  return [...needs, ...world.wanted].every((rule) => meets(ruleOf(world, rule, '')));
+  const needs = problem.needs.filter((need) => chosen.get(idOf(need.of)) === need.candidate);
+  return [...needs, ...problem.requirements].every((rule) => meets(ruleOf(problem, rule, '')));
 }
 
 /** Returns whether any choice is valid, by trying all. */
-function isSolvable(world: World): boolean {
-  const options = world.sizes.map((size) => [...Array(size).keys(), undefined]);
+function isSolvable(problem: Problem): boolean {
+  const options = problem.sizes.map((size) => [...Array(size).keys(), undefined]);
   const choices = options.reduce<(number | undefined)[][]>(
     (sets, more) => sets.flatMap((set) => more.map((one) => [...set, one])),
     [[]],
@@ -84,17 +84,17 @@ function isSolvable(world: World): boolean {
     const chosen = candidates.flatMap((candidate, index) =>
       candidate === undefined ? [] : [[idOf(index), candidate] as const],
     );
-    return satisfiesRules(world, new Map(chosen));
+    return satisfiesRules(problem, new Map(chosen));
   });
 }
 
 it('the solver finds a valid choice exactly if there is one, and otherwise a proof from facts', async () => {
   await fc.assert(
-    fc.asyncProperty(worlds, async (world) => {
-      const solution = await run(world);
-      expect(solution.ok).toBe(isSolvable(world));
+    fc.asyncProperty(problems, async (problem) => {
+      const solution = await run(problem);
+      expect(solution.ok).toBe(isSolvable(problem));
       const isCorrect = solution.ok
-        ? satisfiesRules(world, solution.chosen)
+        ? satisfiesRules(problem, solution.chosen)
         : solution.proof !== undefined && factsOf(solution.proof).length > 0;
       expect(isCorrect).toBe(true);
     }),
@@ -104,13 +104,13 @@ it('the solver finds a valid choice exactly if there is one, and otherwise a pro
 
 it('the facts of a proof suffice to exclude every choice', async () => {
   await fc.assert(
-    fc.asyncProperty(worlds, async (world) => {
-      const solution = await run(world);
+    fc.asyncProperty(problems, async (problem) => {
+      const solution = await run(problem);
       if (solution.ok || !solution.proof) return;
       const facts = new Set(factsOf(solution.proof));
-      const wanted = world.wanted.filter(() => facts.has('list'));
-      const needs = world.needs.filter(({ of, candidate }) => facts.has(`${idOf(of)}${candidate}`));
-      expect(isSolvable({ ...world, wanted, needs })).toBe(false);
+      const requirements = problem.requirements.filter(() => facts.has('list'));
+      const needs = problem.needs.filter(({ of, candidate }) => facts.has(`${idOf(of)}${candidate}`));
+      expect(isSolvable({ ...problem, requirements, needs })).toBe(false);
     }),
     { numRuns: scale(200, 5000) },
   );

@@ -146,9 +146,9 @@ describe.skipIf(typeof toolchain === 'string')(
         variables: { 'main.version': version },
       });
       expect(await build()).toBe(`${version} said`);
-      const { length } = proxy.asked;
+      const { length } = proxy.requests;
       const actual = await build();
-      expect(proxy.asked).toHaveLength(length);
+      expect(proxy.requests).toHaveLength(length);
       return { actual, expected: `${version} said` };
     };
 

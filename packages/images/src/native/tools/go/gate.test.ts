@@ -73,7 +73,7 @@ describe('the Go gate', () => {
     const proxy = await goProxy([DEEP]);
     const { responses } = await requestThrough([proxy.url], [requestOf(proxy.url)]);
     expect(responses).toEqual(['403 A build may only request module files.']);
-    expect(proxy.asked).toEqual([]);
+    expect(proxy.requests).toEqual([]);
   });
 
   it('keeps the reason for a refused request', async () => {

@@ -27,9 +27,9 @@ async function unpacked(module: GoModule, go: NonNullable<Registries['go']>): Pr
 
 describe('a Go module', () => {
   it('is fetched by its escaped name and verified by its checksum', async () => {
-    const { url, asked } = await goProxy([VALID]);
+    const { url, requests } = await goProxy([VALID]);
     expect(await unpacked(pinned(VALID), { proxies: [`${url}/`] })).toBe('package main\n');
-    expect(asked).toEqual(['/example.test/!tools/one/@v/v1.0.0.zip']);
+    expect(requests).toEqual(['/example.test/!tools/one/@v/v1.0.0.zip']);
   });
 
   it("is fetched with its proxy's credentials without revealing them", async () => {
