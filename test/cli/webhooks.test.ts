@@ -89,6 +89,6 @@ describe('heddle webhooks', { timeout: 120_000 }, () => {
     expect(await call('deploy', 'hooked.json', '--name', 'hooked')).toMatchObject({ exit: 0 });
     await expect
       .poll(() => providers.hooks, { timeout: 20_000 })
-      .toMatchObject([{ place: 'ada/loom', url: expect.stringContaining(prefix) }]);
+      .toMatchObject([{ owner: 'ada/loom', url: expect.stringContaining(prefix) }]);
   });
 });

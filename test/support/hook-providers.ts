@@ -12,7 +12,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 export interface SimulatedHook {
   provider: 'github' | 'linear' | 'stripe' | 'telegram';
   /** The repository, team, account or bot. */
-  place: string;
+  owner: string;
   id: string;
   url: string;
   secret: string;
@@ -154,10 +154,10 @@ const gitHubError = (status: number, message: string): Answer => ({ status, body
 /** Simulates docs.github.com/rest/repos/webhooks: a hook is unique by URL and events; secrets are never shown. */
 function github(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => Answer {
   return (request) => {
-    const [, place = '', id] = /^\/repos\/([\w.-]+\/[\w.-]+)\/hooks(?:\/(\w+))?$/.exec(request.path) ?? [];
-    const refusal = gitHubRefusal(request, place);
+    const [, repo = '', id] = /^\/repos\/([\w.-]+\/[\w.-]+)\/hooks(?:\/(\w+))?$/.exec(request.path) ?? [];
+    const refusal = gitHubRefusal(request, repo);
     if (refusal) return refusal;
-    const repositoryHooks = hooks.filter((hook) => hook.provider === 'github' && hook.place === place);
+    const repositoryHooks = hooks.filter((hook) => hook.provider === 'github' && hook.owner === repo);
     if (id !== undefined)
       return gitHubHook(
         hooks,
@@ -176,17 +176,17 @@ function github(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
         422,
         `Validation Failed: Hook already exists on this repository ${tokenOf(request)}`,
       );
-    const hook: SimulatedHook = { provider: 'github', place, id: nextId(), ...settings };
+    const hook: SimulatedHook = { provider: 'github', owner: repo, id: nextId(), ...settings };
     hooks.push(hook);
     return { status: 201, body: gitHubJson(hook) };
   };
 }
 
-function gitHubRefusal(request: HookRequest, place: string): Answer | undefined {
+function gitHubRefusal(request: HookRequest, repo: string): Answer | undefined {
   const token = tokenOf(request);
   if (!request.headers['user-agent']) return gitHubError(403, 'Request forbidden by administrative rules.');
   if (!token.startsWith('ghp_')) return gitHubError(401, `Bad credentials: ${token}`);
-  if (!REPOSITORIES.includes(place) || token.startsWith('ghp_weak')) return gitHubError(404, 'Not Found');
+  if (!REPOSITORIES.includes(repo) || token.startsWith('ghp_weak')) return gitHubError(404, 'Not Found');
   return undefined;
 }
 
@@ -230,7 +230,7 @@ const linearData = (field: string, value: Json): Answer => ({ body: { data: { [f
 function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => Answer {
   const linearHooks = (): SimulatedHook[] => hooks.filter(({ provider }) => provider === 'linear');
   const create = ({ teamId = ALL_PUBLIC_TEAMS }: JsonObject, settings: HookSettings): Answer => {
-    const hook: SimulatedHook = { provider: 'linear', place: textOf(teamId), id: nextId(), ...settings };
+    const hook: SimulatedHook = { provider: 'linear', owner: textOf(teamId), id: nextId(), ...settings };
     hooks.push(hook);
     return linearData('webhookCreate', { success: true, webhook: { id: hook.id } });
   };
@@ -241,8 +241,8 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
       hasNextPage: linearHooks().length > from + page.length,
       endCursor: String(from + page.length),
     };
-    const nodes = page.map(({ id, url, place }) => ({
-      ...{ id, url, team: place === ALL_PUBLIC_TEAMS ? null : { id: place } },
+    const nodes = page.map(({ id, url, owner }) => ({
+      ...{ id, url, team: owner === ALL_PUBLIC_TEAMS ? null : { id: owner } },
     }));
     return linearData('webhooks', { nodes, pageInfo });
   };
@@ -309,7 +309,7 @@ function stripe(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
     const settings = settingsOf(request);
     if (!settings || endpoints.length >= MAX_STRIPE_ENDPOINTS) return stripeError(400, `Invalid URL ${key}`);
     const secret = `whsec_${randomBytes(16).toString('hex')}`;
-    const hook: SimulatedHook = { provider: 'stripe', place: key, id: `we_${nextId()}`, secret, ...settings };
+    const hook: SimulatedHook = { provider: 'stripe', owner: key, id: `we_${nextId()}`, secret, ...settings };
     hooks.push(hook);
     return { body: { ...stripeJson(hook), secret } };
   };
@@ -327,7 +327,7 @@ function telegram(hooks: SimulatedHook[]): (request: HookRequest) => Answer {
     if (!/^https:\/\/[^/:]+(:(443|80|88|8443))?\//.test(settings.url))
       return telegramError(400, 'Bad Request: bad webhook: HTTPS URL must be provided for webhook');
     if (hook) Object.assign(hook, settings);
-    else hooks.push({ provider: 'telegram', place: bot, id: bot, ...settings });
+    else hooks.push({ provider: 'telegram', owner: bot, id: bot, ...settings });
     return { body: { ok: true, result: true, description: 'Webhook was set' } };
   };
   return (request) => {

@@ -164,8 +164,8 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     expect((await server.call('POST', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
     await server.settled(id, 'active');
     advance(0);
-    const places = () => providers.hooks.map(({ place }) => place).toSorted();
-    expect(places()).toEqual(['ada/loom', 'ada/shuttle']);
+    const owners = () => providers.hooks.map(({ owner }) => owner).toSorted();
+    expect(owners()).toEqual(['ada/loom', 'ada/shuttle']);
     expect(providers.requests.filter((request) => request.startsWith('POST github'))).toHaveLength(2);
 
     const failing = { failures: 9, failing_since_ms: server.now.ms - 25 * HOUR_MS };
@@ -175,7 +175,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       .where('workflow_id', '=', id)
       .where('block_id', '=', first)
       .execute();
-    const loom = providers.hooks.find(({ place }) => place === 'ada/loom');
+    const loom = providers.hooks.find(({ owner }) => owner === 'ada/loom');
     expect(await server.deliver(loom!, 'fails')).toMatchObject({ status: 200 });
     // Only the background work of the worker runs, so the worker counts the failure.
     const states = async () => {
@@ -193,7 +193,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     await expect
       .poll(() => {
         advance(0);
-        return places();
+        return owners();
       })
       .toEqual(['ada/shuttle']);
     const hookStates = () =>

@@ -223,7 +223,7 @@ export function pageFlows(store: ServeArgs): void {
     // The page reads the table again after ten seconds if the webhook was still being created.
     await activeTrigger.getByRole('cell', { name: 'active', exact: true }).nth(1).waitFor();
     await activeTrigger.getByRole('cell', { name: 'no failure' }).waitFor();
-    expect(providers.hooks).toMatchObject([{ place: 'ada/loom', url: expect.stringContaining(ORIGIN) }]);
+    expect(providers.hooks).toMatchObject([{ owner: 'ada/loom', url: expect.stringContaining(ORIGIN) }]);
 
     const failedTrigger = await deployWebhook('githubWeak');
     const error = failedTrigger.getByRole('cell', { name: 'failed:' }).locator('.error-text');

@@ -30,7 +30,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     return rows.map(({ action }) => action);
   };
 
-  describe.each(Object.entries(HOOKED))('the webhook at %s', (name, { type, fields, place }) => {
+  describe.each(Object.entries(HOOKED))('the webhook at %s', (name, { type, fields, owner }) => {
     let id = '';
 
     it('is created with the deployment, and its deliveries start runs', async () => {
@@ -39,7 +39,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
       expect(attempt).toMatchObject({ readiness: { webhooks: 'ready' }, activatedAt: expect.any(String) });
       const hooks = await api.hooksOf(id);
       const url = ORIGIN + new URL(webhooks[0]?.url ?? '').pathname;
-      expect(hooks).toMatchObject([{ provider: name, place, url }]);
+      expect(hooks).toMatchObject([{ provider: name, owner, url }]);
       const [hook] = hooks as [SimulatedHook];
       expect(hook.secret.length).toBeGreaterThan(30);
       expect(await api.deliver(hook, 'one')).toMatchObject({ status: 200, body: { success: true } });
@@ -155,7 +155,7 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     expect(await api.hooksOf(id)).toMatchObject([{ id: before.id, events: ['push'] }]);
     await api.redeployed(id, GITHUB.type, { ...otherFields, repo: 'shuttle' });
     await api.settled(id, 'active');
-    await expect.poll(() => api.hooksOf(id)).toMatchObject([{ place: 'ada/shuttle' }]);
+    await expect.poll(() => api.hooksOf(id)).toMatchObject([{ owner: 'ada/shuttle' }]);
     await api.redeployed(id, GITHUB.type, {
       ...otherFields,
       repo: 'shuttle',
@@ -163,25 +163,25 @@ describe.each(drawnStores('hooks'))('webhooks at providers on %s', (store) => {
     });
     await api.settled(id, 'active');
     await expect
-      .poll(() => providers.hooks.filter(({ place }) => place === 'ada/shuttle').map(({ url }) => url))
+      .poll(() => providers.hooks.filter(({ owner }) => owner === 'ada/shuttle').map(({ url }) => url))
       .toEqual([`${ORIGIN}/api/webhooks/trigger/mine-${id.slice(0, 8)}`]);
     // The block becomes a schedule.
     await api.redeployed(id, 'schedule', { scheduleType: 'minutes', minutesInterval: 60 });
     await expect.poll(() => api.rowOf(id)).toBeUndefined();
-    expect(providers.hooks.filter(({ place }) => place === 'ada/shuttle')).toEqual([]);
+    expect(providers.hooks.filter(({ owner }) => owner === 'ada/shuttle')).toEqual([]);
   });
 
   it('at Linear are replaced when the team changes, because Linear cannot move a webhook to another team', async () => {
     const { type, fields } = HOOKED.linear;
     const id = await api.hooked(type, fields);
     await api.settled(id, 'active');
-    for (const [teamId, place] of [
+    for (const [teamId, owner] of [
       ['team-2', 'team-2'],
       ['', 'all public teams'],
     ] as const) {
       await api.redeployed(id, type, { ...fields, teamId });
       await api.settled(id, 'active');
-      await expect.poll(() => api.hooksOf(id)).toMatchObject([{ place }]);
+      await expect.poll(() => api.hooksOf(id)).toMatchObject([{ owner }]);
     }
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
     await expect.poll(() => api.hooksOf(id)).toEqual([]);

@@ -34,26 +34,26 @@ export interface Deployment {
 export interface HookedType {
   type: string;
   fields: JsonObject;
-  place: string;
+  owner: string;
 }
 
 export const HOOKED: { readonly [name in SimulatedHook['provider']]: HookedType } = {
   github: {
     type: 'github_v2',
     fields: { triggerCredentials: 'github', owner: 'ada', repo: 'loom', selectedTriggerId: 'github_push' },
-    place: 'ada/loom',
+    owner: 'ada/loom',
   },
   linear: {
     type: 'linear_v2',
     fields: { triggerCredentials: 'linear', teamId: 'team-1', selectedTriggerId: 'linear_issue_created_v2' },
-    place: 'team-1',
+    owner: 'team-1',
   },
   stripe: {
     type: 'stripe',
     fields: { triggerCredentials: 'stripe', eventTypes: 'invoice.paid,invoice.voided' },
-    place: HOOK_CREDENTIALS.stripe,
+    owner: HOOK_CREDENTIALS.stripe,
   },
-  telegram: { type: 'telegram', fields: { triggerCredentials: 'telegram' }, place: '4711' },
+  telegram: { type: 'telegram', fields: { triggerCredentials: 'telegram' }, owner: '4711' },
 };
 
 export interface HookApi extends Received {
