@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { paying, play } from './killed.ts';
 
-describe.each(drawnStores('approvals with a kill'))(
+describe.each(sampledStores('approvals with a kill'))(
   'an agent whose process is killed after a person approved a call, on %s',
   (store) => {
     it.each([

@@ -3,7 +3,7 @@ import { openPostgres, openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { play } from './killed.ts';
 import type { KillableProcess } from './killed.ts';
 import { modelServer } from './metered.ts';

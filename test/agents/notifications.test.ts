@@ -3,7 +3,7 @@ import { createEngine } from '@heddle/engine';
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { onlyPause } from './approvals.ts';
 import {
@@ -20,7 +20,7 @@ import { describeOnStores } from './on-stores.ts';
 
 describeOnStores(describeNotifications);
 
-describe.each(drawnStores('pauses of a process that ends'))('on %s,', (store) => {
+describe.each(sampledStores('pauses of a process that ends'))('on %s,', (store) => {
   describeInterrupted(async () => {
     const storeOptions =
       store === 'sqlite'

@@ -6,7 +6,7 @@ import { SERVED } from '../support/served.ts';
 import { ownership, testApi } from '../support/api.ts';
 import type { Answer, TestApi } from '../support/api.ts';
 import { untilStatus } from '../support/api-workflows.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { acceptedCalls } from './accepted.ts';
 import type { AcceptedCall } from './accepted.ts';
@@ -34,7 +34,7 @@ async function onPostgres(): Promise<TestApi> {
   return testApi({ engine, store });
 }
 
-describe.each(drawnStores('hostile input'))('hostile input on %s', (store) => {
+describe.each(sampledStores('hostile input'))('hostile input on %s', (store) => {
   testsOn(store === 'sqlite' ? onMemory : onPostgres);
 });
 

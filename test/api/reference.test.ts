@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { testApi } from '../support/api.ts';
 import { chromiumTool, startBrowser } from '../support/browser.ts';
-import { drawnTests } from '../support/scale.ts';
+import { sampledTests } from '../support/scale.ts';
 
 const { api } = await testApi();
 const listener = getRequestListener(api.fetch, { overrideGlobalObjects: false });
@@ -38,7 +38,7 @@ async function openPage(browser: Browser, viewport: { width: number; height: num
 }
 
 describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => {
-  const drawn = drawnTests(1 / 2, 'tests of the page at /docs');
+  const drawn = sampledTests(1 / 2, 'tests of the page at /docs');
   let browser: Browser;
 
   beforeAll(async () => {

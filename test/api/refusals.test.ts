@@ -66,11 +66,11 @@ async function expectRefused(
 }
 
 const TABLE = SERVED.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
-const DRAWN = sample(TABLE, Math.ceil(TABLE.length / 3), 'operations that record nothing when they refuse');
+const SAMPLE = sample(TABLE, Math.ceil(TABLE.length / 3), 'operations that record nothing when they refuse');
 /** The body of these operations is any input. */
 const OPEN_BODIES = new Set(['executeWorkflow', 'resumeExecution']);
 
-describe.each(DRAWN)('%s records nothing when it refuses', (_title, operation) => {
+describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) => {
   const { body, bodyOptional, query, params, resource, id } = operation;
   const refused = (status: ErrorStatus, change: Change) =>
     expectRefused(operation, status, () => send(operation, change));

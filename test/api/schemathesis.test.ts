@@ -55,7 +55,7 @@ function operationOf(request: Request): string | undefined {
 }
 
 /** An eighth of the operations in a quick run. */
-const DRAWN = sample(
+const SAMPLE = sample(
   SERVED.map(({ id }) => id),
   Math.ceil(SERVED.length / 8),
   'operations that schemathesis calls',
@@ -63,7 +63,7 @@ const DRAWN = sample(
 
 /** Starts the API. Returns its URL and the statuses of its responses. */
 async function startServer({ api }: TestApi): Promise<{ url: string; statusesById: Statuses }> {
-  const statusesById: Statuses = new Map(DRAWN.map((id) => [id, new Set()]));
+  const statusesById: Statuses = new Map(SAMPLE.map((id) => [id, new Set()]));
   const handle = async (request: Request): Promise<Response> => {
     const response = await api.fetch(request);
     statusesById.get(operationOf(request) ?? '')?.add(response.status);
@@ -97,7 +97,7 @@ const PARTS: readonly (readonly [string, readonly string[]])[] = isFull
   ? [...Map.groupBy(SERVED, ({ tag }) => tag)].map(
       ([tag, operations]) => [`of ${tag}`, operations.map(({ id }) => id)] as const,
     )
-  : [['of a part of the operations', DRAWN]];
+  : [['of a part of the operations', SAMPLE]];
 
 async function run(operations: readonly string[]) {
   const store = await openServiceStore();

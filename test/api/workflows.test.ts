@@ -5,7 +5,7 @@ import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 
 interface Item {
   id: string;
@@ -56,7 +56,7 @@ async function setUp(postgres: string | undefined): Promise<WorkflowsApi> {
   };
 }
 
-const NAMES = drawnStores('workflows');
+const NAMES = sampledStores('workflows');
 
 describe.each(NAMES)('the API of workflows on %s', (name) => {
   let w: WorkflowsApi;

@@ -8,7 +8,7 @@ import { ECHO, FILE } from '../support/api-files.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startServe } from '../support/heddle.ts';
 import type { RunningServer } from '../support/heddle.ts';
-import { drawnTests } from '../support/scale.ts';
+import { sampledTests } from '../support/scale.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
 function startServer(data: string, ...more: string[]): Promise<RunningServer> {
@@ -43,7 +43,7 @@ async function deploy(
 }
 
 describe('heddle serve', { timeout: 120_000 }, () => {
-  const drawn = drawnTests(1 / 2, 'tests of heddle serve as a process');
+  const drawn = sampledTests(1 / 2, 'tests of heddle serve as a process');
 
   drawn('shows the first key once, continues its runs after a kill, and shuts down gracefully', async () => {
     const data = dataFolder();

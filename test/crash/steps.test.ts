@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { outcomeCases } from '../conformance/outcomes/cases.ts';
 import type { OutcomeCase } from '../conformance/outcomes/cases.ts';
-import { drawnSteps, sample } from '../support/scale.ts';
+import { sample, sampledSteps } from '../support/scale.ts';
 import { block, condition, loop, parallel, workflow } from '../support/workflow.ts';
 import { closeCode, runStopped } from './replay.ts';
 import type { Subject } from './replay.ts';
@@ -105,7 +105,7 @@ const SUBJECTS: { [title: string]: Subject } = {
   },
 };
 
-const steps = drawnSteps(4, 'journal writes after which a run is stopped');
+const steps = sampledSteps(4, 'journal writes after which a run is stopped');
 
 /**
  * Stops the run after each drawn journal write in turn, and compares it with an uninterrupted run. Returns the number

@@ -4,7 +4,7 @@ import { storeCredential, storedCredentials } from '@heddle/service/credentials'
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, ownership, testApi } from '../support/api.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 
 const KEY = 'sk-the-key-of-the-shop';
 const KEY_JSON = JSON.stringify({ apiToken: KEY });
@@ -16,7 +16,7 @@ interface Credential {
   role: string;
 }
 
-const NAMES = drawnStores('credentials');
+const NAMES = sampledStores('credentials');
 
 describe.each(NAMES)('credentials over HTTP on %s', (name) => {
   let url: string | undefined;

@@ -13,14 +13,14 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { startOAuthServer } from '../support/oauth-server.ts';
 import type { OAuthServerOptions } from '../support/oauth-server.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 
 const KEYS = keysInText(Buffer.alloc(32, 1).toString('base64'));
 const MINUTE = 60_000;
 /** The lease of a refresh. After it, another process takes over the refresh of a killed process. */
 const LEASE_MS = 30_000;
 
-const NAMES = drawnStores('access tokens');
+const NAMES = sampledStores('access tokens');
 
 describe.each(NAMES)('access tokens on %s', (kind) => {
   let url = '';

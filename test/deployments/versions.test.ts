@@ -4,10 +4,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-const NAMES = drawnStores('versions');
+const NAMES = sampledStores('versions');
 
 /** Returns a workflow whose result is `value`. */
 function returning(value: number) {

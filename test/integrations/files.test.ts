@@ -10,7 +10,7 @@ import { filesIn } from '@heddle/core/files';
 import type { RunResource } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { drawnTests } from '../support/scale.ts';
+import { sampledTests } from '../support/scale.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { oneTool, startServer } from './tool-files.ts';
@@ -61,7 +61,7 @@ function fileIn({ output }: RunResource) {
 }
 
 describe('a large response to a tool', () => {
-  const drawn = drawnTests(1 / 4, 'files of 64 MB');
+  const drawn = sampledTests(1 / 4, 'files of 64 MB');
 
   drawn('becomes a file of 64 MB while less than 40 MB are in memory', async () => {
     const usedSamples: number[] = [];

@@ -2,7 +2,7 @@ import type { BlockExecutor } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { drawnStores, hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { addWorkflow, deploy, indexerOf, openIndexed, rowsOf } from './setup.ts';
 
@@ -16,7 +16,7 @@ const ASKS = workflow(
 
 const databases = { sqlite: async () => undefined, postgres: () => postgresDatabase() };
 
-const NAMES = drawnStores('the index of runs');
+const NAMES = sampledStores('the index of runs');
 
 describe.each(NAMES)('the index of runs on %s', (name) => {
   const open = databases[name];

@@ -6,7 +6,7 @@ import { earliestStart, pageOfLogs, saveLogs, statsRows } from '../../packages/s
 import { totalBatch } from '../../packages/service/src/logs/totals.ts';
 import { windowOf } from '../../packages/service/src/logs/stats.ts';
 import type { NewLog } from '../../packages/service/src/logs/store.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { addWorkflow, logDatabase, logRow } from './setup.ts';
 import type { LogDb } from './setup.ts';
 
@@ -47,7 +47,7 @@ async function filledDatabase(url?: string): Promise<LogDb> {
   return db;
 }
 
-const NAMES = drawnStores('lists of the log');
+const NAMES = sampledStores('lists of the log');
 
 describe.each(NAMES)('lists of the log on %s', (name) => {
   let url: string | undefined;

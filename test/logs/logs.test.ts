@@ -10,7 +10,7 @@ import {
   logStats,
   statsQuery,
 } from '../../packages/service/src/logs/schemas.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { deploy, openIndexed } from './setup.ts';
 import type { IndexedEngine } from './setup.ts';
@@ -67,7 +67,7 @@ async function detail(services: LogServices, runId: string) {
   return logDetail.parse(response) as Exclude<typeof response, undefined>;
 }
 
-const NAMES = drawnStores('the log of runs');
+const NAMES = sampledStores('the log of runs');
 
 describe.each(NAMES)('the log of runs on %s', (name) => {
   const open = async (): Promise<Setup> => setUp(name === 'postgres' ? await postgresDatabase() : undefined);

@@ -5,7 +5,7 @@ import { errorIn, ownership, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { APPROVAL, BROKEN, GREETING } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 
 interface Entry {
   runId: string;
@@ -45,7 +45,7 @@ async function setUp(postgres?: string): Promise<LogApi> {
   };
 }
 
-const NAMES = drawnStores('operations of the log');
+const NAMES = sampledStores('operations of the log');
 
 describe.each(NAMES)('the operations of the log on %s', (name) => {
   let url: string | undefined;

@@ -5,7 +5,7 @@ import { runRetention } from '../../packages/service/src/retention/runs.ts';
 import type { RunLimits } from '../../packages/service/src/retention/runs.ts';
 import { RetentionSweep } from '../../packages/service/src/retention/sweep.ts';
 import { openServiceStore } from '../support/api.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
@@ -52,7 +52,7 @@ async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
   };
 }
 
-const NAMES = drawnStores('retention');
+const NAMES = sampledStores('retention');
 
 describe.each(NAMES)('retention on %s', (name) => {
   const url = async (): Promise<string | undefined> => (name === 'postgres' ? postgresDatabase() : undefined);

@@ -10,14 +10,14 @@ import type { NewLog } from '../../packages/service/src/logs/store.ts';
 import { changeTotals, totalBatch, withdraw, WIDTHS } from '../../packages/service/src/logs/totals.ts';
 import { openDatabase } from '../../packages/service/src/store/database.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { numbers } from '../support/seeded.ts';
 import { fn, workflow } from '../support/workflow.ts';
 import { addWorkflow, deploy, indexerOf, logDatabase, logRow, openIndexed } from './setup.ts';
 import type { LogDb } from './setup.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
-const NAMES = drawnStores('totals of the log');
+const NAMES = sampledStores('totals of the log');
 
 /** Returns runs of three workflows at random times within ten days. Some have not ended. */
 function randomRuns(count: number): NewLog[] {

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { errorIn, ownership, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { fakeBuilder, imageFolder } from '../support/images.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 interface Sandbox {
@@ -115,7 +115,7 @@ function failingBuilder(): ImageBuilder & { calls: string[]; isBroken: boolean }
   return builder;
 }
 
-const NAMES = drawnStores('sandboxes');
+const NAMES = sampledStores('sandboxes');
 
 describe.each(NAMES)('sandboxes on %s', (name) => {
   let url: string | undefined;

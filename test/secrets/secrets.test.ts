@@ -15,7 +15,7 @@ import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, ownership, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 const KEYS = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64'));
@@ -90,7 +90,7 @@ async function secretsTable(database: Kysely<unknown>): Promise<string> {
   return JSON.stringify((await sql`select * from secrets`.execute(database)).rows);
 }
 
-const NAMES = drawnStores('secrets');
+const NAMES = sampledStores('secrets');
 
 it('a server without an encryption key refuses secrets and credentials with the reason', async () => {
   const sealer = new Sealer(missingKeys('Set VARIABLE.'));

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn, ownership, testApi } from '../support/api.ts';
 import type { CallOptions } from '../support/api.ts';
-import { drawnStores, postgresDatabase } from '../support/postgres.ts';
+import { postgresDatabase, sampledStores } from '../support/postgres.ts';
 
 interface Skill {
   id: string;
@@ -13,7 +13,7 @@ interface Skill {
   readOnly: boolean;
 }
 
-const NAMES = drawnStores('skills');
+const NAMES = sampledStores('skills');
 
 describe.each(NAMES)('skills over HTTP on %s', (name) => {
   let url: string | undefined;

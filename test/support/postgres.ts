@@ -13,7 +13,7 @@ export const hasPostgres = requireTool('postgres') !== undefined;
 const POSTGRES_SHARE = 1 / 4;
 
 /** Returns the stores for tests of `what`: a quick run draws SQLite (in memory) or PostgreSQL. */
-export function drawnStores(what: string): readonly ('sqlite' | 'postgres')[] {
+export function sampledStores(what: string): readonly ('sqlite' | 'postgres')[] {
   if (!hasPostgres) return ['sqlite'];
   if (isFull) return ['sqlite', 'postgres'];
   const subject = `stores of ${what}`;

@@ -30,7 +30,7 @@ export function sample<T>(items: readonly T[], count: number, what: string): rea
  * Returns `it` for tests that each take seconds. A quick run draws `share` of them with the seed of this run, evenly
  * spaced in their order. The reporter lists the other tests as `what`.
  */
-export function drawnTests(
+export function sampledTests(
   share: number,
   what: string,
 ): (title: string, options: TestOptions | TestFunction, test?: TestFunction) => void {
@@ -53,10 +53,10 @@ export interface Steps {
 }
 
 /**
- * Returns all steps in `npm run test:full`, else each `stride`th step from a drawn one on. The reporter lists the other
+ * Returns all steps in `npm run test:full`, else each `stride`th step from a random one on. The reporter lists the other
  * steps as `what`.
  */
-export function drawnSteps(stride: number, what: string): Steps {
+export function sampledSteps(stride: number, what: string): Steps {
   if (isFull) return { first: 1, stride: 1 };
   leftOut(`${stride - 1} of ${stride} ${what}`);
   return { first: 1 + Math.floor(drawing(what)() * stride), stride };

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { heddle, startHeddle, steady } from '../support/heddle.ts';
-import { drawnTests, sample } from '../support/scale.ts';
+import { sample, sampledTests } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { ASK, code, start } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
@@ -17,7 +17,7 @@ const NAP: DrawnWorkflow = {
   edges: ['s > nap'],
 };
 
-const drawn = drawnTests(1 / 2, 'tests of heddle run on Temporal');
+const drawn = sampledTests(1 / 2, 'tests of heddle run on Temporal');
 
 describeTemporal('heddle run', (server) => {
   drawn('runs a file with its own worker, with the same output and progress as a local run', async () => {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { heddle, startHeddle } from '../support/heddle.ts';
 import type { RunningCommand } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { drawnTests, sample } from '../support/scale.ts';
+import { sample, sampledTests } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { code, start } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
@@ -45,7 +45,7 @@ async function hasRunningActivity({ health }: Ready): Promise<boolean> {
   return /^heddle_activities_running [1-9]/m.test(await answer.text());
 }
 
-const drawn = drawnTests(1 / 2, 'tests of workers as processes');
+const drawn = sampledTests(1 / 2, 'tests of workers as processes');
 
 describeTemporal('heddle worker', (server) => {
   drawn('runs a workflow that another process has started and waits for', async () => {

@@ -6,7 +6,7 @@ import { createWorker, temporal } from '@heddle/temporal';
 import type { TemporalOptions, WorkerOptions } from '@heddle/temporal';
 import { WorkflowClient } from '@temporalio/client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { drawnTests } from '../support/scale.ts';
+import { sampledTests } from '../support/scale.ts';
 import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
@@ -49,7 +49,7 @@ const suspended = (reason: RegExp): Partial<RunDetail> => ({
 });
 
 describeTemporal('faults', (server) => {
-  const drawn = drawnTests(1 / 6, 'faults of runs on Temporal');
+  const drawn = sampledTests(1 / 6, 'faults of runs on Temporal');
 
   describe.each([
     ['an unreachable server', { address: '127.0.0.1:9' }, /127\.0\.0\.1:9 cannot be reached/],
@@ -72,7 +72,7 @@ describeTemporal('faults', (server) => {
   });
 
   describe('a run that was recorded when its server was unreachable', () => {
-    const drawn = drawnTests(1 / 3, 'runs of an unreachable server of Temporal');
+    const drawn = sampledTests(1 / 3, 'runs of an unreachable server of Temporal');
     /** Opens an engine, cuts it off from its server, and calls `start`, which fails. */
     async function startUnreachable(): Promise<{
       cluster: ReturnType<typeof clusterOn>;
@@ -245,7 +245,7 @@ describeTemporal('faults', (server) => {
   });
 
   describe('the size limits of the server', () => {
-    const drawn = drawnTests(1 / 3, 'limits of the server of Temporal');
+    const drawn = sampledTests(1 / 3, 'limits of the server of Temporal');
     // Ids count towards the size, because they are part of the control flow.
     const wideNames = Array.from({ length: 1400 }, (_, index) => `B${index}${'x'.repeat(900)}`);
     const wide = workflow(

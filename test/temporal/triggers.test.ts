@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { dataFolder } from '../support/data-folder.ts';
-import { drawnSteps, drawnTests, scale } from '../support/scale.ts';
+import { sampledSteps, sampledTests, scale } from '../support/scale.ts';
 import type { Steps } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
@@ -48,10 +48,10 @@ const KILLED: readonly Killed[] = [
 ];
 
 describeTemporal('triggers', ({ address, namespace }) => {
-  const it = drawnTests(1 / (KILLED.length + 1), 'kinds of triggers whose process is killed on Temporal');
+  const it = sampledTests(1 / (KILLED.length + 1), 'kinds of triggers whose process is killed on Temporal');
 
   for (const { what, stride, expectOnce } of KILLED) {
-    const steps = drawnSteps(stride, `steps ${what} on Temporal`);
+    const steps = sampledSteps(stride, `steps ${what} on Temporal`);
     it(
       `start exactly one run if their process is killed at any step ${what}`,
       { timeout: scale(300_000, 1_800_000) },

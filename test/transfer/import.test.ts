@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { blockWith, fileOf, IMPORT, PREVIEW, openTransferApi } from './setup.ts';
 import type { ExportFile, Occurrence, TransferApi } from './setup.ts';
-import { drawnStores } from '../support/postgres.ts';
+import { sampledStores } from '../support/postgres.ts';
 
 interface Binding {
   kind: string;
@@ -48,7 +48,7 @@ const FOREIGN = fileOf([
 let requests = 0;
 const nextRequest = (): string => `import-${(requests += 1)}`;
 
-describe.each(drawnStores('imports'))('imports on %s', (name) => {
+describe.each(sampledStores('imports'))('imports on %s', (name) => {
   let api: TransferApi;
   /** The id of a workflow that imported workflows can call. */
   let child: string;

@@ -1,11 +1,11 @@
 import { describe, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { drawnSteps, scale } from '../support/scale.ts';
+import { sampledSteps, scale } from '../support/scale.ts';
 import { expectEventsOnceWhenKilled } from './killed-steps.ts';
 
 describe('event triggers', { timeout: scale(300_000, 1_800_000) }, () => {
-  const steps = drawnSteps(6, 'steps from the end of a run to the run that its event starts');
+  const steps = sampledSteps(6, 'steps from the end of a run to the run that its event starts');
 
   it('start exactly one run if their process is killed at any step from the end of a run to the run of its event, on SQLite', async () => {
     const data = dataFolder();

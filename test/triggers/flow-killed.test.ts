@@ -2,7 +2,7 @@ import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { drawnSteps, sample, scale } from '../support/scale.ts';
+import { sample, sampledSteps, scale } from '../support/scale.ts';
 import { deliver, deployHook } from './killed-webhook.ts';
 import { expectDeliveredOnceWhenKilled, expectOnce, Processes } from './flow-killed-steps.ts';
 import type { FiringProcess } from './killed.ts';
@@ -14,7 +14,7 @@ const POLICIES: readonly [name: string, flowControl: JsonObject][] = [
 ];
 
 describe('flow control', { timeout: scale(300_000, 1_800_000) }, () => {
-  const steps = drawnSteps(9, 'steps from a delivery to its run with flow control');
+  const steps = sampledSteps(9, 'steps from a delivery to its run with flow control');
   it.each(sample(POLICIES, 2, 'policies of flow control with kills'))(
     'puts each delivery into exactly one run if the process is killed at any step of %s, on SQLite',
     async (_name, policy) => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { drawnSteps, scale } from '../support/scale.ts';
+import { sampledSteps, scale } from '../support/scale.ts';
 import { atMinute, deployMinutely, dies, expectOnceEach, startProcess } from './killed.ts';
 import { expectOnceWhenKilled } from './killed-steps.ts';
 
 describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
-  const steps = drawnSteps(3, 'steps from a due time to its run');
+  const steps = sampledSteps(3, 'steps from a due time to its run');
 
   it('start exactly one run if their process is killed at any step from the due time to the run, on SQLite', async () => {
     const data = dataFolder();

@@ -4,7 +4,7 @@ import { draftOf } from '../support/draft.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
 import { scheduleApi } from './setup.ts';
 import type { ScheduleApi, ShownTrigger } from './setup.ts';
-import { drawnStores } from '../support/postgres.ts';
+import { sampledStores } from '../support/postgres.ts';
 
 const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };
 const HOURLY = { scheduleType: 'hourly', hourlyMinute: 0 };
@@ -15,7 +15,7 @@ interface Deployment {
   latestDeploymentAttempt: { status: string; readiness: { schedules: string } };
 }
 
-describe.each(drawnStores('schedules'))('schedules on %s', (store) => {
+describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   let api: ScheduleApi;
 
   beforeAll(async () => {

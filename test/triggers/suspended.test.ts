@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { scheduledWorkflow } from '../support/triggered.ts';
-import { drawnStores } from '../support/postgres.ts';
+import { sampledStores } from '../support/postgres.ts';
 import { hookProviders } from '../support/hook-providers.ts';
 import type { HookProviders } from '../support/hook-providers.ts';
 import { HOOKED, hookApi } from './hooks/setup.ts';
@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 /** A block that fails. */
 const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'not a url' } } };
 
-describe.each(drawnStores('suspended'))('after ten failures in a row over a day, on %s', (store) => {
+describe.each(sampledStores('suspended'))('after ten failures in a row over a day, on %s', (store) => {
   let providers: HookProviders;
   let api: HookApi;
 

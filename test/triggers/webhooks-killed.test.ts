@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { drawnSteps, scale } from '../support/scale.ts';
+import { sampledSteps, scale } from '../support/scale.ts';
 import { deliver, deployHook } from './killed-webhook.ts';
 import type { Hook } from './killed-webhook.ts';
 import { atMinute, startProcess } from './killed.ts';
@@ -29,7 +29,7 @@ async function expectOnceEach(
 }
 
 describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
-  const { first, stride } = drawnSteps(4, 'steps from a delivery to its run');
+  const { first, stride } = sampledSteps(4, 'steps from a delivery to its run');
 
   it('starts exactly one run if its process is killed at any step from the delivery to the run, on SQLite', async () => {
     const data = dataFolder();

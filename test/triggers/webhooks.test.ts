@@ -14,9 +14,9 @@ import {
   webhookWorkflow,
 } from './webhook-setup.ts';
 import type { Received } from './webhook-setup.ts';
-import { drawnStores } from '../support/postgres.ts';
+import { sampledStores } from '../support/postgres.ts';
 
-describe.each(drawnStores('webhooks'))('webhooks on %s', (store) => {
+describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
   let api: Received;
 
   beforeAll(async () => {

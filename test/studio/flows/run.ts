@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import { drawnTests } from '../../support/scale.ts';
+import { sampledTests } from '../../support/scale.ts';
 import { startModelServer } from '../../support/model-server.ts';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
 import { startStudio } from '../setup.ts';
@@ -48,7 +48,7 @@ const AGENT_WITH_APPROVAL = workflow(
 
 /** Defines the tests of the page that shows a run. */
 export function runFlows(store: ServeArgs): void {
-  const drawn = drawnTests(1 / 4, 'large runs in the Studio');
+  const drawn = sampledTests(1 / 4, 'large runs in the Studio');
   const studio = startStudio({
     store,
     more: async (whenDone) => {

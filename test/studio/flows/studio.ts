@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, it, onTestFinished } from 'vitest';
-import { drawnTests } from '../../support/scale.ts';
+import { sampledTests } from '../../support/scale.ts';
 import { draftOf } from '../../support/draft.ts';
 import { startStudio } from '../setup.ts';
 import type { ServeArgs } from '../setup.ts';
@@ -8,7 +8,7 @@ import { ASKS, HOSTILE, HOSTILE_OUTPUT, LONG_WAIT, NESTED, ONE_STEP, scheduled }
 
 /** Defines the tests of the Studio in a browser. */
 export function studioFlows(store: ServeArgs): void {
-  const drawn = drawnTests(2 / 5, 'scenarios of the Studio in a browser');
+  const drawn = sampledTests(2 / 5, 'scenarios of the Studio in a browser');
   const studio = startStudio({ store });
   let nested = '';
   let hostile = '';

@@ -1,14 +1,14 @@
 import { describe, it } from 'vitest';
 import { dataFolder } from '../../support/data-folder.ts';
 import { hasPostgres, postgresDatabase } from '../../support/postgres.ts';
-import { drawnSteps, scale } from '../../support/scale.ts';
+import { sampledSteps, scale } from '../../support/scale.ts';
 import { atMinute, startProcess } from '../killed.ts';
 import type { Backend, FiringProcess } from '../killed.ts';
 import { deployFeed, expectOnceEach, expectPolledOnceWhenKilled, ROUND_MINUTES } from './killed-steps.ts';
 import { newsFeed } from './setup.ts';
 
 describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
-  const steps = drawnSteps(9, 'steps from a poll to its run');
+  const steps = sampledSteps(9, 'steps from a poll to its run');
 
   it('starts exactly one run for each item if its process is killed at any step from the poll to the run, on SQLite', async () => {
     const data = dataFolder();

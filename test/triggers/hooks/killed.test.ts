@@ -11,7 +11,7 @@ import type { ProviderHookRow } from '../../../packages/service/src/triggers/hoo
 import { dataFolder } from '../../support/data-folder.ts';
 import { hookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
-import { drawnSteps, drawnTests } from '../../support/scale.ts';
+import { sampledSteps, sampledTests } from '../../support/scale.ts';
 import { expectHookOnceWhenKilled } from './killed-process.ts';
 import { HOOKED, hookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
@@ -67,7 +67,7 @@ class CrashingProcess {
 }
 
 describe.each(Object.entries(HOOKED))('webhooks at %s', (name, { type, fields }) => {
-  const steps = drawnSteps(4, 'steps of the creation and removal of a webhook at which the process dies');
+  const steps = sampledSteps(4, 'steps of the creation and removal of a webhook at which the process dies');
   let providers: HookProviders;
   let client: Egress;
   /** The process that continues the work. */
@@ -150,8 +150,8 @@ describe.each(Object.entries(HOOKED))('webhooks at %s', (name, { type, fields })
 });
 
 describe('a process with webhooks at a provider', { timeout: 900_000 }, () => {
-  const it = drawnTests(1 / 4, 'providers whose webhooks a killed process creates, checks and removes');
-  const steps = drawnSteps(4, 'steps of the creation, check and removal of a webhook in a process');
+  const it = sampledTests(1 / 4, 'providers whose webhooks a killed process creates, checks and removes');
+  const steps = sampledSteps(4, 'steps of the creation, check and removal of a webhook in a process');
 
   for (const name of ['github', 'linear', 'stripe', 'telegram'] as const)
     it(`leaves one webhook, or none after the removal, if it is killed at any step: ${name}`, async () => {
