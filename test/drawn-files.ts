@@ -179,7 +179,7 @@ const GROUPS: readonly Group[] = [
     share: 1 / 3,
     files: [
       'test/operations/drafts.test.ts',
-      'test/operations/texts.test.ts',
+      'test/operations/strings.test.ts',
       'test/operations/values.test.ts',
       'test/operations/transfer.test.ts',
       'test/operations/workflows.test.ts',

@@ -2,7 +2,7 @@ import { createSandbox, type FunctionJob, type Sandbox } from '@heddle/sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { functionExecutor } from '../../packages/engine/src/executors/function.ts';
 import { contextOf, type Scene } from '../support/block.ts';
-import { HOSTILE_TEXTS } from './hostile-texts.ts';
+import { HOSTILE_STRINGS } from './hostile-strings.ts';
 import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
 
@@ -45,7 +45,7 @@ describe.each(levelsAtScale())('secrets with hostile values, isolation $name', (
     return output.result;
   }
 
-  it.each(HOSTILE_TEXTS)('are JavaScript values, and never part of the code: %j', async (secret) => {
+  it.each(HOSTILE_STRINGS)('are JavaScript values, and never part of the code: %j', async (secret) => {
     expect(await result(secret, 'javascript', JAVASCRIPT)).toEqual([
       secret,
       secret,
@@ -59,7 +59,7 @@ describe.each(levelsAtScale())('secrets with hostile values, isolation $name', (
   });
 
   it('are Python values, and never part of the code', { timeout: 120_000 }, async () => {
-    for (const secret of HOSTILE_TEXTS) {
+    for (const secret of HOSTILE_STRINGS) {
       expect(await result(secret, 'python', PYTHON)).toEqual([secret, secret, secret, secret, secret, false]);
       if (secret.length > 4) expect(jobs.at(-1)?.code).not.toContain(secret);
     }

@@ -3,7 +3,7 @@ import type { Json } from '@heddle/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nativeBench } from '../support/native-images.ts';
 import { block, fn, workflow, type Drawn } from '../support/workflow.ts';
-import { HOSTILE_TEXTS } from './hostile-texts.ts';
+import { HOSTILE_STRINGS } from './hostile-strings.ts';
 import { watchHost } from './watch.ts';
 
 watchHost();
@@ -95,7 +95,7 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
   });
 
   // Variables cannot hold a null character, which is refused.
-  it.each([...HOSTILE_TEXTS.filter((text) => !text.includes('\0')), ...HOSTILE_TO_SHELLS])(
+  it.each([...HOSTILE_STRINGS.filter((text) => !text.includes('\0')), ...HOSTILE_TO_SHELLS])(
     'get the string %j unchanged, and never as code, unquoted, in all quotes and in here-documents',
     async (text) => {
       const result = await run(

@@ -53,8 +53,8 @@ export interface Steps {
 }
 
 /**
- * Returns all steps in `npm run test:full`, else each `stride`th step from a random one on. The reporter lists the other
- * steps as `what`.
+ * Returns all steps in `npm run test:full`, else each `stride`th step from a random one on. The reporter lists the
+ * other steps as `what`.
  */
 export function sampledSteps(stride: number, what: string): Steps {
   if (isFull) return { first: 1, stride: 1 };

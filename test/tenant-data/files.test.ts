@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import { describe, expect, it } from 'vitest';
-import { calling, callsIn } from '../conformance/runtime/workflow-tools.ts';
+import { callsIn, modelWithCalls } from '../conformance/runtime/workflow-tools.ts';
 import { describeTenantFiles } from '../conformance/ports/tenant-files.ts';
 import { MemoryFiles } from '../support/tenant-files.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -322,19 +322,19 @@ describe('files of the workspace', () => {
   });
 });
 
-/** Returns the arguments of a tool that was offered to a model. */
-const propertiesOf = (offered: JsonObject | undefined): object =>
-  (offered as { parameters: { properties: object } } | undefined)?.parameters.properties ?? {};
+/** Returns the schemas of the arguments of a tool, by their names. */
+const propertiesOf = (toolDefinition: JsonObject | undefined): object =>
+  (toolDefinition as { parameters: { properties: object } } | undefined)?.parameters.properties ?? {};
 
 describe('file tools of an agent', () => {
   /** Runs an agent that has these tools and whose model makes these calls. */
   async function runAgent(tools: JsonObject[], calls: { name: string; args: Json }[], options: object = {}) {
-    const model = await calling(calls);
+    const model = await modelWithCalls(calls);
     const engine = await engineWith({ ...model.options, ...options });
     const messages = [{ role: 'user', content: 'Go.' }];
     const agent = block('A', 'agent', { model: 'local/scripted', messages, tools });
     const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
-    return { result, offered: model.offered() };
+    return { result, toolDefinitions: model.toolDefinitions() };
   }
   const tool = (operation: string, params: JsonObject = {}): JsonObject => ({
     type: 'file_v5',
@@ -344,13 +344,13 @@ describe('file tools of an agent', () => {
 
   it('write files only in the folder that the author has chosen', async () => {
     const files = new MemoryFiles();
-    const { result, offered } = await runAgent(
+    const { result, toolDefinitions } = await runAgent(
       [tool('file_write', { writeFolderPath: '/Agents' }), tool('file_get_content')],
       [{ name: 'file_write', args: { fileName: 'a.md', content: 'hi', folderPath: '/Elsewhere' } }],
       { tenantFiles: files },
     );
     expect(result).toMatchObject({ status: 'completed' });
-    const names = Object.keys(propertiesOf(offered[0]));
+    const names = Object.keys(propertiesOf(toolDefinitions[0]));
     expect(names).not.toContain('folderPath');
     expect(callsIn(result.output)).toMatchObject([{ success: false }]);
     const again = await runAgent(

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core';
 import type { TenantKnowledge } from '@heddle/engine/tenant-data';
 import { describe, expect, it } from 'vitest';
-import { calling, callsIn } from '../conformance/runtime/workflow-tools.ts';
+import { callsIn, modelWithCalls } from '../conformance/runtime/workflow-tools.ts';
 import { describeTenantKnowledge } from '../conformance/ports/tenant-knowledge.ts';
 import { MemoryKnowledge } from '../support/tenant-knowledge.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -220,7 +220,7 @@ describe('knowledge as a tool of an agent', () => {
       { name: 'knowledge_list_documents', args: { knowledgeBaseId: 'kb2' } },
       { name: 'knowledge_list_documents', args: { knowledgeBaseId: 'kb2', workspaceId: 'theirs' } },
     ];
-    const model = await calling(calls);
+    const model = await modelWithCalls(calls);
     const engine = await engineWith({ ...model.options, tenantKnowledge: knowledge });
     const tools = [
       { type: 'knowledge', operation: 'search', params: { knowledgeBaseId: 'kb', topK: '2' } },
@@ -236,7 +236,7 @@ describe('knowledge as a tool of an agent', () => {
     expect(theirs?.result).toBe('The workspace has no knowledge base "kb2".');
     expect(forged).toMatchObject({ success: false, result: expect.stringContaining('schema') as string });
     expect(JSON.stringify(result.output)).not.toContain('Buy looms');
-    const [search] = model.offered() as unknown as { parameters: { properties: object } }[];
+    const [search] = model.toolDefinitions() as unknown as { parameters: { properties: object } }[];
     expect(Object.keys(search?.parameters.properties ?? {})).not.toContain('topK');
   });
 });

@@ -2,7 +2,7 @@ import { blocks } from '@heddle/blocks';
 import type { Json, JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { block, workflow } from '../../support/workflow.ts';
-import { calling, callsIn } from './workflow-tools.ts';
+import { callsIn, modelWithCalls } from './workflow-tools.ts';
 import type { MakeRuntime } from './suite.ts';
 
 /** Returns a row of an agent with a tool whose body is code. */
@@ -37,7 +37,7 @@ const HOSTILE: readonly [name: string, code: string, message: RegExp][] = [
 export function describeCodeTools(make: MakeRuntime): void {
   describe('code tools', () => {
     it('run in JavaScript and Python, and return their errors to the model', async () => {
-      const model = await calling([
+      const model = await modelWithCalls([
         { name: 'square', args: { n: 7 } },
         { name: 'half', args: { n: 9 } },
         { name: 'broken', args: {} },
@@ -60,7 +60,7 @@ export function describeCodeTools(make: MakeRuntime): void {
     });
 
     it('have limits of time, memory, output and network with messages for the model, and no access to the host', async () => {
-      const model = await calling(HOSTILE.map(([name]) => ({ name, args: {} })));
+      const model = await modelWithCalls(HOSTILE.map(([name]) => ({ name, args: {} })));
       const engine = await make().open({
         ...model.options,
         blocks: blocks(),

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryFiles } from '../../support/tenant-files.ts';
 import { MemoryKnowledge } from '../../support/tenant-knowledge.ts';
 import { block, workflow } from '../../support/workflow.ts';
-import { calling, callsIn } from './workflow-tools.ts';
+import { callsIn, modelWithCalls } from './workflow-tools.ts';
 import type { MakeRuntime } from './suite.ts';
 
 const SKILL = { id: '1f0c', name: 'weaving', description: 'How to weave.', content: 'Over, then under.' };
@@ -17,7 +17,7 @@ export function describeTenantData(make: MakeRuntime): void {
       const knowledge = new MemoryKnowledge();
       for (const tenant of ['mine', 'theirs']) knowledge.add(tenant, `kb of ${tenant}`);
       const theirs = await files.put('theirs', 'secret.txt', 'Buy low.');
-      const model = await calling([
+      const model = await modelWithCalls([
         { name: 'load_skill', args: { name: 'weaving' } },
         { name: 'file_append', args: { file: 'log.txt', content: ' two' } },
         { name: 'knowledge_search', args: { knowledgeBaseId: 'kb of mine', query: 'looms' } },

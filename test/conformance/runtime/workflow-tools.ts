@@ -31,18 +31,18 @@ const agent = (tools: JsonObject[], id = 'parent') =>
 type Call = { name: string; args: Json };
 
 /** Starts a model that makes these calls in its first response, and answers `Done.` in later ones. */
-export async function calling(calls: readonly Call[]) {
-  return answering(({ number }) => (number === 1 ? { tools: calls } : { text: 'Done.' }));
+export async function modelWithCalls(calls: readonly Call[]) {
+  return modelWithAnswers(({ number }) => (number === 1 ? { tools: calls } : { text: 'Done.' }));
 }
 
-async function answering(answer: (request: ModelRequest) => ModelAnswer) {
+async function modelWithAnswers(answer: (request: ModelRequest) => ModelAnswer) {
   const models = await startModelServer(answer);
   onTestFinished(() => models.close());
   const options: EngineOptions = { services: { local: models.services.local } };
   return {
     options,
     /** Returns the tools in the first request to the model. */
-    offered: () => {
+    toolDefinitions: () => {
       const tools = (models.requests[0]?.body['tools'] ?? []) as unknown as { function: JsonObject }[];
       return tools.map((tool) => tool.function);
     },
@@ -65,7 +65,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
         { name: 'look_it_up', args: { topic: 'silk' } },
         { name: 'look_it_up_2', args: { topic: 'flax' } },
       ];
-      const model = await calling(calls);
+      const model = await modelWithCalls(calls);
       const engine = await make().open({ ...model.options, blocks: blocks() });
       await engine.deploy(
         workflow([fn('F', 'return `about ${<start.topic>} ${<start.depth>}`')], ['Start -> F'], {
@@ -77,14 +77,14 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const result = await engine.execute({ workflow: agent([row('child'), preset]) });
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
       const properties = { topic: { type: 'string', description: 'What it is about.' } };
-      expect(model.offered()).toMatchObject([
+      expect(model.toolDefinitions()).toMatchObject([
         {
           ...{ name: 'look_it_up', description: 'Finds things.' },
           parameters: { type: 'object', properties: { ...properties, depth: { type: 'number' } } },
         },
         { name: 'look_it_up_2', parameters: { type: 'object', properties } },
       ]);
-      expect(JSON.stringify(model.offered()[1])).not.toContain('depth');
+      expect(JSON.stringify(model.toolDefinitions()[1])).not.toContain('depth');
       expect(callsIn(result.output).map((call) => call.result)).toMatchObject([
         { result: 'about wool null' },
         { result: 'about silk null' },
@@ -97,7 +97,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
     });
 
     it('the failure of a workflow is a result that the model reads', async () => {
-      const model = await calling([
+      const model = await modelWithCalls([
         { name: 'fails', args: {} },
         { name: 'parent', args: {} },
         { name: 'fails', args: { n: 'many' } },
@@ -126,7 +126,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
     });
 
     it('an agent with a workflow that does not exist fails before it calls the model', async () => {
-      const model = await calling([]);
+      const model = await modelWithCalls([]);
       const engine = await make().open({ ...model.options, blocks: blocks() });
       const result = await engine.execute({ workflow: agent([row('nowhere')]) });
       expect(result).toMatchObject({ status: 'failed', error: { code: 'CHILD_NOT_FOUND' } });
@@ -134,7 +134,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
     });
 
     it('a workflow of another tenant cannot be a tool, neither by its id nor by its name', async () => {
-      const model = await calling([]);
+      const model = await modelWithCalls([]);
       const tenant = (id: string) => (id === 'child' ? 'theirs' : 'mine');
       const engine = await make().open({ ...model.options, blocks: blocks(), tenant });
       await engine.deploy(workflow([], [], { id: 'child', name: 'Child of theirs' }));
@@ -147,7 +147,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
     });
 
     it('neither values nor the model change the inputs that the author has set', async () => {
-      const model = await calling([{ name: 'child', args: { topic: 'wool', depth: 9, admin: true } }]);
+      const model = await modelWithCalls([{ name: 'child', args: { topic: 'wool', depth: 9, admin: true } }]);
       const engine = await make().open({ ...model.options, blocks: blocks() });
       const echo = fn('F', 'return [<start.topic>, <start.depth>, <start.admin>]');
       const inputFormat = [...TOPIC, { name: 'admin', type: 'string' }];
@@ -155,12 +155,12 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const preset = row('child', { inputMapping: '{"topic": "<start.q>", "depth": 3, "admin": "no"}' });
       const q = 'x", "admin": "yes';
       const result = await engine.execute({ workflow: agent([preset]) }, { q });
-      expect(model.offered()[0]).toMatchObject({ parameters: { properties: {} } });
+      expect(model.toolDefinitions()[0]).toMatchObject({ parameters: { properties: {} } });
       expect(callsIn(result.output)[0]?.result).toMatchObject({ result: [q, 3, 'no'] });
     });
 
     it('R24 the agent waits while its workflows wait for a person, and continues after the answers', async () => {
-      const model = await calling([
+      const model = await modelWithCalls([
         { name: 'asks', args: { q: 1 } },
         { name: 'asks', args: { q: 2 } },
         { name: 'adds', args: {} },
@@ -192,7 +192,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
     });
 
     it('the cost of called workflows counts towards the cap of the run', async () => {
-      const model = await answering(({ number }) =>
+      const model = await modelWithAnswers(({ number }) =>
         number === 1 ? { tools: [{ name: 'inner', args: {} }], output: 100 } : { text: 'Done.', output: 100 },
       );
       // Each request to the model costs a dollar.
@@ -214,7 +214,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
 
     it('cancelling the run cancels the workflows that its agent has called', async () => {
       const script = new Script();
-      const model = await calling([{ name: 'slow', args: {} }]);
+      const model = await modelWithCalls([{ name: 'slow', args: {} }]);
       const engine = await make().open({ ...model.options, blocks: [...blocks(), script.executor] });
       await engine.deploy(workflow([work('W')], ['Start -> W'], { id: 'slow', name: 'slow' }));
       const run = await engine.start({ workflow: agent([row('slow')]) });
@@ -226,7 +226,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
     });
 
     it('called workflows use the slot of the waiting agent, so that they run at any concurrency', async () => {
-      const model = await answering(({ body }) => {
+      const model = await modelWithAnswers(({ body }) => {
         const text = JSON.stringify(body['messages']);
         if (text.includes('Inner.')) return { text: 'From inside.' };
         return text.includes('From inside.') ? { text: 'Done.' } : { tools: [{ name: 'inner', args: {} }] };

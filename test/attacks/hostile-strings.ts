@@ -1,5 +1,5 @@
 /** Strings that would become code, or end the surrounding string, if they were inserted into code. */
-export const HOSTILE_TEXTS: readonly string[] = [
+export const HOSTILE_STRINGS: readonly string[] = [
   'it\'s "quoted"',
   '`${globalThis.pwned = 1}`',
   '${globalThis.pwned = 1}',
