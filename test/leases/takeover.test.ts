@@ -73,7 +73,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     expectEffects(
       environment,
       [first.pid],
-      [...findings.outside].map((name) => name.replace(/#\d+$/, '')),
+      [...findings.effectAttempts].map((name) => name.replace(/#\d+$/, '')),
     );
     expect(second.errors).toEqual([]);
   });

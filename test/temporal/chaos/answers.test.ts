@@ -16,11 +16,11 @@ describeTemporal('an answer to a pause', ({ address, namespace }) => {
       workers: 1,
     });
     await engine.deploy(
-      workflow([block('H', 'human_in_the_loop', {})], ['Start -> H'], { id: 'answered-at-once' }),
+      workflow([block('H', 'human_in_the_loop', {})], ['Start -> H'], { id: 'answered-immediately' }),
     );
     const graph = workflow(
       [
-        block('W', 'workflow_input', { workflowId: 'answered-at-once', inputMapping: '{}' }),
+        block('W', 'workflow_input', { workflowId: 'answered-immediately', inputMapping: '{}' }),
         fn('Z', 'return <w.result.n>'),
       ],
       ['Start -> W -> Z'],

@@ -13,7 +13,7 @@ export interface JournalAudit {
   /** The number of ends (completed or failed) of each attempt of a block, by `key#try`. */
   ended: Map<string, number>;
   /** The attempts that call the effect server. */
-  outside: Set<string>;
+  effectAttempts: Set<string>;
   /** The number of answers to each pause, by token. */
   answered: Map<string, number>;
   /** Problems of the runs; expected to be empty. */
@@ -29,7 +29,7 @@ export async function audit(stores: SharedStores): Promise<JournalAudit> {
     runs: 0,
     entries: 0,
     ended: new Map(),
-    outside: new Set(),
+    effectAttempts: new Set(),
     answered: new Map(),
     faults: [],
   };
@@ -39,7 +39,7 @@ export async function audit(stores: SharedStores): Promise<JournalAudit> {
     for (const record of page.runs) await auditRun(stores, record, result);
     cursor = page.cursor;
   } while (cursor !== undefined);
-  for (const runId of await stores.runs.open()) result.faults.push(`${runId}: it has not ended`);
+  for (const runId of await stores.runs.open()) result.faults.push(`${runId}: the run has not ended`);
   return result;
 }
 
@@ -78,7 +78,7 @@ function countEntry(
   if (entry.type !== 'completed' && entry.type !== 'failed') return;
   const name = `${[runId, entry.block, ...entry.scope].join('/')}#${entry.try}`;
   add(result.ended, name);
-  if (EFFECT_TYPES.has(plan.blocks[entry.block]?.type ?? '')) result.outside.add(name);
+  if (EFFECT_TYPES.has(plan.blocks[entry.block]?.type ?? '')) result.effectAttempts.add(name);
 }
 
 /** Returns the logs that follow from the entries. */

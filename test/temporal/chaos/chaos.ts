@@ -30,8 +30,8 @@ export interface Figures {
   computeCalls: number;
   computeRepeated: number;
   pauses: number;
-  answersGivenAgain: number;
-  startsTakenLater: number;
+  answersRepeated: number;
+  startsRefused: number;
 }
 
 /**
@@ -62,10 +62,10 @@ export async function expectNothingLost({ stores, fleet, effects, outcome }: Cha
   const { calls } = effects;
   const called = new Set(calls.map(({ key, try: attempt }) => `${key}#${attempt}`));
   // Every call must be in a journal, and every journal entry must have a call.
-  expect([...called].toSorted()).toEqual([...journals.outside].toSorted());
+  expect([...called].toSorted()).toEqual([...journals.effectAttempts].toSorted());
 
   const repeats = repeatsIn(calls, { killed: fleet.killed, outages: outcome.outages });
-  expect(repeats.filter(({ by }) => by === undefined)).toEqual([]);
+  expect(repeats.filter(({ cause }) => cause === undefined)).toEqual([]);
   const count = (kind: string): number => calls.filter((call) => call.kind === kind).length;
   const countAttempts = (kind: string): number =>
     new Set(calls.filter((call) => call.kind === kind).map((call) => `${call.key}#${call.try}`)).size;
@@ -79,12 +79,12 @@ export async function expectNothingLost({ stores, fleet, effects, outcome }: Cha
     journalEntries: journals.entries,
     effects: countAttempts('effect'),
     effectCalls: count('effect'),
-    repeatedForWorker: repeatedEffects.filter(({ by }) => by === 'worker').length,
-    repeatedForServer: repeatedEffects.filter(({ by }) => by === 'server').length,
+    repeatedForWorker: repeatedEffects.filter(({ cause }) => cause === 'worker').length,
+    repeatedForServer: repeatedEffects.filter(({ cause }) => cause === 'server').length,
     computeCalls: count('compute'),
     computeRepeated: count('compute') - countAttempts('compute'),
     pauses: journals.answered.size,
-    answersGivenAgain: [...outcome.answers.values()].filter((times) => times > 1).length,
-    startsTakenLater: outcome.refusedStarts,
+    answersRepeated: [...outcome.answers.values()].filter((times) => times > 1).length,
+    startsRefused: outcome.refusedStarts,
   };
 }

@@ -30,7 +30,7 @@ export interface EffectServer {
   readonly url: string;
   readonly calls: readonly EffectCall[];
   /** Returns the calls of the key, in order. */
-  of(key: string): EffectCall[];
+  callsOf(key: string): EffectCall[];
   /** Answers all current and later calls immediately. */
   hurry(): void;
   close(): Promise<void>;
@@ -62,7 +62,7 @@ export async function startEffectServer(): Promise<EffectServer> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     calls,
-    of: (key) => calls.filter((call) => call.key === key),
+    callsOf: (key) => calls.filter((call) => call.key === key),
     hurry: () => hurry.abort(),
     close: async () => {
       server.close();

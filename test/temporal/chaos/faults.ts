@@ -8,7 +8,7 @@ import type { Subject } from './subjects.ts';
 
 /** A server that the test can kill and restart. */
 export interface KillableServer {
-  /** Kills the server with SIGKILL and restarts it with its data. Resolves when it serves. */
+  /** Kills the server with SIGKILL and restarts it with its data. Resolves when it accepts requests. */
   restart(): Promise<void>;
 }
 
@@ -159,15 +159,15 @@ function isExpected(error: unknown): boolean {
  * open runs.
  */
 async function untilDrained({ runs }: SharedStores): Promise<void> {
-  let last = '';
-  let movedMs = performance.now();
-  while (performance.now() - movedMs < STUCK_MS) {
+  let previous = '';
+  let lastProgressMs = performance.now();
+  while (performance.now() - lastProgressMs < STUCK_MS) {
     const open = await runs.open();
     if (open.length === 0) return;
     const progress = await Promise.all(open.map(async (runId) => (await runs.record(runId))?.seq));
-    const now = JSON.stringify([open, progress]);
-    if (now !== last) movedMs = performance.now();
-    last = now;
+    const current = JSON.stringify([open, progress]);
+    if (current !== previous) lastProgressMs = performance.now();
+    previous = current;
     await delay(POLL_MS);
   }
 }

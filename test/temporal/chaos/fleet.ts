@@ -7,7 +7,7 @@ import type { TemporalOptions } from '@heddle/temporal';
 
 /** Options of a worker process. */
 export type WorkerOptions = TemporalOptions & {
-  /** Address of the effect server. */
+  /** URL of the effect server. */
   effects: string;
 };
 

@@ -9,9 +9,9 @@ export interface Deaths {
 }
 
 /** An attempt of a block that ran more than once. */
-export interface Repeated {
+export interface RepeatedCall {
   /** The process that died during the first call; undefined if none did. */
-  by: 'worker' | 'server' | undefined;
+  cause: 'worker' | 'server' | undefined;
   first: EffectCall;
   again: EffectCall;
 }
@@ -19,20 +19,20 @@ export interface Repeated {
 /** Milliseconds within which a result reaches the server if the worker and the server are alive. */
 const REPORT_MS = 10_000;
 
-/** Returns the repeated calls of attempts, each with its explanation. */
-export function repeatsIn(calls: readonly EffectCall[], deaths: Deaths): Repeated[] {
+/** Returns the repeated calls of attempts, each with its cause. */
+export function repeatsIn(calls: readonly EffectCall[], deaths: Deaths): RepeatedCall[] {
   const last = new Map<string, EffectCall>();
-  const repeats: Repeated[] = [];
+  const repeats: RepeatedCall[] = [];
   for (const again of calls) {
     const name = `${again.key}#${again.try}`;
     const first = last.get(name);
-    if (first) repeats.push({ by: explain(first, again, deaths), first, again });
+    if (first) repeats.push({ cause: causeOf(first, again, deaths), first, again });
     last.set(name, again);
   }
   return repeats;
 }
 
-function explain(first: EffectCall, again: EffectCall, { killed, outages }: Deaths): Repeated['by'] {
+function causeOf(first: EffectCall, again: EffectCall, { killed, outages }: Deaths): RepeatedCall['cause'] {
   const reportedMs = (first.endedMs ?? again.beganMs) + REPORT_MS;
   const kill = killed.find(({ pid }) => pid === first.pid);
   if (kill && kill.atMs >= first.beganMs && kill.atMs <= Math.min(reportedMs, again.beganMs)) return 'worker';

@@ -29,15 +29,15 @@ export function answerTo(scope: readonly number[]): Json {
   return { n: (scope.at(-1) ?? 0) + 1 };
 }
 
-const turns: Subject = {
+const iterations: Subject = {
   name: 'a loop with a pause in every iteration, between effects',
   workflow: workflow(
     [
       loop('L', { loopType: 'for', count: 3 }, effect('E'), human('H'), effect('F', { answer: '<h.n>' })),
-      fn('Z', 'return <l.results>.map((turn) => turn.at(-1).answer)'),
+      fn('Z', 'return <l.results>.map((iteration) => iteration.at(-1).answer)'),
     ],
     ['Start -> L -> E -> H -> F', 'L -> Z'],
-    { id: 'turns' },
+    { id: 'iterations' },
   ),
   output: { result: [1, 2, 3], stdout: '' },
 };
@@ -53,7 +53,7 @@ const waits: Subject = {
         wait('T', 0.7),
         compute('C', { at: '<e.at>' }),
       ),
-      fn('Z', 'return <l.results>.map((turn) => turn.at(-1).at)'),
+      fn('Z', 'return <l.results>.map((iteration) => iteration.at(-1).at)'),
     ],
     ['Start -> L -> E -> T -> C', 'L -> Z'],
     { id: 'waits' },
@@ -117,7 +117,7 @@ const code: Subject = {
       ...[1, 2, 3, 4, 5, 6].map((n) => compute(`C${n}`, { n })),
       loop('L', { loopType: 'for', count: 60 }, fn('F', 'return <loop.index> + <c6.n>')),
       effect('E', { n: '<c6.n>' }),
-      fn('Z', 'return <l.results>.reduce((sum, [turn]) => sum + turn.result, <e.n>)'),
+      fn('Z', 'return <l.results>.reduce((sum, [last]) => sum + last.result, <e.n>)'),
     ],
     ['Start -> C1 -> C2 -> C3 -> C4 -> C5 -> C6 -> L -> F', 'L -> E -> Z'],
     { id: 'code' },
@@ -125,4 +125,4 @@ const code: Subject = {
   output: { result: 6 + 60 * 6 + (59 * 60) / 2, stdout: '' },
 };
 
-export const SUBJECTS: readonly Subject[] = [turns, waits, branches, children, failures, code];
+export const SUBJECTS: readonly Subject[] = [iterations, waits, branches, children, failures, code];
