@@ -3,7 +3,7 @@ import type { AnyOperation } from '@heddle/api/areas';
 import { requestOf } from '../support/requests.ts';
 import type { Subject } from '../support/requests.ts';
 import { SERVED } from '../support/served.ts';
-import { triggered } from '../support/triggered.ts';
+import { deployTriggers } from '../support/triggered.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
 import { dataOf } from './service.ts';
 import type { Caller, Reply, Service } from './service.ts';
@@ -171,7 +171,7 @@ export function describeAuthorization(service: () => Service): void {
     const path = await deployed(APPROVAL);
     const run = dataOf<{ runId: string }>(await call('admin', 'POST', `${path}/execute`, { body: {} }), 200);
     const workflowId = path.split('/').at(-1) ?? '';
-    const triggers = await triggered({
+    const triggers = await deployTriggers({
       workspaceId: workspaces.first,
       deployed: async (exported) => (await deployed(exported)).split('/').at(-1) ?? '',
       request: async (method, at, body) => (await call('admin', method, at, { body })).body?.data,

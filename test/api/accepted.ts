@@ -3,7 +3,7 @@ import type { TestApi } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
-import { triggered } from '../support/triggered.ts';
+import { deployTriggers } from '../support/triggered.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 /** A request that an operation accepts. */
@@ -94,7 +94,7 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
   const [first, second] = [await runOf(api, approval), await runOf(api, approval)];
   const [third, fourth] = [await runOf(api, approval), await runOf(api, approval)];
   const fifth = await runOf(api, approval);
-  const triggers = await triggered({
+  const triggers = await deployTriggers({
     ...api,
     request: async (method, path, body) => (await api.call(method, path, { body })).data,
   });

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startHeddle, steady } from '../support/heddle.ts';
+import { heddle, normalizeOutput, startHeddle } from '../support/heddle.ts';
 import type { RunningCommand } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnBlock } from '../support/workflow-file.ts';
@@ -34,7 +34,7 @@ describe('Ctrl-C', () => {
     command.child.kill('SIGINT');
     const { exit, stdout, stderr } = await command.ended;
     expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
-    expect(steady(stderr)).toMatch(
+    expect(normalizeOutput(stderr)).toMatch(
       /○ Cancelling … \(Ctrl-C again to kill\)\n(.*\n)?○ Cancelled after TIME, 2 blocks {2}run RUN\n$/,
     );
     expect((await runIn(cwd)).status).toBe('cancelled');

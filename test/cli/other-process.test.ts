@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startHeddle, steady } from '../support/heddle.ts';
+import { heddle, normalizeOutput, startHeddle } from '../support/heddle.ts';
 import type { RunningCommand } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
@@ -56,7 +56,7 @@ describe('while another process owns the data folder', () => {
     const [first, second] = await Promise.all([other.ended, tail.ended]);
     for (const { exit, stdout, stderr } of [first, second]) {
       expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
-      expect(steady(stderr)).toContain('○ Cancelled after TIME');
+      expect(normalizeOutput(stderr)).toContain('○ Cancelled after TIME');
     }
   });
 
@@ -123,6 +123,6 @@ describe('after another process has died', () => {
     await other.ended;
     const { exit, stderr } = await heddle(['runs', 'tail', runId], { cwd });
     expect(exit).toBe(3);
-    expect(steady(stderr)).toContain('→ heddle runs resume RUN');
+    expect(normalizeOutput(stderr)).toContain('→ heddle runs resume RUN');
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, steady } from '../support/heddle.ts';
+import { heddle, normalizeOutput } from '../support/heddle.ts';
 import { code, condition, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
 import { ADD, folderWith, run } from './flow.ts';
@@ -11,7 +11,7 @@ describe('a run that completes', () => {
   it('exits with 0, with only its output on stdout and its progress on stderr', async () => {
     const { exit, stdout, stderr } = await run(folderWith(ADD), '--input', '{"a": 1, "b": 2}');
     expect(stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
-    expect(steady(stderr)).toBe(
+    expect(normalizeOutput(stderr)).toBe(
       [
         'flow  run RUN',
         '✓ Start TIME',
@@ -100,7 +100,7 @@ describe('a run that completes', () => {
       '--input',
       '{"n": 2}',
     );
-    expect(steady(stderr)).toContain(
+    expect(normalizeOutput(stderr)).toContain(
       '✓ Big? TIME  → Each\n· Each 1/3\n· Each 2/3\n· Each 3/3\n✓ Each TIME  3 iterations\n',
     );
   });
@@ -163,7 +163,7 @@ describe('a run that fails', () => {
     });
     const { exit, stdout, stderr } = await run(folder, '--input', '{"order": {}}');
     expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
-    expect(steady(stderr)).toBe(
+    expect(normalizeOutput(stderr)).toBe(
       [
         'flow  run RUN',
         '✓ Start TIME',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createEngine } from '@heddle/engine';
 import { afterAll, describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, steady } from '../support/heddle.ts';
+import { heddle, normalizeOutput } from '../support/heddle.ts';
 import type { CommandResult } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnBlock, DrawnWorkflow } from '../support/workflow-file.ts';
@@ -73,7 +73,7 @@ describe('a run that waits for a person', () => {
   it('exits with 3 and shows the pause point and the command that answers it', async () => {
     const { result, runId } = await folderWithRun(ASK, '--input', '{"what": "a chair"}');
     expect({ exit: result.exit, stdout: result.stdout }).toEqual({ exit: 3, stdout: '' });
-    expect(steady(result.stderr)).toBe(
+    expect(normalizeOutput(result.stderr)).toBe(
       [
         'flow  run RUN',
         '✓ Start TIME',
@@ -98,7 +98,7 @@ describe('a run that waits for a person', () => {
       { cwd },
     );
     expect(JSON.parse(stdout)).toEqual({ result: [true, null, 'a chair'], stdout: '' });
-    expect(steady(stderr)).toMatch(
+    expect(normalizeOutput(stderr)).toMatch(
       /^flow {2}run RUN\n✓ Approve TIME\n✓ Done TIME\n✓ Completed in TIME {2}run RUN\n$/,
     );
     expect(exit).toBe(0);
@@ -161,7 +161,7 @@ describe('a run that waits for a person', () => {
     const { cwd, runId } = await copyWithRun(ASK);
     const cancelled = await heddle(['runs', 'cancel', runId, '--reason', 'changed our minds'], { cwd });
     expect({ exit: cancelled.exit, stdout: cancelled.stdout }).toEqual({ exit: 0, stdout: '' });
-    expect(steady(cancelled.stderr)).toBe('○ Cancelled run RUN.\n');
+    expect(normalizeOutput(cancelled.stderr)).toBe('○ Cancelled run RUN.\n');
     const secondCancel = await heddle(['runs', 'cancel', runId], { cwd });
     expect(secondCancel.exit).toBe(2);
     expect(secondCancel.stderr).toContain('it is cancelled');
@@ -285,7 +285,9 @@ describe('heddle runs tail', () => {
     });
     const { exit, stdout, stderr } = await heddle(['runs', 'tail', runId], { cwd });
     expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
-    expect(steady(stderr)).toContain('flow  run RUN\n✓ Start TIME\n✗ Bad TIME  failed\n✗ Failed after TIME');
+    expect(normalizeOutput(stderr)).toContain(
+      'flow  run RUN\n✓ Start TIME\n✗ Bad TIME  failed\n✗ Failed after TIME',
+    );
   });
 
   it('of a paused run ends with its pause point', async () => {

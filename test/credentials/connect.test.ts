@@ -4,7 +4,7 @@ import { openServiceStore } from '@heddle/service';
 import { OAuthClients, readOAuthClients } from '@heddle/service/credentials';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startHeddle } from '../support/heddle.ts';
+import { heddle, startHeddle, type RunningCommand } from '../support/heddle.ts';
 import { startOAuthServer } from '../support/oauth-server.ts';
 import type { OAuthServerOptions } from '../support/oauth-server.ts';
 
@@ -51,8 +51,8 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
 
   it('connects an account with PKCE, and ignores forged redirects', async () => {
     const { server, data, env, add } = await setUp();
-    const started = add();
-    const url = await authorizationUrlOf(started);
+    const command = add();
+    const url = await authorizationUrlOf(command);
     const { searchParams } = new URL(url);
     expect(Object.fromEntries(searchParams)).toMatchObject({
       response_type: 'code',
@@ -69,7 +69,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     const page = await browse(url);
     expect(page.status).toBe(200);
     expect(page.headers.get('cache-control')).toBe('no-store');
-    const { exit, stdout, stderr } = await started.ended;
+    const { exit, stdout, stderr } = await command.ended;
     expect(exit).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       data: { name: 'Shop', provider: 'shop', type: 'oauth', account: 'ada@example.com', state: 'connected' },
@@ -77,9 +77,9 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     expect(server.requests).toMatchObject([
       { parameters: { grant_type: 'authorization_code', client_secret: CLIENT.clientSecret } },
     ]);
-    const listed = await heddle(['credentials', 'list', '--data', data], { env });
-    expect(listed.stdout).toContain('connected');
-    expect(stdout + stderr + listed.stdout).not.toMatch(/\b[ar]t-|the-secret-of-the-client/);
+    const list = await heddle(['credentials', 'list', '--data', data], { env });
+    expect(list.stdout).toContain('connected');
+    expect(stdout + stderr + list.stdout).not.toMatch(/\b[ar]t-|the-secret-of-the-client/);
   });
 
   it('stops if no answer arrives in time, and if the person refuses', async () => {
@@ -87,15 +87,15 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     const late = await add('--timeout', '0.2').ended;
     expect(late).toMatchObject({ exit: 2 });
     expect(late.stderr).toContain('There was no answer within 0.2 seconds.');
-    const refused = add();
-    const url = await authorizationUrlOf(refused);
+    const command = add();
+    const url = await authorizationUrlOf(command);
     await browse(url, (back) => {
       back.searchParams.delete('code');
       back.searchParams.set('error', 'access_denied');
     });
-    const ended = await refused.ended;
-    expect(ended.exit).toBe(2);
-    expect(ended.stderr).toContain('shop issued no token (access_denied).');
+    const { exit, stderr } = await command.ended;
+    expect(exit).toBe(2);
+    expect(stderr).toContain('shop issued no token (access_denied).');
     expect(server.requests).toEqual([]);
   });
 
@@ -124,11 +124,11 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
 });
 
 /** Returns the authorization URL that the command prints. */
-async function authorizationUrlOf(started: ReturnType<typeof startHeddle>): Promise<string> {
+async function authorizationUrlOf(command: RunningCommand): Promise<string> {
   let output = '';
-  started.child.stderr?.on('data', (text: string) => (output += text));
-  await started.until('state=');
-  await started.until('\n');
+  command.child.stderr?.on('data', (text: string) => (output += text));
+  await command.until('state=');
+  await command.until('\n');
   return /http\S+/.exec(output)?.[0] ?? '';
 }
 

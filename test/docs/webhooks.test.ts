@@ -5,7 +5,7 @@ import { listen } from '../../packages/cli/src/serve/listen.ts';
 import type { Listening } from '../../packages/cli/src/serve/listen.ts';
 import { requireTool } from '../tools/fetch.ts';
 import { SECRETS, webhookApi } from '../triggers/webhook-setup.ts';
-import type { Received } from '../triggers/webhook-setup.ts';
+import type { WebhookApi } from '../triggers/webhook-setup.ts';
 import { fencesOf, readPage } from './markdown.ts';
 import { folderOf, shell } from './shell.ts';
 
@@ -38,7 +38,7 @@ const SENDERS: { readonly [mark: string]: Sender } = {
 };
 
 describe.skipIf(!curl)(`${PAGE}`, () => {
-  let api: Received;
+  let api: WebhookApi;
   let server: Listening;
   let folder = '';
 

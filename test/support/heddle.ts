@@ -180,7 +180,7 @@ function until(
 }
 
 /** Returns printed text with placeholders for times and ids of runs, and without lines about slow blocks. */
-export function steady(text: string): string {
+export function normalizeOutput(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'RUN')
     .replaceAll(/\b[0-9a-f]{8}\b/g, 'RUN')

@@ -53,7 +53,7 @@ function officialServer({ calls }: CallLog): McpServer {
   return server;
 }
 
-/** Starts a server of both generations of the protocol. */
+/** Starts a server that supports the protocol revision 2026-07-28 and earlier ones. */
 export async function startServer() {
   const callLog: CallLog = { calls: [] };
   const handler = createMcpHandler(() => officialServer(callLog));
@@ -61,7 +61,10 @@ export async function startServer() {
   return { ...callLog, ...served, changed: () => handler.notify.toolsChanged() };
 }
 
-/** Starts a server of the older generation, with sessions. A request of the method `forgets` deletes all sessions. */
+/**
+ * Starts a server of the protocol revision 2025-11-25, with sessions. A request of the method `forgets` deletes all
+ * sessions.
+ */
 export async function startSessions({ forgets }: { forgets?: string } = {}) {
   const callLog: CallLog = { calls: [] };
   const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();

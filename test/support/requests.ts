@@ -1,5 +1,5 @@
 import type { AnyOperation } from '@heddle/api/areas';
-import type { Triggered } from './triggered.ts';
+import type { TriggerIds } from './triggered.ts';
 
 /** The resources of the requests. */
 export interface Subject {
@@ -8,7 +8,7 @@ export interface Subject {
   runId: string;
   workspaceId: string;
   /** Absent: the requests name unknown triggers and deliveries. */
-  triggers?: Triggered;
+  triggers?: TriggerIds;
 }
 
 /** A file that can be imported. */

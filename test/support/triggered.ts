@@ -9,8 +9,8 @@ export interface TriggerCalls {
   request(method: string, path: string, body?: unknown): Promise<unknown>;
 }
 
-/** A schedule, a paused schedule, and a webhook with a delivery. */
-export interface Triggered {
+/** Ids of a schedule, a paused schedule, and a webhook with a delivery. */
+export interface TriggerIds {
   triggerId: string;
   pausedId: string;
   webhookId: string;
@@ -20,7 +20,7 @@ export interface Triggered {
 const DAILY = { scheduleType: 'daily', dailyTime: '09:00', timezone: 'UTC' };
 
 /** Deploys workflows that start at triggers, and delivers an event. */
-export async function triggered({ workspaceId, deployed, request }: TriggerCalls): Promise<Triggered> {
+export async function deployTriggers({ workspaceId, deployed, request }: TriggerCalls): Promise<TriggerIds> {
   const schedules = [await deployed(scheduledWorkflow(DAILY)), await deployed(scheduledWorkflow(DAILY))];
   const hooked = await deployed(scheduledWorkflow({}, { type: 'generic_webhook' }));
   const idOf = async (workflowId = ''): Promise<string> => {

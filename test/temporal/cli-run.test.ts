@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { heddle, startHeddle, steady } from '../support/heddle.ts';
+import { heddle, normalizeOutput, startHeddle } from '../support/heddle.ts';
 import { sample, sampledTests } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { ASK, code, start } from '../support/workflow-file.ts';
@@ -28,7 +28,10 @@ describeTemporal('heddle run', (server) => {
       await heddle(['run', 'flow.json', ...input, '--data', 'local'], { cwd: project.cwd }),
     ];
     expect(remote.stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
-    expect({ ...remote, stderr: steady(remote.stderr) }).toEqual({ ...local, stderr: steady(local.stderr) });
+    expect({ ...remote, stderr: normalizeOutput(remote.stderr) }).toEqual({
+      ...local,
+      stderr: normalizeOutput(local.stderr),
+    });
     expect(remote.exit).toBe(0);
     expect(await project.runs()).toMatchObject([{ status: 'completed' }]);
   });
@@ -41,7 +44,7 @@ describeTemporal('heddle run', (server) => {
     const { exit, stdout, stderr } = await project.run();
     expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
     expect(stderr).toContain('no luck');
-    expect(steady(stderr)).toMatch(
+    expect(normalizeOutput(stderr)).toMatch(
       /heddle runs rerun RUN --from Bad flow.json --runtime temporal --address /,
     );
   });

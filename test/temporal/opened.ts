@@ -33,27 +33,27 @@ declare module 'vitest' {
 }
 
 /** Suffix of the file that a test writes to request the server. */
-export const SERVER_ASKED = '.asked';
+export const SERVER_REQUESTED = '.requested';
 const POLL_MS = 100;
 
 /** A server for the tests of a project, or the reason why there is none. */
-export interface Opened {
+export interface OpenedServer {
   readonly server: TemporalForTests;
   stop(): Promise<void>;
 }
 
 /**
  * Provides a project with the path of a file that describes its server. The server is opened immediately if
- * `isImmediate`, else when a test requests it (`SERVER_ASKED`). Returns a function that stops the server.
+ * `isImmediate`, else when a test requests it (`SERVER_REQUESTED`). Returns a function that stops the server.
  */
 export function provideServer(
   project: TestProject,
-  open: () => Promise<Opened>,
+  open: () => Promise<OpenedServer>,
   isImmediate: boolean,
 ): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-tests-'));
   const file = join(folder, 'server.json');
-  const start = async (): Promise<Opened> => {
+  const start = async (): Promise<OpenedServer> => {
     const result = await open().catch((error: unknown) =>
       noServer(error instanceof Error ? error.message : String(error)),
     );
@@ -63,7 +63,7 @@ export function provideServer(
   };
   let opened = isImmediate ? start() : undefined;
   const timer = setInterval(() => {
-    if (existsSync(file + SERVER_ASKED)) opened ??= start();
+    if (existsSync(file + SERVER_REQUESTED)) opened ??= start();
   }, POLL_MS);
   timer.unref();
   project.provide('temporal', file);
@@ -75,7 +75,7 @@ export function provideServer(
 }
 
 /** Reports that there is no server. If one is required, each file of the project fails, but not the whole run. */
-export function noServer(reason: string): Opened {
+export function noServer(reason: string): OpenedServer {
   const isRequired = process.env['HEDDLE_REQUIRE_TEMPORAL'] === '1';
   process.stderr.write(`Tests of the Temporal runtime ${isRequired ? 'fail' : 'are skipped'}: ${reason}\n`);
   return { server: { kind: 'none', reason, isRequired }, stop: async () => undefined };

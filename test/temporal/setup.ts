@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { findServer, type FoundServer, startDevServer } from '../../packages/temporal/src/server/index.ts';
 import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
-import { noServer, type Opened, provideServer } from './opened.ts';
+import { noServer, type OpenedServer, provideServer } from './opened.ts';
 
 const NAMESPACE = 'heddle-tests';
 const FETCH = fileURLToPath(new URL('fetch-server.ts', import.meta.url));
@@ -26,7 +26,7 @@ export function setup(project: TestProject): () => Promise<void> {
   };
 }
 
-async function open(signal: AbortSignal): Promise<Opened> {
+async function open(signal: AbortSignal): Promise<OpenedServer> {
   const server = await find(signal);
   if (server.kind === 'none') return noServer(server.reason);
   if (server.kind === 'address') return useExisting(server.address);
@@ -67,7 +67,7 @@ function fetchServer(signal: AbortSignal): Promise<FoundServer> {
   });
 }
 
-async function useExisting(address: string): Promise<Opened> {
+async function useExisting(address: string): Promise<OpenedServer> {
   const namespace = process.env['TEMPORAL_NAMESPACE'] ?? 'default';
   const problem = await whyNotReady({ address, namespace, searchAttributes: [] });
   if (problem !== undefined)

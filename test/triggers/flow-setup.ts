@@ -5,7 +5,7 @@ import type { FlowTables } from '../../packages/service/src/triggers/flow/tables
 import { scheduledWorkflow } from '../support/triggered.ts';
 import { BEAT_MS } from './setup.ts';
 import { JSON_TYPE, START, webhookApi, webhookWorkflow } from './webhook-setup.ts';
-import type { Received } from './webhook-setup.ts';
+import type { WebhookApi } from './webhook-setup.ts';
 
 export { JSON_TYPE } from './webhook-setup.ts';
 
@@ -34,7 +34,7 @@ export interface FlowHook {
   versionOf(runId: string): Promise<string | null>;
 }
 
-export interface FlowApi extends Omit<Received, 'db'> {
+export interface FlowApi extends Omit<WebhookApi, 'db'> {
   db: Kysely<FlowTables>;
   /** Advances the clock, and waits until all due work is done. */
   advance(ms: number): Promise<void>;

@@ -29,13 +29,13 @@ export interface SentRequest {
   body?: NonNullable<RequestInit['body']>;
 }
 
-export interface Answered {
+export interface WebhookResponse {
   status: number;
   headers: Headers;
   body: { [key: string]: unknown };
 }
 
-export interface Received extends TestApi {
+export interface WebhookApi extends TestApi {
   db: Kysely<WebhookTables>;
   now: { ms: number };
   /** Deploys a workflow with a webhook. Returns its id, and the path of its URL. */
@@ -44,7 +44,7 @@ export interface Received extends TestApi {
     options?: WebhookWorkflowOptions,
   ): Promise<{ id: string; path: string }>;
   /** Sends a request to a path. */
-  send(path: string, request?: SentRequest): Promise<Answered>;
+  send(path: string, request?: SentRequest): Promise<WebhookResponse>;
   /** Returns the current path of the webhook of a workflow. */
   pathOf(workflowId: string): Promise<string>;
   /** Waits until the run has ended. Returns the output of the webhook's block in it. */
@@ -59,7 +59,7 @@ export const START = Date.parse('2026-01-01T00:00:00Z');
 export async function webhookApi(
   kind: 'sqlite' | 'postgres',
   options: TestApiOptions = {},
-): Promise<Received> {
+): Promise<WebhookApi> {
   const now = { ms: START };
   const postgres = kind === 'postgres' && { url: await postgresDatabase() };
   const store =
@@ -109,7 +109,7 @@ export async function sendTo(
   { api }: Pick<TestApi, 'api'>,
   path: string,
   { method = 'POST', query = '', headers = {}, body }: SentRequest = {},
-): Promise<Answered> {
+): Promise<WebhookResponse> {
   const request = new Request(`http://heddle.test${path}${query}`, {
     method,
     headers,
@@ -120,7 +120,7 @@ export async function sendTo(
   const isJson = response.headers.get('content-type')?.includes('json') === true;
   return {
     ...{ status: response.status, headers: response.headers },
-    body: (isJson ? JSON.parse(text) : { text }) as Answered['body'],
+    body: (isJson ? JSON.parse(text) : { text }) as WebhookResponse['body'],
   };
 }
 

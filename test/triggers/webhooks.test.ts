@@ -13,11 +13,11 @@ import {
   webhookApi,
   webhookWorkflow,
 } from './webhook-setup.ts';
-import type { Received } from './webhook-setup.ts';
+import type { WebhookApi } from './webhook-setup.ts';
 import { sampledStores } from '../support/postgres.ts';
 
 describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
-  let api: Received;
+  let api: WebhookApi;
 
   beforeAll(async () => {
     api = await webhookApi(store);
@@ -257,7 +257,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     const triggerPath = `orders-${crypto.randomUUID().slice(0, 8)}`;
     const hook = await api.webhook({ triggerPath });
     expect(hook.path).toBe(`/api/webhooks/trigger/${triggerPath}`);
-    const deploy = async (from: Received) => {
+    const deploy = async (from: WebhookApi) => {
       const id = await from.drafted(webhookWorkflow({ triggerPath }));
       return from.call('POST', `/api/v2/workflows/${id}/deploy`);
     };

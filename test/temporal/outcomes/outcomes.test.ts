@@ -7,7 +7,7 @@ import { sample } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { Histories, replayFaults } from '../replay/histories-of.ts';
 import { openOn } from '../replay/open.ts';
-import type { Opened } from '../replay/open.ts';
+import type { OpenedEngine } from '../replay/open.ts';
 import { inFlight } from '../replay/in-flight.ts';
 
 /** Number of concurrent cases. */
@@ -16,7 +16,7 @@ const CONCURRENCY = 20;
 describeTemporal('recorded outcomes', (server) => {
   const cases = sample(outcomeCases(), 8, 'recorded outcomes');
   const data = dataFolder(afterAll);
-  const engines = new Map<string, Promise<Opened>>();
+  const engines = new Map<string, Promise<OpenedEngine>>();
   const runIds = new Map(cases.map(({ id }) => [id, `${id}-${crypto.randomUUID()}`]));
   let results: Map<string, Promise<string>> | undefined;
 
@@ -25,7 +25,7 @@ describeTemporal('recorded outcomes', (server) => {
   });
 
   /** Returns the engine, with one worker, for the options of a case. Cases with the same options share an engine. */
-  function engineFor(outcome: OutcomeCase): Promise<Opened> {
+  function engineFor(outcome: OutcomeCase): Promise<OpenedEngine> {
     const options = optionsFor(outcome);
     const id = JSON.stringify(options);
     const engine = engines.get(id) ?? openOn(server, { data, options });

@@ -8,7 +8,7 @@ import type { DeploymentOptions, WorkerTuning } from '@heddle/temporal';
 import type { TemporalServer } from './histories-of.ts';
 
 /** An engine on a server, with its stores. */
-export interface Opened {
+export interface OpenedEngine {
   engine: Engine;
   stores: SharedStores;
   close(): Promise<void>;
@@ -26,7 +26,7 @@ export async function openOn(
     DeploymentOptions,
     'queue'
   >,
-): Promise<Opened> {
+): Promise<OpenedEngine> {
   const queue = `test-${randomUUID()}`;
   const engine = await createEngine({
     ...options,

@@ -10,7 +10,7 @@ import { draftOf } from '../../support/draft.ts';
 import { HOOK_CREDENTIALS } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { PROVIDERS, webhookApi, webhookWorkflow } from '../webhook-setup.ts';
-import type { Answered, Received } from '../webhook-setup.ts';
+import type { WebhookApi, WebhookResponse } from '../webhook-setup.ts';
 import { manualBeats, storeOf } from '../store.ts';
 
 export const ORIGIN = 'https://flows.heddle.test';
@@ -56,7 +56,7 @@ export const HOOKED: { readonly [name in SimulatedHook['provider']]: HookedType 
   telegram: { type: 'telegram', fields: { triggerCredentials: 'telegram' }, owner: '4711' },
 };
 
-export interface HookApi extends Received {
+export interface HookApi extends WebhookApi {
   providers: HookProviders;
   hookDb: Kysely<HookTables>;
   /** Ids of stored credentials, by name. */
@@ -81,7 +81,7 @@ export interface HookApi extends Received {
   /** Registers background work, which runs with that of the API. */
   every: (ms: number, beat: () => void) => () => void;
   /** Sends a delivery as the provider of a hook. */
-  deliver(hook: SimulatedHook, id: string, more?: JsonObject): Promise<Answered>;
+  deliver(hook: SimulatedHook, id: string, more?: JsonObject): Promise<WebhookResponse>;
 }
 
 /** Starts an API whose webhooks are created at simulated providers. */
@@ -185,7 +185,7 @@ export async function hookApi(
 }
 
 async function storedKey(
-  { workspaceId }: Pick<Received, 'workspaceId'>,
+  { workspaceId }: Pick<WebhookApi, 'workspaceId'>,
   database: Kysely<unknown>,
   { name, key }: { name: string; key: string },
 ): Promise<string> {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
 import { requestOf } from '../../../../test/support/requests.ts';
 import { SERVED } from '../../../../test/support/served.ts';
-import { triggered } from '../../../../test/support/triggered.ts';
+import { deployTriggers } from '../../../../test/support/triggered.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import { admit } from '../admission/admit.ts';
 import type { AreaContext } from '../context.ts';
@@ -19,7 +19,7 @@ const startedRun = await call<{ runId: string }>('POST', `/api/v2/workflows/${wo
   body: {},
 });
 const { runId } = startedRun.data;
-const triggers = await triggered({
+const triggers = await deployTriggers({
   ...api,
   request: async (method, path, body) => (await call(method, path, { body })).data,
 });
