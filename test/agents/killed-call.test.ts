@@ -21,7 +21,7 @@ async function countedCost({ spending }: SharedStores, nowMs: number): Promise<n
   return spending.sum(account.id);
 }
 
-describe.each(drawnStores('model calls with a kill'))(
+describe.each(sampledStores('model calls with a kill'))(
   'a process that is killed in a model call under a spending cap, on %s',
   (store) => {
     it('leaves a reservation, which another process settles exactly once', async () => {

@@ -9,7 +9,7 @@ const engineOn = async (store: string, folder: string): Promise<NonNullable<Agen
     ? { data: join(folder, 'data') }
     : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
 
-describe.each(drawnStores('tool calls with a kill'))(
+describe.each(sampledStores('tool calls with a kill'))(
   'an agent whose process is killed in its fourth tool call, on %s',
   (store) => {
     it('continues the child run if the tool is a workflow, and starts no second one', async () => {

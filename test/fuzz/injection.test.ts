@@ -83,8 +83,8 @@ describe('a hostile value', () => {
       fc.asyncProperty(slots, hostileValue, async (sequence, value) => {
         const authored = sequence.map(([[slot], separator]) => slot + separator).join('');
         const { code } = compileCode(`return [${authored}0]`, 'javascript', context);
-        const expected = drawn.flatMap(([[, meaning], joint]): Json[] =>
-          joint.includes('test') ? [meaning(value), false] : [meaning(value)],
+        const expected = sequence.flatMap(([[, meaning], separator]): Json[] =>
+          separator.includes('test') ? [meaning(value), false] : [meaning(value)],
         );
         expect(await run(bindCode(code, lookup(value)))).toBe(JSON.stringify([...expected, 0]));
         expect(evaluate('booms')).toBe(0);

@@ -72,9 +72,9 @@ describe('hostile references and placeholders', () => {
         ([text, ...values], language) => {
           const bound = values.map((value) =>
             resultOrFailure(() => {
-              if (as === 'javascript' || as === 'python')
-                return bindCode(compileCode(text, as, context).code, lookup(value));
-              return bindExpression(compileExpression(text, context, as).expression, lookup(value));
+              if (language === 'javascript' || language === 'python')
+                return bindCode(compileCode(text, language, context).code, lookup(value));
+              return bindExpression(compileExpression(text, context, language).expression, lookup(value));
             }),
           );
           const [first, second] = bound;

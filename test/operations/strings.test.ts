@@ -77,7 +77,7 @@ const PASSES: { [title: string]: (text: string) => void } = {
   },
   'a URL': (input) => {
     const { template } = compiler.compileTemplate(input, reader());
-    ignoreBlockError(() => compiler.readAddress(template, { lookup, compat: false } as never));
+    ignoreBlockError(() => compiler.readUrl(template, { lookup, compat: false } as never));
   },
   JavaScript: (input) =>
     void compiler.bindCode(compiler.compileCode(input, 'javascript', reader()).code, lookup),

@@ -87,7 +87,7 @@ describe('the bin of the command line', () => {
   });
 
   it.skipIf(!oldNode)('names the required Node if there is no pinned Node', () => {
-    const { code, stderr } = start(oldNode ?? '', lonely, ['--version']);
+    const { code, stderr } = runBin(oldNode ?? '', unbuiltBin, ['--version']);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/needs Node 24 or newer; this is v2\d/)]);
   });
 });

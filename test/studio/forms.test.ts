@@ -98,8 +98,8 @@ describe('changes before a run starts at a block', () => {
     expect(editsOf(fields, values, JSON.stringify({ ...values, url: 'b' }))).toEqual({
       fields: { url: 'b' },
     });
-    expect(editsOf(fields, before, JSON.stringify(before))).toEqual({});
-    expect(() => editsOf(fields, before, '{"code": "return 2"}')).toThrow('Code can be changed only');
+    expect(editsOf(fields, values, JSON.stringify(values))).toEqual({});
+    expect(() => editsOf(fields, values, '{"code": "return 2"}')).toThrow('Code can be changed only');
     expect(editsOf(output, {}, '{"result": 2}')).toEqual({ outputs: { A: { result: 2 } } });
     for (const text of ['[1]', 'null', '"x"'])
       expect(() => editsOf(output, {}, text)).toThrow('a JSON object');
