@@ -10,7 +10,9 @@ declare module 'vitest' {
 /** Linux counts in hundredths of a second (USER_HZ). A process has the times of the children that it has waited for. */
 const MS_PER_TICK = 10;
 
-/** Returns the processor time of this process and of its ended children in milliseconds; undefined if there is no /proc. */
+/**
+ * Returns the processor time of this process and of its ended children in milliseconds; undefined if there is no /proc.
+ */
 export function processorMs(): number | undefined {
   const field = processStat('self');
   if (!field) return undefined;

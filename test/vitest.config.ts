@@ -73,7 +73,8 @@ export default defineConfig(({ mode }) => {
       sequence: { sequencer: LongestFirst },
       // On a shared machine, a process can wait for seconds. The reporter names each test that needed the retry.
       retry: process.env['CI'] ? 1 : 0,
-      // Files share processes and the modules that they load: loading both for each file would cost more than most tests.
+      // Files share processes and the modules that they load: loading both for each file would cost more than most
+      // tests.
       isolate: false,
       restoreMocks: true,
       unstubEnvs: true,

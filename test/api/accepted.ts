@@ -29,7 +29,10 @@ async function runOf(api: TestApi, workflowId: string, input: object = {}): Prom
   return { ...run.data, runId: data.runId };
 }
 
-/** Creates folders, a secret, credentials, skills and a sandbox, and archives the workflow. Returns the ids that requests need. */
+/**
+ * Creates folders, a secret, credentials, skills and a sandbox, and archives the workflow. Returns the ids that
+ * requests need.
+ */
 async function createResources(api: TestApi, archived: string) {
   const { workspaceId } = api;
   for (const path of ['/old', '/unwanted'])

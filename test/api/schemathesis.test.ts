@@ -108,7 +108,8 @@ async function run(operations: readonly string[]) {
   const calls = await acceptedCalls(api);
   const args = ['run', `${url}/openapi.json`, '-H', `X-API-Key: ${api.key}`, '--no-color'];
   const only = operations.flatMap((id) => ['--include-operation-id', id]);
-  // The phase "coverage" has a fixed number of calls for each operation, up to a thousand; these numbers limit the other phases.
+  // The phase "coverage" has a fixed number of calls for each operation, up to a thousand; these numbers limit the
+  // other phases.
   const scale = isFull ? ['--max-examples', '40'] : ['--max-examples', '8', '--phases', 'examples,fuzzing'];
   const repeatable = ['--seed', '1', '--generation-database', 'none'];
   // The time to generate requests depends on the machine.

@@ -8,7 +8,10 @@ import { walk } from '../repo/sources.ts';
 import { sample } from '../support/scale.ts';
 import { codeIn, fencesOf, pages, readPage, repository, tablesOf } from './markdown.ts';
 
-/** All code is checked for types; snippets with the mark `run` are also run, and their output is compared with the comments. */
+/**
+ * All code is checked for types; snippets with the mark `run` are also run, and their output is compared with the
+ * comments.
+ */
 const code = pages
   .flatMap((page) => fencesOf(page, readPage(page)))
   .filter(({ language }) => language === 'ts');

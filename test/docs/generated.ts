@@ -174,7 +174,10 @@ function refusals(): string[] {
   return tableOf(['engine', 'status', 'code'], rows);
 }
 
-/** Returns the tables of fields and outputs of each block of @heddle/blocks (`block_<type>`), and of all blocks with a model. */
+/**
+ * Returns the tables of fields and outputs of each block of @heddle/blocks (`block_<type>`), and of all blocks with a
+ * model.
+ */
 function blockTables(): { [name: string]: () => string[] } {
   const model = describeBlock('model', {
     summary: '',

@@ -21,7 +21,10 @@ function folder(): string {
   return path;
 }
 
-/** Returns the output without the parts that vary: times and their padding, the id of the run, and notices of slow blocks. */
+/**
+ * Returns the output without the parts that vary: times and their padding, the id of the run, and notices of slow
+ * blocks.
+ */
 function stable(output: string): string {
   return output
     .replaceAll(/ *\b\d[\d.]* m?s\b/g, ' TIME')

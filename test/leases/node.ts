@@ -1,5 +1,6 @@
-// A process with an engine on a shared database: `node node.ts OPTIONS`, where OPTIONS is NodeOptions as JSON. It prints one
-// JSON value per line: `{"ready": true}`, background errors as `{"error": …}`, and a response to each line of its input.
+// A process with an engine on a shared database: `node node.ts OPTIONS`, where OPTIONS is NodeOptions as JSON. It
+// prints one JSON value per line: `{"ready": true}`, background errors as `{"error": …}`, and a response to each line
+// of its input.
 import { createInterface } from 'node:readline';
 import { createEngine, isEngineError } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';

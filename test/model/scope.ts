@@ -34,7 +34,10 @@ interface OpenCall {
   reject: (reason: unknown) => void;
 }
 
-/** The part of a run that one failure ends: the run, a container with an error port, or a branch that collects its error. */
+/**
+ * The part of a run that one failure ends: the run, a container with an error port, or a branch that collects its
+ * error.
+ */
 export class Scope {
   why: 'failed' | 'answered' | undefined;
   cause: readonly number[] | undefined;

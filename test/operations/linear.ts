@@ -14,7 +14,10 @@ const MAX_RATIO = 2.6;
 /** The cost of the first calls of a function, and other constant costs. */
 const CONSTANT_COST = 5000;
 
-/** Expects linear growth: the increase from `2n` to `4n` is at most twice that from `n` to `2n`, with room for a logarithm. */
+/**
+ * Expects linear growth: the increase from `2n` to `4n` is at most twice that from `n` to `2n`, with room for a
+ * logarithm.
+ */
 export async function expectLinear<T>({ size, make, pass }: Growth<T>): Promise<void> {
   await pass(make(8));
   const inputs = [size, 2 * size, 4 * size].map((n) => make(n));

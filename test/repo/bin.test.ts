@@ -161,7 +161,9 @@ describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned No
   });
 });
 
-/** The machine is also compiled into Temporal's workflows, which run without Node. The other entries have only types. */
+/**
+ * The machine is also compiled into Temporal's workflows, which run without Node. The other entries have only types.
+ */
 const UNCHECKED = [
   ...['@heddle/core/machine', '@heddle/api/ports'],
   ...['@heddle/engine/tenant-data', '@heddle/engine/triggers'],

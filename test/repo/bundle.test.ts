@@ -71,7 +71,8 @@ describe('the bundle of the command line', () => {
     expect(urls.length).toBeLessThan(15);
   });
 
-  // `import * as z` is tree-shaken. `import { z }` would bundle the whole object, with half a megabyte of all languages.
+  // `import * as z` is tree-shaken. `import { z }` would bundle the whole object, with half a megabyte of all
+  // languages.
   it('has only the English messages of zod', () => {
     const languages = sourcesIn(outputs).filter((source) => source.includes('zod/v4/locales/'));
     expect(languages.map((source) => source.replace(/.*\//, ''))).toEqual(['en.js']);

@@ -72,7 +72,9 @@ const IMPORT_NODES = new Set([
   'TSExternalModuleReference',
 ]);
 
-/** In the bundle of the sandbox, `lazy:./x.ts` and `onDemand:./x.ts` are the module ./x.ts, evaluated at its first use. */
+/**
+ * In the bundle of the sandbox, `lazy:./x.ts` and `onDemand:./x.ts` are the module ./x.ts, evaluated at its first use.
+ */
 const LAZY = /^(?:lazy|onDemand):/;
 
 interface Import {

@@ -30,7 +30,10 @@ const commands: { [name: string]: () => Promise<void> | void } = {
       print(seq);
     }
   },
-  /** Owns the folder and appends until a write fails. Prints the errors for an entry and for a large value, and the last committed number. */
+  /**
+   * Owns the folder and appends until a write fails. Prints the errors for an entry and for a large value, and the last
+   * committed number.
+   */
   async fill() {
     // The default action of the signal would end the process; here the write must fail, as on a full disk.
     process.on('SIGXFSZ', () => undefined);
@@ -92,7 +95,9 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     }
     await close();
   },
-  /** Shares the stores (`argument`: schema and run) and appends to the run forever. Prints each number after its commit. */
+  /**
+   * Shares the stores (`argument`: schema and run) and appends to the run forever. Prints each number after its commit.
+   */
   async append() {
     const [schema = '', runId = ''] = argument.split('|');
     const { runs } = await openShared(schema);

@@ -16,7 +16,8 @@ const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: 
 
 /**
  * Returns a request of the operation that is valid except for its caller. It may name unknown resources, which are
- * reported as missing after the access checks. A new operation needs a row here if its query or body has required fields.
+ * reported as missing after the access checks. A new operation needs a row here if its query or body has required
+ * fields.
  */
 export function requestOf(
   { id, method, path }: Pick<AnyOperation, 'id' | 'method' | 'path'>,

@@ -10,7 +10,9 @@ import { afterAll, inject, vi } from 'vitest';
 import { fetchTool, foundIn, toolNamed } from '../tools/fetch.ts';
 import type { Search } from '../tools/fetch.ts';
 
-/** Returns the program of the server: from the machine, or built while other tests run (test/integrations/s3-setup.ts). */
+/**
+ * Returns the program of the server: from the machine, or built while other tests run (test/integrations/s3-setup.ts).
+ */
 async function searchOfProject(): Promise<Search> {
   const file = inject('s3') as string | undefined;
   if (file === undefined) return fetchTool('versitygw', { ...toolNamed('versitygw'), routes: [] });

@@ -103,7 +103,9 @@ function withPrivate(folder: string): string[] {
   return [folder, ...libraryFolders];
 }
 
-/** Returns environment variables with which fontconfig finds its settings and fonts in a tree, if the machine has none. */
+/**
+ * Returns environment variables with which fontconfig finds its settings and fonts in a tree, if the machine has none.
+ */
 function fontsIn(root: string): Env {
   const settings = 'etc/fonts';
   return existsSync(join('/', settings)) || !existsSync(join(root, settings))

@@ -36,7 +36,10 @@ interface Imported {
 }
 
 const CREDENTIAL = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
-/** A workflow of another installation that refers to a workflow, a secret and an account that this installation does not have. */
+/**
+ * A workflow of another installation that refers to a workflow, a secret and an account that this installation does not
+ * have.
+ */
 const FOREIGN = fileOf([
   blockWith('call', 'workflow', {
     workflowId: ['workflow-selector', 'theirs'],

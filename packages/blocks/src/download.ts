@@ -14,8 +14,8 @@ interface DownloadRequest {
 }
 
 /**
- * Downloads a file, subject to the egress policy. Returns its content, and its media type if the server sends it. Throws
- * HTTP_FAILED.
+ * Downloads a file, subject to the egress policy. Returns its content, and its media type if the server sends it.
+ * Throws HTTP_FAILED.
  */
 export async function download(
   { services, signal, remainingMs = DOWNLOAD_MS }: Context,

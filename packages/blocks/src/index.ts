@@ -1,6 +1,6 @@
 /** Blocks that call other systems: agents, their models, and integrations. */
-// Reports an unsupported Node.js before anything else fails. This is the smallest entry: workflows without these blocks load
-// nothing else.
+// Reports an unsupported Node.js before anything else fails. This is the smallest entry: workflows without these blocks
+// load nothing else.
 import '@heddle/core/files';
 import type { BlockExecutor, BlockTypeInfo, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
@@ -45,8 +45,8 @@ const DEFINITIONS: { readonly [type: string]: Load } = {
 };
 
 /**
- * Returns the executors of all blocks of this package, for `createEngine({ blocks })`. The dependencies of a block load at its
- * first use.
+ * Returns the executors of all blocks of this package, for `createEngine({ blocks })`. The dependencies of a block load
+ * at its first use.
  */
 export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
   const agent: BlockExecutor<ExecutorServices> = {
@@ -106,7 +106,10 @@ function lazyBlock(type: string, load: Load, options: BlocksOptions): BlockExecu
   };
 }
 
-/** Returns the descriptions of the blocks of this package and of the engine, with the schemas of their fields and outputs. */
+/**
+ * Returns the descriptions of the blocks of this package and of the engine, with the schemas of their fields and
+ * outputs.
+ */
 export async function describeBlocks(): Promise<BlockDescription[]> {
   const [
     { describeBlock },

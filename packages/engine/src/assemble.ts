@@ -29,7 +29,10 @@ const MAX_RUN_FILE_BYTES = 1024 * 1024 * 1024;
 
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 
-/** Returns the parts that all runs share, from the engine's options and open stores. `code` is by default a sandbox with these options. */
+/**
+ * Returns the parts that all runs share, from the engine's options and open stores. `code` is by default a sandbox with
+ * these options.
+ */
 export function partsOf(
   stores: SharedStores,
   registry: Registry,

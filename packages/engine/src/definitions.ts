@@ -99,7 +99,10 @@ export class Definitions {
     return { workflowId, name, version, planHash: plan.hash, diagnostics };
   }
 
-  /** Returns the plan of a deployed workflow, a passed workflow or a passed plan. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID. */
+  /**
+   * Returns the plan of a deployed workflow, a passed workflow or a passed plan. Throws WORKFLOW_NOT_FOUND,
+   * WORKFLOW_INVALID.
+   */
   async resolve(source: WorkflowSource, version?: number): Promise<VersionedPlan> {
     if (typeof source !== 'string') {
       return {

@@ -416,7 +416,10 @@ async function endedTree(runs: SharedStores['runs'], runId: string): Promise<str
   return runIds;
 }
 
-/** Returns the id of the block that `reference` names. Throws BLOCK_NOT_FOUND, and START_NOT_FOUND if no run can start there. */
+/**
+ * Returns the id of the block that `reference` names. Throws BLOCK_NOT_FOUND, and START_NOT_FOUND if no run can start
+ * there.
+ */
 function startBlock(plan: Plan, reference: string): string {
   const block = findBlock(plan, reference);
   const candidates = startCandidates(plan);

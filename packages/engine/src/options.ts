@@ -14,17 +14,23 @@ import type { PostgresOptions } from './store/postgres/open.ts';
 
 /** Options of an engine. All have defaults. */
 export interface EngineOptions {
-  /** Executes the runs. Default: this process, over `data`. Another runtime provides its own stores, so `data` and `durability` do not apply. */
+  /**
+   * Executes the runs. Default: this process, over `data`. Another runtime provides its own stores, so `data` and
+   * `durability` do not apply.
+   */
   runtime?: RuntimeProvider;
   /** Data folder. Default: none; everything is in memory and lost with the process. */
   data?: string;
-  /** A PostgreSQL database instead of the folder. Any number of processes execute its runs and take over from each other. */
+  /**
+   * A PostgreSQL database instead of the folder. Any number of processes execute its runs and take over from each
+   * other.
+   */
   postgres?: PostgresEngineOptions;
   /** `process` (default): nothing is lost if the process dies. `power`: nothing is lost if the machine loses power. */
   durability?: 'process' | 'power';
   /**
-   * Values of `{{NAME}}` for workflows without a tenant. A string is a secret: it is redacted from the recorded and shown data
-   * of every run that can read it. `{ value, secret: false }` is not redacted.
+   * Values of `{{NAME}}` for workflows without a tenant. A string is a secret: it is redacted from the recorded and
+   * shown data of every run that can read it. `{ value, secret: false }` is not redacted.
    */
   env?: { [name: string]: EnvironmentValue };
   /** Values of `{{NAME}}` for the workflows of each tenant. Default: none. */
@@ -44,8 +50,8 @@ export interface EngineOptions {
    */
   maxCost?: MaxCost;
   /**
-   * Maximum size in bytes of a file that a block stores (default 100 MiB), and of all files that the blocks of one run store
-   * in one process (default 1 GiB).
+   * Maximum size in bytes of a file that a block stores (default 100 MiB), and of all files that the blocks of one run
+   * store in one process (default 1 GiB).
    */
   maxFileBytes?: { file?: number; run?: number };
   limits?: Partial<PlanLimits>;
@@ -56,11 +62,14 @@ export interface EngineOptions {
    * access the base URL of a service that they use even if `egress` does not allow it.
    */
   services?: { readonly [name: string]: string };
-  /** Credentials of services, by name. Every workflow may use them, and they take precedence over the credentials of a block. */
+  /**
+   * Credentials of services, by name. Every workflow may use them, and they take precedence over the credentials of a
+   * block.
+   */
   credentials?: { readonly [name: string]: string };
   /**
-   * Rates of services, by name: the number of calls that each credential may make. All processes with the same store share
-   * them.
+   * Rates of services, by name: the number of calls that each credential may make. All processes with the same store
+   * share them.
    */
   serviceRates?: { readonly [name: string]: ServiceRate };
   /** Credentials that tenants have stored, for blocks of their workflows. Default: none. */
@@ -68,8 +77,8 @@ export interface EngineOptions {
   /** Skills that tenants have stored, for agents of their workflows. Default: none. */
   tenantSkills?: TenantSkills;
   /**
-   * Files that tenants have stored, for blocks and agents of their workflows. Default: none, and deploying warns about blocks
-   * that need them.
+   * Files that tenants have stored, for blocks and agents of their workflows. Default: none, and deploying warns about
+   * blocks that need them.
    */
   tenantFiles?: TenantFiles;
   /** Knowledge bases that tenants have stored. Default: none, as for `tenantFiles`. */
@@ -87,8 +96,8 @@ export interface EngineOptions {
     reference: string,
   ) => Promise<ResolvedChild | undefined> | ResolvedChild | undefined;
   /**
-   * Returns the tenant of a workflow. Code of different tenants never shares a process, and tenants take turns. A child run
-   * always has its parent's tenant. Default: undefined for all workflows, which then share processes.
+   * Returns the tenant of a workflow. Code of different tenants never shares a process, and tenants take turns. A child
+   * run always has its parent's tenant. Default: undefined for all workflows, which then share processes.
    */
   tenant?: (workflowId: string) => Promise<string | undefined> | string | undefined;
   /**
@@ -113,23 +122,35 @@ export interface PostgresEngineOptions extends PostgresOptions {
 }
 
 /**
- * The addresses that requests may access, and the maximum size of responses. Link-local and metadata addresses must be listed
- * in `allowPrivate` explicitly.
+ * The addresses that requests may access, and the maximum size of responses. Link-local and metadata addresses must be
+ * listed in `allowPrivate` explicitly.
  */
 export interface EgressOptions {
   allowPrivate?: boolean | readonly string[];
   allowHosts?: readonly string[];
   denyHosts?: readonly string[];
-  /** Additional allowed targets: `HOST[:PORT]` or `CIDR[:PORT]`, `*` for any port. They do not apply to files whose URLs callers send. */
+  /**
+   * Additional allowed targets: `HOST[:PORT]` or `CIDR[:PORT]`, `*` for any port. They do not apply to files whose URLs
+   * callers send.
+   */
   exceptions?: readonly string[];
   ports?: readonly number[];
-  /** Largest response of a request from a block or from code, in bytes after decompression; default 10 MiB. Files have separate limits. */
+  /**
+   * Largest response of a request from a block or from code, in bytes after decompression; default 10 MiB. Files have
+   * separate limits.
+   */
   maxResponseBytes?: number;
-  /** The advice in error messages about blocked targets, with `{target}` for HOST:PORT. Default: to add the target to `exceptions`. */
+  /**
+   * The advice in error messages about blocked targets, with `{target}` for HOST:PORT. Default: to add the target to
+   * `exceptions`.
+   */
   remedy?: string;
 }
 
-/** Limits of code: times in milliseconds, memory in MiB for one isolate (default 64) or one Python interpreter (default 256). */
+/**
+ * Limits of code: times in milliseconds, memory in MiB for one isolate (default 64) or one Python interpreter (default
+ * 256).
+ */
 export interface SandboxLimits {
   maxProcesses?: number;
   memoryMiB?: number;

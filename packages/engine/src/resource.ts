@@ -5,7 +5,10 @@ import { chain } from './maybe-async.ts';
 import type { Values } from './records/values.ts';
 import type { ListQuery, LogDetail, RunDetail, RunResource } from './types.ts';
 
-/** Returns the run in the form of the API. `select` lists the values for `blockOutputs`, each as `block` or `block.path`. */
+/**
+ * Returns the run in the form of the API. `select` lists the values for `blockOutputs`, each as `block` or
+ * `block.path`.
+ */
 export async function resourceOf(
   record: RunRecord,
   values: Values,
@@ -41,7 +44,10 @@ function outputOf(record: RunRecord, values: Values): Json | Promise<Json> {
   return finalOutput(record.output, values);
 }
 
-/** Returns the run's output with its values loaded. If a container ends the run, the output includes the container's control fields. */
+/**
+ * Returns the run's output with its values loaded. If a container ends the run, the output includes the container's
+ * control fields.
+ */
 export function finalOutput(stored: Stored, values: Values): Json | Promise<Json> {
   return chain(values.load(stored), (value) =>
     'results' in stored && stored.control && isJsonObject(value) ? { ...value, ...stored.control } : value,

@@ -18,7 +18,10 @@ export interface LiveRun {
 
 /** The interface of a runtime for an engine. Results of runs are read from the stores. */
 export interface RuntimePort {
-  /** Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE; then no run exists. */
+  /**
+   * Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE;
+   * then no run exists.
+   */
   start(request: RunRequest): Promise<LiveRun>;
   /** Returns the run; undefined if it has ended. */
   open(runId: string): Promise<LiveRun | undefined>;

@@ -48,7 +48,9 @@ export interface HookCall {
   formerUrls: readonly string[];
   /** Ids of other hooks of the trigger. The hook to remove is not among them, even if it has the same URL. */
   otherHookIds: readonly string[];
-  /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
+  /**
+   * Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none.
+   */
   credential(id: string): Promise<string>;
   /** Returns the base URL that the operator has configured for a service, and a client that may access it. */
   service(name: string): Promise<{ address: string | undefined; http: HttpClient }>;
@@ -72,7 +74,10 @@ export interface ActiveHook {
  * retryable ones are retried soon. Users do not see other errors.
  */
 export interface ProviderHook {
-  /** Returns the place of the hook, such as a repository; undefined if the trigger has no hook. Each place has its own hook. */
+  /**
+   * Returns the place of the hook, such as a repository; undefined if the trigger has no hook. Each place has its own
+   * hook.
+   */
   placeOf(config: JsonObject): string | undefined;
   /** Creates the hook, or changes it so that it matches the configuration. */
   activate(config: JsonObject, call: HookCall): Promise<ActiveHook>;
@@ -116,7 +121,9 @@ export interface FeedCall {
    * value.
    */
   text(template: string): Promise<string>;
-  /** Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none. */
+  /**
+   * Returns the secret of a stored credential of the workspace, ready for use. Throws a BlockError if there is none.
+   */
   credential(id: string): Promise<string>;
   /** The client for URLs of the configuration. */
   http: HttpClient;

@@ -14,7 +14,9 @@ import type { TakeFilesOptions } from './files/ingest.ts';
 import type { BlockEmission } from '@heddle/core/blocks';
 import type { Span, Stored } from '@heddle/core/run';
 
-/** The workflow to run: the id or name of a deployed workflow, an exported workflow (JSON value), or a compiled plan. */
+/**
+ * The workflow to run: the id or name of a deployed workflow, an exported workflow (JSON value), or a compiled plan.
+ */
 export type WorkflowSource =
   | string
   | { workflow: unknown; fileName?: string; compat?: boolean }
@@ -22,7 +24,10 @@ export type WorkflowSource =
 
 /** Options of one run. */
 export interface ExecuteOptions {
-  /** Id of the run; a second run with the same id is rejected (RUN_ID_TAKEN). Must not be a UUID of version 8, which child runs have. Default: a new UUID. */
+  /**
+   * Id of the run; a second run with the same id is rejected (RUN_ID_TAKEN). Must not be a UUID of version 8, which
+   * child runs have. Default: a new UUID.
+   */
   runId?: string;
   /** The caller's own id of the run, if it differs from `runId`. Blocks see it as the id of their execution. */
   callerId?: string;
@@ -34,7 +39,10 @@ export interface ExecuteOptions {
   until?: string;
   /** Time limit of the run, in milliseconds. */
   timeoutMs?: number;
-  /** Outputs that replace the execution of blocks: `{ blocks: { NAME: value | [one value per run] }, types: { TYPE: … } }`. */
+  /**
+   * Outputs that replace the execution of blocks: `{ blocks: { NAME: value | [one value per run] }, types: { TYPE: … }
+   * }`.
+   */
   mocks?: Json;
   signal?: AbortSignal;
   /** The chain of workflow calls that led to this run, as in `X-Sim-Via`. Child runs and `api` blocks pass it on. */
@@ -69,8 +77,8 @@ export interface RunResource {
 export interface RunHandle {
   readonly runId: string;
   /**
-   * Resolves when the run has ended, only a person can continue it, or it is suspended (see `RunDetail.suspended`). A failed
-   * run is a result. Rejects if the run cannot continue in this engine: DATA_UNWRITABLE, ENGINE_CLOSED.
+   * Resolves when the run has ended, only a person can continue it, or it is suspended (see `RunDetail.suspended`). A
+   * failed run is a result. Rejects if the run cannot continue in this engine: DATA_UNWRITABLE, ENGINE_CLOSED.
    */
   result(): Promise<RunResource>;
   /**
@@ -175,7 +183,10 @@ export interface RestartPreview {
   refusal: string | null;
   /** The outermost container around the start, which continues; null for a start at the top level. */
   continued: { blockId: string; name: string } | null;
-  /** The blocks that could run again, including the start or the container that continues. `ran`: they ran in the earlier run. */
+  /**
+   * The blocks that could run again, including the start or the container that continues. `ran`: they ran in the
+   * earlier run.
+   */
   rerun: { blockId: string; name: string; type: string; ran: boolean }[];
   /** The blocks that lead to the start, or to the container that continues. `ran`: their outputs are taken over. */
   upstream: { blockId: string; name: string; type: string; ran: boolean }[];
@@ -188,9 +199,9 @@ export interface FromBlockOptions extends ExecuteOptions {
   input?: Json;
   edits?: RestartEdits;
   /**
-   * For a block inside loops or parallels: the numbers of the iterations or branches around it, outermost first. Earlier
-   * iterations, and other branches that have ended, keep their results. Variables begin with the values that the kept blocks
-   * have set.
+   * For a block inside loops or parallels: the numbers of the iterations or branches around it, outermost first.
+   * Earlier iterations, and other branches that have ended, keep their results. Variables begin with the values that
+   * the kept blocks have set.
    */
   iterations?: readonly number[];
 }
@@ -264,16 +275,19 @@ export interface Engine {
    * tenant.
    */
   readonly separatesTenants: boolean;
-  /** Compiles the workflow and stores it as a new immutable version. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
+  /**
+   * Compiles the workflow and stores it as a new immutable version. Throws WORKFLOW_INVALID with every diagnostic in
+   * `details`.
+   */
   deploy(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Promise<Deployed>;
   /**
-   * Returns all diagnostics of a workflow, as `deploy` finds them with the blocks of this engine. Stores nothing, and never
-   * throws for a workflow.
+   * Returns all diagnostics of a workflow, as `deploy` finds them with the blocks of this engine. Stores nothing, and
+   * never throws for a workflow.
    */
   check(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Diagnostic[];
   /**
-   * Runs the workflow to its end, or until only a person can continue it. A failed run is a result. Throws the errors of
-   * `start`.
+   * Runs the workflow to its end, or until only a person can continue it. A failed run is a result. Throws the errors
+   * of `start`.
    */
   execute(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunResource>;
   /**
@@ -284,8 +298,8 @@ export interface Engine {
    */
   start(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunHandle>;
   /**
-   * Stores the files in the start block's file fields (`{type: "file" | "url", name, data}`) and returns the input with their
-   * records in their place. Callers that forward input from others call it before `start`.
+   * Stores the files in the start block's file fields (`{type: "file" | "url", name, data}`) and returns the input with
+   * their records in their place. Callers that forward input from others call it before `start`.
    *
    * Throws INPUT_INVALID for a file that cannot be stored, WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, START_NOT_FOUND,
    * BLOCK_NOT_FOUND, DATA_UNWRITABLE, ENGINE_CLOSED.
@@ -313,30 +327,35 @@ export interface Engine {
     options?: Pick<ExecuteOptions, 'version'> & { secrets?: ReadonlyMap<string, string> },
   ): Promise<Json>;
   /**
-   * Returns a function that reads files by their records, for one response about a run: the content as Base64, or undefined
-   * if the record belongs to no file of the run's tenant. Each key is read once. Throws RUN_NOT_FOUND.
+   * Returns a function that reads files by their records, for one response about a run: the content as Base64, or
+   * undefined if the record belongs to no file of the run's tenant. Each key is read once. Throws RUN_NOT_FOUND.
    */
   fileReader(runId: string, limits?: ReadLimits): Promise<FileReader>;
   /**
-   * Opens a file of any size by its record, to be read in parts; undefined if the record belongs to no file of the run's
-   * tenant. Throws RUN_NOT_FOUND.
+   * Opens a file of any size by its record, to be read in parts; undefined if the record belongs to no file of the
+   * run's tenant. Throws RUN_NOT_FOUND.
    */
   openFile(runId: string, file: Pick<FileRecord, 'id' | 'key'>): Promise<FileContent | undefined>;
   /** Returns the current state of the run. Throws RUN_NOT_FOUND. */
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<RunDetail>;
-  /** Returns the logs of the blocks that have run so far, in order of their starts. Throws RUN_NOT_FOUND, VALUE_MISSING. */
+  /**
+   * Returns the logs of the blocks that have run so far, in order of their starts. Throws RUN_NOT_FOUND, VALUE_MISSING.
+   */
   getLogs(runId: string): Promise<LogDetail[]>;
-  /** Returns the run as nested spans: containers, their iterations or branches, and blocks. Large outputs are references. Throws RUN_NOT_FOUND. */
+  /**
+   * Returns the run as nested spans: containers, their iterations or branches, and blocks. Large outputs are
+   * references. Throws RUN_NOT_FOUND.
+   */
   getTrace(runId: string): Promise<Span>;
   /**
-   * Returns all events of the run from its start, until it has ended or only a person can continue it. Every follower receives
-   * the same events in the same order, except `run:paused` and `run:resumed`, which only current followers receive. Throws
-   * RUN_NOT_FOUND.
+   * Returns all events of the run from its start, until it has ended or only a person can continue it. Every follower
+   * receives the same events in the same order, except `run:paused` and `run:resumed`, which only current followers
+   * receive. Throws RUN_NOT_FOUND.
    */
   follow(runId: string, options?: { signal?: AbortSignal }): AsyncIterable<RunEvent>;
   /**
-   * Returns the child runs that the run's blocks have called, in order of the blocks' starts. Descendants of child runs are
-   * not included. Throws RUN_NOT_FOUND.
+   * Returns the child runs that the run's blocks have called, in order of the blocks' starts. Descendants of child runs
+   * are not included. Throws RUN_NOT_FOUND.
    */
   childRuns(runId: string): Promise<{ runId: string; workflowId: string; blockId: string }[]>;
   /** Returns the plan that the run executes. Throws RUN_NOT_FOUND. */
@@ -344,9 +363,9 @@ export interface Engine {
   /** Returns a value of a trace, loaded from the value store if it is not inline. Throws VALUE_MISSING. */
   readValue(stored: Stored): Promise<Json>;
   /**
-   * Returns runs that were created, changed their status or were deleted since they were last acknowledged, for a consumer
-   * that keeps an index of runs. Changes are recorded in the transaction that makes them, by any process, from the first call
-   * on; at that call, every stored run counts as changed. `limit`: maximum number of changes.
+   * Returns runs that were created, changed their status or were deleted since they were last acknowledged, for a
+   * consumer that keeps an index of runs. Changes are recorded in the transaction that makes them, by any process, from
+   * the first call on; at that call, every stored run counts as changed. `limit`: maximum number of changes.
    */
   runChanges(limit: number): Promise<RunChanges>;
   /**
@@ -357,8 +376,8 @@ export interface Engine {
   /** Returns a page of runs. Throws OPTIONS_INVALID for an invalid cursor or limit. */
   listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
   /**
-   * Submits `input` to an open pause point (the only open one if `token` is absent). Resolves when the run has ended or only a
-   * person can continue it. A repeated call with the same token returns the result of the first.
+   * Submits `input` to an open pause point (the only open one if `token` is absent). Resolves when the run has ended or
+   * only a person can continue it. A repeated call with the same token returns the result of the first.
    *
    * Throws RUN_NOT_FOUND, RUN_ENDED, RESUME_POINT_NOT_FOUND, RESUME_POINT_CLOSED, RESUME_INPUT_INVALID, ENV_MISSING;
    * a rejected resume changes nothing.
@@ -367,7 +386,10 @@ export interface Engine {
     runId: string,
     options?: { token?: string; input?: Json; select?: readonly string[] },
   ): Promise<RunResource>;
-  /** Cancels the run and resolves when the cancellation is recorded; false if the run had already ended. Throws RUN_NOT_FOUND. */
+  /**
+   * Cancels the run and resolves when the cancellation is recorded; false if the run had already ended. Throws
+   * RUN_NOT_FOUND.
+   */
   cancel(runId: string, reason?: string): Promise<boolean>;
   /**
    * Starts a new run at `block` with the outputs of an earlier run, in the same workflow or in a changed one.
@@ -396,6 +418,9 @@ export interface Engine {
   deleteFiles(keys: readonly string[]): Promise<void>;
   /** Returns a handle on a run that has not ended. Throws RUN_NOT_FOUND, RUN_ENDED. */
   attach(runId: string): Promise<RunHandle>;
-  /** Stops accepting work, lets running blocks finish for `graceMs` (default 5,000), and closes. Unfinished runs continue at the next start. */
+  /**
+   * Stops accepting work, lets running blocks finish for `graceMs` (default 5,000), and closes. Unfinished runs
+   * continue at the next start.
+   */
   close(options?: { graceMs?: number }): Promise<void>;
 }

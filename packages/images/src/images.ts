@@ -54,8 +54,8 @@ export interface Images extends ImageSource {
   get(id: string): Promise<ImageRecord | undefined>;
   list(): Promise<ImageRecord[]>;
   /**
-   * Returns the log of the last ended build by name, id or unambiguous prefix of an id, without tokens and paths: at most
-   * 1,048,576 characters for each runtime that was tried. Undefined if there is no log.
+   * Returns the log of the last ended build by name, id or unambiguous prefix of an id, without tokens and paths: at
+   * most 1,048,576 characters for each runtime that was tried. Undefined if there is no log.
    */
   log(id: string): string | undefined;
   /**

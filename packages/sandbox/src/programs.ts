@@ -23,8 +23,8 @@ export function sandboxVersions(): SandboxVersions {
 const FILE = fileURLToPath(new URL('../dist/child.cjs', import.meta.url));
 
 /**
- * V8 hash seed of all processes. Shared, so that one process's snapshot works in the others; random, so that no code can
- * prepare colliding keys.
+ * V8 hash seed of all processes. Shared, so that one process's snapshot works in the others; random, so that no code
+ * can prepare colliding keys.
  */
 const HASH_SEED = randomInt(1, 2 ** 48 - 1);
 

@@ -77,8 +77,8 @@ export interface ServiceAreaOptions {
   /** The connector types of the catalog. */
   connectorTypes?: CatalogOptions['connectorTypes'];
   /**
-   * The environments of the engine: drafts get a warning for `{{NAME}}` without a value, and webhooks read their secrets from
-   * them. Without `values`, webhooks have only the literal secrets in their blocks.
+   * The environments of the engine: drafts get a warning for `{{NAME}}` without a value, and webhooks read their
+   * secrets from them. Without `values`, webhooks have only the literal secrets in their blocks.
    */
   environments?: LintSources['environments'] & Partial<TenantEnvironments>;
   /** Options for receiving requests of other systems. */
@@ -87,7 +87,9 @@ export interface ServiceAreaOptions {
   feeds?: FeedOptions;
   /** Options for creating the webhooks of triggers at their providers. The credentials are those of `feeds`. */
   hooks?: HookOptions;
-  /** Retention of runs and receipts. Default: runs forever; runs of callers without a credential, and receipts, 30 days. */
+  /**
+   * Retention of runs and receipts. Default: runs forever; runs of callers without a credential, and receipts, 30 days.
+   */
   retention?: RetentionLimits;
 }
 
@@ -160,8 +162,9 @@ function hookSettings({ origin }: HookOptions = {}, sealer: Sealer | undefined):
 export type TriggerWorkOptions = Pick<ServiceAreaOptions, 'triggers' | 'environments' | 'feeds'>;
 
 /**
- * Returns the areas that start runs of triggers, for a process that serves no requests: schedules, feeds, events, and runs that
- * wait for flow control. They claim runs in the store, like the processes that serve requests, so each run starts once.
+ * Returns the areas that start runs of triggers, for a process that serves no requests: schedules, feeds, events, and
+ * runs that wait for flow control. They claim runs in the store, like the processes that serve requests, so each run
+ * starts once.
  */
 export function triggerWork({ triggers: types, environments, feeds: feedOptions = {} }: TriggerWorkOptions) {
   const deployed = new Triggers(types);

@@ -17,7 +17,10 @@ async function step(n: number): Promise<number> {
   return n + 1;
 }
 
-/** Returns work that commits once for each step, with a row as large as a journal entry. Concurrent runs share no commits. */
+/**
+ * Returns work that commits once for each step, with a row as large as a journal entry. Concurrent runs share no
+ * commits.
+ */
 function commits(inFlight: number): Timed {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const db = new DatabaseSync(join(folder, 'floor.db'));

@@ -4,7 +4,10 @@ import { outcomeCases } from './cases.ts';
 
 const CODES = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'SYNTAX_INVALID']);
 
-/** The recorded workflows with warnings, by code and block. In each of them the block does not do what the author intended. */
+/**
+ * The recorded workflows with warnings, by code and block. In each of them the block does not do what the author
+ * intended.
+ */
 const EXPECTED_WARNINGS: { [id: string]: [code: string, block: string] } = {
   r114: ['SYNTAX_INVALID', 'c'],
   r124: ['SYNTAX_INVALID', 'c'],

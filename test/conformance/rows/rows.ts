@@ -3,7 +3,10 @@ import { basename, join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { repository, walk } from '../../repo/sources.ts';
 
-/** A behaviour that a runtime must have, with its tests, Heddle's different behaviour, or the reason why it is not visible. */
+/**
+ * A behaviour that a runtime must have, with its tests, Heddle's different behaviour, or the reason why it is not
+ * visible.
+ */
 export interface Row {
   /** `E5`, or `E6-E10` for several that belong together. */
   id: string;

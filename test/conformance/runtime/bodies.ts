@@ -132,7 +132,10 @@ function withIndexes(blocks: Drawn[], inner: 'loop' | 'parallel'): Drawn[] {
   return JSON.parse(text) as Drawn[];
 }
 
-/** Defines the tests of paths inside containers: each iteration and branch takes its own path, and the next block always runs. */
+/**
+ * Defines the tests of paths inside containers: each iteration and branch takes its own path, and the next block always
+ * runs.
+ */
 export function describeBodies(make: MakeRuntime): void {
   describe('bodies of loops and parallels, including nested bodies', () => {
     const working = workingEngineForAll(make);

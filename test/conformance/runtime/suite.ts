@@ -11,5 +11,7 @@ export interface RuntimeUnderTest {
 /** Registers a function to call when the runtime is no longer used. Functions are called in reverse order. */
 export type WhenDone = (clean: () => Promise<void> | void) => void;
 
-/** Returns a runtime with new stores. It registers the close of its engines with `whenDone`, by default for the test. */
+/**
+ * Returns a runtime with new stores. It registers the close of its engines with `whenDone`, by default for the test.
+ */
 export type MakeRuntime = (whenDone?: WhenDone) => RuntimeUnderTest;

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { RateStore } from '@heddle/engine/stores';
 
-/** Returns a request of a key with a rate of one request per 100 ms (burst: two) and one token per millisecond (burst: 50). */
+/**
+ * Returns a request of a key with a rate of one request per 100 ms (burst: two) and one token per millisecond (burst:
+ * 50).
+ */
 const request = (nowMs: number, tokens = 0) => ({
   nowMs,
   requestMs: 100,

@@ -73,7 +73,9 @@ export class Histories {
   }
 }
 
-/** Replays the histories with the workflow code of this checkout. Returns `workflow id: error` for each that differs. */
+/**
+ * Replays the histories with the workflow code of this checkout. Returns `workflow id: error` for each that differs.
+ */
 export async function replayFaults(
   histories: readonly { workflowId: string; history: unknown }[],
   more: Partial<ReplayWorkerOptions> = {},

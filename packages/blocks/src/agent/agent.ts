@@ -30,7 +30,8 @@ import type { ReadyTool } from './ready-tool.ts';
 const MAX_ROUNDS = 25;
 
 /**
- * Runs an agent: a model that calls tools until it has an answer. Each model call and each tool call is a step of the block.
+ * Runs an agent: a model that calls tools until it has an answer. Each model call and each tool call is a step of the
+ * block.
  *
  * Throws a BlockError.
  */
@@ -49,8 +50,8 @@ export async function runAgent(context: Context, options: BlocksOptions): Promis
 }
 
 /**
- * Returns the output of an agent with these messages and without tools, for blocks that ask a model one question. The model
- * and its settings are in the fields of the block.
+ * Returns the output of an agent with these messages and without tools, for blocks that ask a model one question. The
+ * model and its settings are in the fields of the block.
  *
  * Throws a BlockError.
  */
@@ -65,7 +66,9 @@ export async function askModel(
   return result.output;
 }
 
-/** Returns the prompt with the files of the block in the last message of the user. Conversations do not store the files. */
+/**
+ * Returns the prompt with the files of the block in the last message of the user. Conversations do not store the files.
+ */
 async function withFiles(prompt: LanguageModelV4Prompt, context: Context): Promise<LanguageModelV4Prompt> {
   const files = context.field('files', 'json') ?? null;
   if (isEmpty(files)) return prompt;

@@ -20,12 +20,15 @@ export interface WaitingCall {
   parameters: JsonObject;
 }
 
-/** A person's decision about one call. The arguments of an edit replace the model's; the model reads the reason of a denial. */
+/**
+ * A person's decision about one call. The arguments of an edit replace the model's; the model reads the reason of a
+ * denial.
+ */
 export type Decision = z.output<typeof decisionRow>;
 
 /**
- * Returns the answer to a pause of an agent with one decision for each call that it names. So a decision for all calls covers
- * only those that the pause has shown.
+ * Returns the answer to a pause of an agent with one decision for each call that it names. So a decision for all calls
+ * covers only those that the pause has shown.
  *
  * Throws RESUME_INPUT_INVALID with all problems.
  */
@@ -53,7 +56,9 @@ export function waitingCalls(paused: JsonObject): WaitingCall[] {
   return Array.isArray(calls) ? (calls as unknown as WaitingCall[]) : [];
 }
 
-/** Returns the decisions of an answer by the ids of calls, and its problems, without the content of edited arguments. */
+/**
+ * Returns the decisions of an answer by the ids of calls, and its problems, without the content of edited arguments.
+ */
 export function readAnswer(
   answer: Json,
   calls: readonly WaitingCall[],

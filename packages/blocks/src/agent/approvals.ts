@@ -10,8 +10,8 @@ export interface DecidedCall {
 }
 
 /**
- * The decisions of people about the calls of one execution of an agent. Each pause is recorded as a step before it opens. Its
- * answer is compared with that record, not with the current state of the workflow.
+ * The decisions of people about the calls of one execution of an agent. Each pause is recorded as a step before it
+ * opens. Its answer is compared with that record, not with the current state of the workflow.
  */
 export class Approvals {
   readonly #context: Context;

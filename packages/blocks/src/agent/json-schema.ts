@@ -7,7 +7,9 @@ import type { PatternBudget } from './patterns.ts';
 const MAX_SCHEMA_CHARS = 100_000;
 const MAX_DEPTH = 32;
 const MAX_ERRORS = 10;
-/** Maximum number of evaluations of subschemas for one value. With references, even a small schema can need any number. */
+/**
+ * Maximum number of evaluations of subschemas for one value. With references, even a small schema can need any number.
+ */
 const MAX_EVALUATIONS = 200_000;
 
 /** Returns how a value differs from a schema; undefined: it matches. */
@@ -70,8 +72,8 @@ class BudgetError extends Error {}
 class PatternError extends Error {}
 
 /**
- * True for the error of a check that takes too long. The validator recurses, and copies lists of errors as arguments, so such a
- * check can also end with a stack overflow.
+ * True for the error of a check that takes too long. The validator recurses, and copies lists of errors as arguments,
+ * so such a check can also end with a stack overflow.
  */
 function isTooLong(error: unknown): boolean {
   return error instanceof BudgetError || error instanceof RangeError;
@@ -223,7 +225,8 @@ export function withCheckedPatterns<Schema extends Json>(
 }
 
 /**
- * Returns the check against a schema of a third party: patterns that cannot be checked are left out. Throws like `compileSchema`.
+ * Returns the check against a schema of a third party: patterns that cannot be checked are left out. Throws like
+ * `compileSchema`.
  */
 export function compileForeignSchema(schema: JsonObject, refuse: (why: string) => Error): SchemaCheck {
   return compileSchema(withCheckedPatterns(schema), refuse);

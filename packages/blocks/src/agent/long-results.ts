@@ -13,8 +13,9 @@ const NAME = 'read_result';
 const NOTE_CHARS = 100;
 
 /**
- * The results of one agent's tools that are too long for its model. The model gets the beginning and the end of such a result,
- * and a tool that reads the rest. The results belong to finished steps, which are stored like every large value.
+ * The results of one agent's tools that are too long for its model. The model gets the beginning and the end of such a
+ * result, and a tool that reads the rest. The results belong to finished steps, which are stored like every large
+ * value.
  */
 export class LongResults {
   readonly #maxChars: number;

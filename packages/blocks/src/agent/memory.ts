@@ -37,8 +37,8 @@ interface StoredMessage {
 }
 
 /**
- * Returns the memory that the fields `memoryType` and `conversationId` describe; without a memory type, the prompt is unchanged.
- * The exchanges are read in a step, so that another attempt of the block has the same exchanges.
+ * Returns the memory that the fields `memoryType` and `conversationId` describe; without a memory type, the prompt is
+ * unchanged. The exchanges are read in a step, so that another attempt of the block has the same exchanges.
  *
  * Throws BLOCK_CONFIG_INVALID.
  */

@@ -2,7 +2,10 @@ import { format } from '@cfworker/json-schema';
 import { RE2JS } from 're2js';
 
 const MAX_PATTERN_CHARS = 1000;
-/** Maximum number of instructions of a compiled pattern. The time of a check grows with it and with the length of the text. */
+/**
+ * Maximum number of instructions of a compiled pattern. The time of a check grows with it and with the length of the
+ * text.
+ */
 const MAX_SIZE = 1000;
 /** Maximum number of instructions of all patterns of a schema. */
 const MAX_TOTAL_SIZE = 20_000;
@@ -34,8 +37,8 @@ let lastMatcher: Matcher | undefined;
 format[FORMAT] = (text: string) => lastMatcher?.(text) ?? true;
 
 /**
- * Returns the format in place of a pattern, for a schema of the validator. `spend` is called with the length of each text
- * that is checked.
+ * Returns the format in place of a pattern, for a schema of the validator. `spend` is called with the length of each
+ * text that is checked.
  *
  * Throws an Error that says why the pattern cannot be checked.
  */
@@ -59,8 +62,8 @@ export interface NameCollector {
 }
 
 /**
- * Returns a collector of the names that match any of the patterns. `spend` is called as by `formatOf`. Throws an Error with the
- * pattern that cannot be checked.
+ * Returns a collector of the names that match any of the patterns. `spend` is called as by `formatOf`. Throws an Error
+ * with the pattern that cannot be checked.
  */
 export function nameCollector(
   patterns: readonly string[],
@@ -88,7 +91,10 @@ function formatWith(check: Matcher): object {
   };
 }
 
-/** Returns the matcher of a pattern, in the syntax of ECMAScript. Throws an Error with the reason if it cannot be translated. */
+/**
+ * Returns the matcher of a pattern, in the syntax of ECMAScript. Throws an Error with the reason if it cannot be
+ * translated.
+ */
 function matcherOf(pattern: string, budget: PatternBudget): Matcher {
   if (pattern.length > MAX_PATTERN_CHARS) throw new Error(`has more than ${MAX_PATTERN_CHARS} characters`);
   // Checked before the pattern is compiled, which takes time in proportion to its size.

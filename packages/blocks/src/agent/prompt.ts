@@ -6,7 +6,8 @@ import { invalid } from '../invalid.ts';
 type Role = 'system' | 'user' | 'assistant';
 
 /**
- * Returns the messages of an agent: those of `messages`, or of the older fields `systemPrompt`, `memories` and `userPrompt`.
+ * Returns the messages of an agent: those of `messages`, or of the older fields `systemPrompt`, `memories` and
+ * `userPrompt`.
  *
  * Throws BLOCK_CONFIG_INVALID.
  */

@@ -36,8 +36,8 @@ export function responseFormatOf(context: BlockContext): ResponseFormat | undefi
 }
 
 /**
- * Returns the format with this schema. Throws the error of `refuse` for a schema that cannot be checked, or that no value
- * matches.
+ * Returns the format with this schema. Throws the error of `refuse` for a schema that cannot be checked, or that no
+ * value matches.
  */
 export function formatNamed(
   name: string,

@@ -3,7 +3,10 @@ import { modelFields, modelOutputs } from '../models/fields.ts';
 
 const list = z.array(z.json());
 
-/** The fields and outputs of agents, for descriptions. The executor reads the fields itself, because most have several forms. */
+/**
+ * The fields and outputs of agents, for descriptions. The executor reads the fields itself, because most have several
+ * forms.
+ */
 export const agentSchema = {
   summary: 'Lets a model answer, with tools.',
   fields: z.object({

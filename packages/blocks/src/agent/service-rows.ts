@@ -50,7 +50,9 @@ function operationTool(context: Context, loaded: LoadedTool, params: JsonObject)
   };
 }
 
-/** Returns the arguments without nulls that the schema does not allow: models write null for omitted optional arguments. */
+/**
+ * Returns the arguments without nulls that the schema does not allow: models write null for omitted optional arguments.
+ */
 function withoutNulls(args: JsonObject, schema: JsonObject): JsonObject {
   const properties = (own(schema, 'properties') ?? {}) as JsonObject;
   const isOmitted = (name: string): boolean => {

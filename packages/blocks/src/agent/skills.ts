@@ -22,8 +22,8 @@ export interface AgentSkills {
 }
 
 /**
- * Returns the skills that the agent lists in `skills`, by id or name. The skills belong to the workflow's tenant. Their names and
- * descriptions are read in a step, so that another attempt of the block has the same skills.
+ * Returns the skills that the agent lists in `skills`, by id or name. The skills belong to the workflow's tenant. Their
+ * names and descriptions are read in a step, so that another attempt of the block has the same skills.
  *
  * Throws BLOCK_CONFIG_INVALID, SKILL_UNKNOWN, SKILLS_UNAVAILABLE.
  */

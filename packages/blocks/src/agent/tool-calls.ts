@@ -75,8 +75,8 @@ export class ToolCalls {
   }
 
   /**
-   * Calls the tools of one answer concurrently. When they have ended, returns their results for the model, or a pause if calls
-   * wait for a person.
+   * Calls the tools of one answer concurrently. When they have ended, returns their results for the model, or a pause
+   * if calls wait for a person.
    */
   async call(
     round: number,
@@ -142,8 +142,8 @@ export class ToolCalls {
   }
 
   /**
-   * Makes or denies a call as a person has decided, and returns it. An allowed call gets only the arguments that the person saw
-   * or entered.
+   * Makes or denies a call as a person has decided, and returns it. An allowed call gets only the arguments that the
+   * person saw or entered.
    */
   async #applyDecision(call: ReadyCall, { decision, call: approved }: DecidedCall): Promise<ShownCall> {
     const { name, tool } = call;

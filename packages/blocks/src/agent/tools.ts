@@ -76,7 +76,9 @@ function addTool(
   tools.set(name, withSchema(context, tool, row));
 }
 
-/** Returns the tool with the compiled check of its arguments and the settings of its row. Throws BLOCK_CONFIG_INVALID. */
+/**
+ * Returns the tool with the compiled check of its arguments and the settings of its row. Throws BLOCK_CONFIG_INVALID.
+ */
 export function withSchema(context: Context, tool: OfferedTool, row: JsonObject): ReadyTool {
   const { name } = tool.definition;
   const schema = withCheckedPatterns(tool.definition.inputSchema as JsonObject);
@@ -100,7 +102,10 @@ function requiresApproval(context: Context, name: string, row: JsonObject): bool
   throw invalid(context, `has a tool "${name}" with an invalid "requireApproval": it must be true or false`);
 }
 
-/** Returns the tools of a row that names neither a workflow nor an MCP server. Throws BLOCK_CONFIG_INVALID, TOOL_UNKNOWN. */
+/**
+ * Returns the tools of a row that names neither a workflow nor an MCP server. Throws BLOCK_CONFIG_INVALID,
+ * TOOL_UNKNOWN.
+ */
 export async function offeredTools(
   context: Context,
   each: ToolRow,
@@ -137,7 +142,8 @@ async function integrationTool(context: Context, row: JsonObject): Promise<Offer
 }
 
 /**
- * Returns how the model chooses among the tools. A forced tool is chosen in the first round only, or the agent would never end.
+ * Returns how the model chooses among the tools. A forced tool is chosen in the first round only, or the agent would
+ * never end.
  */
 export function toolChoice(tools: ReadonlyMap<string, ReadyTool>, round: number): LanguageModelV4ToolChoice {
   const forced = [...tools.values()].filter((tool) => tool.forced);

@@ -7,7 +7,9 @@ export interface BlockDescription {
   type: string;
   /** What the block does, in one sentence. */
   summary: string;
-  /** JSON Schema of the fields: an object whose properties are the fields by name. Any of them may contain references. */
+  /**
+   * JSON Schema of the fields: an object whose properties are the fields by name. Any of them may contain references.
+   */
   fields: JsonObject;
   /** JSON Schema of the output. */
   outputs: JsonObject;

@@ -16,7 +16,10 @@ const externalEvent = {
   outputs: z.looseObject({}),
 };
 
-/** Returns the descriptions of comments, of other types of webhooks, and of triggers whose events Heddle does not receive. */
+/**
+ * Returns the descriptions of comments, of other types of webhooks, and of triggers whose events Heddle does not
+ * receive.
+ */
 export function describeOthers(): BlockDescription[] {
   return [
     describeBlock('note', note),

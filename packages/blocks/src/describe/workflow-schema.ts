@@ -10,8 +10,8 @@ const TEXT: JsonObject = { type: 'string' };
 const TEXT_OR_NULL: JsonObject = { type: ['string', 'null'] };
 
 /**
- * Returns a JSON Schema (draft 7) of workflow files in all accepted forms, with the fields of these blocks. It accepts what
- * Heddle accepts: keys of editors, empty fields, references in every field, and values as text.
+ * Returns a JSON Schema (draft 7) of workflow files in all accepted forms, with the fields of these blocks. It accepts
+ * what Heddle accepts: keys of editors, empty fields, references in every field, and values as text.
  */
 export function workflowSchema(blocks: readonly BlockDescription[]): JsonObject {
   return {

@@ -10,8 +10,8 @@ export interface DriverArgument extends Argument {
   /** True if only blocks have the argument: models do not get it. */
   blocksOnly?: true;
   /**
-   * Not offered to models. A row of an agent can set it only together with this other argument, the destination of the call:
-   * otherwise a model could choose who receives it.
+   * Not offered to models. A row of an agent can set it only together with this other argument, the destination of the
+   * call: otherwise a model could choose who receives it.
    */
   onlyWith?: string;
 }
@@ -45,8 +45,8 @@ export interface DriverCall {
 /** A service, or data of the host, with its tools. */
 export interface DriverIntegration {
   /**
-   * Name of the service: for `--service`, for `--credential`, and as provider of stored credentials. For data of the host, only a
-   * label.
+   * Name of the service: for `--service`, for `--credential`, and as provider of stored credentials. For data of the
+   * host, only a label.
    */
   service: string;
   title: string;

@@ -29,8 +29,8 @@ const MAX_QUERY_CHARS = 32_768;
 const NOTHING_FOUND = 'The knowledge base has nothing about the text.';
 
 /**
- * Lets a model score how far the passages of a knowledge base support a text, from 0 to 10. Without passages the score is 0, and
- * no model is asked.
+ * Lets a model score how far the passages of a knowledge base support a text, from 0 to 10. Without passages the score
+ * is 0, and no model is asked.
  *
  * Throws BLOCK_CONFIG_INVALID, FEATURE_MISSING, KNOWLEDGE_UNKNOWN, and the errors of models.
  */

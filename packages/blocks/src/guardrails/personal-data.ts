@@ -50,7 +50,10 @@ function byWords(isValid: Check): Detector['lengthOf'] {
   };
 }
 
-/** The names of types are the names in exported workflows. If two matches overlap, the match of the first detector is used. */
+/**
+ * The names of types are the names in exported workflows. If two matches overlap, the match of the first detector is
+ * used.
+ */
 const DETECTORS: { readonly [type: string]: Detector } = {
   EMAIL_ADDRESS: {
     candidates: /[^\s@<>()[\]",;:]{1,64}@[^\s@<>()[\]",;:]{1,255}/g,

@@ -25,7 +25,8 @@ export const integration = defineIntegration({
   credential: { type: 'bearer', scopes: ['repo'] },
   answer: {
     errors: {
-      // Rate limits have status 403 or 429. Limits per period have a header with the end of the period, other limits Retry-After.
+      // Rate limits have status 403 or 429. Limits per period have a header with the end of the period, other limits
+      // Retry-After.
       rate: ['API rate limit exceeded', 'secondary rate limit', 429],
       // The pull request cannot be merged.
       conflict: [405],

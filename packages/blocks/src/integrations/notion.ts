@@ -52,8 +52,8 @@ function withChildren(args: JsonObject): JsonObject {
 }
 
 /**
- * Returns the arguments of a new page. The title is the property `title`: under a page by the property's name, in databases by
- * its id.
+ * Returns the arguments of a new page. The title is the property `title`: under a page by the property's name, in
+ * databases by its id.
  */
 function newPage(args: JsonObject): JsonObject {
   const { title, properties } = args;

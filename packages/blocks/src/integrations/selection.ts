@@ -50,7 +50,9 @@ export function operationOf<Found>(
   );
 }
 
-/** Throws BLOCK_CONFIG_INVALID for missing arguments of a block, TOOL_ARGUMENTS_INVALID for arguments that do not match. */
+/**
+ * Throws BLOCK_CONFIG_INVALID for missing arguments of a block, TOOL_ARGUMENTS_INVALID for arguments that do not match.
+ */
 export function expectArguments(
   context: Context,
   args: JsonObject,

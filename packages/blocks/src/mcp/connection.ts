@@ -39,8 +39,8 @@ export interface Connection {
 }
 
 /**
- * Connects to a server. Requests carry the secret that `secret` returns at that time: an access token may be refreshed. Throws
- * the errors of the client.
+ * Connects to a server. Requests carry the secret that `secret` returns at that time: an access token may be refreshed.
+ * Throws the errors of the client.
  */
 export async function connect(
   server: McpServer,

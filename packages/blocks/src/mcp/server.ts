@@ -64,7 +64,8 @@ function stdioServerOf({ name, credential }: ServerQuery, options: McpServerOpti
 }
 
 /**
- * Returns the secret of a credential that is meant for this server: an author could otherwise send any credential to the server.
+ * Returns the secret of a credential that is meant for this server: an author could otherwise send any credential to
+ * the server.
  */
 async function chosenSecret(services: Context['services'], provider: string, id: string): Promise<string> {
   const found = await services.credential({ id });

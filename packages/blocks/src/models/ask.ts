@@ -31,8 +31,8 @@ export async function askText(call: Call, question: Question): Promise<{ text: s
 }
 
 /**
- * Asks the model of the block for an object with these properties, all of them required. An answer that does not match is
- * repaired once. Nothing is emitted: the answer is for the block, not for readers.
+ * Asks the model of the block for an object with these properties, all of them required. An answer that does not match
+ * is repaired once. Nothing is emitted: the answer is for the block, not for readers.
  *
  * Throws a BlockError, AGENT_OUTPUT_INVALID for an answer that does not match.
  */

@@ -58,8 +58,8 @@ export async function callModel(
 }
 
 /**
- * Calls the model, and returns Unavailable if a fallback can answer. A model stays unavailable for this execution, so that an
- * attempt after a crash calls the same models.
+ * Calls the model, and returns Unavailable if a fallback can answer. A model stays unavailable for this execution, so
+ * that an attempt after a crash calls the same models.
  */
 async function callOrReport(context: Context, call: ModelCall): Promise<Answer | Unavailable> {
   try {

@@ -272,8 +272,9 @@ function rowNamed(name: string): ModelInfo | undefined {
 }
 
 /**
- * Returns the row of the model that another provider serves under a longer name: `eu.anthropic.claude-sonnet-4-5-20250929-v1:0`
- * of Bedrock, `anthropic/claude-sonnet-4.5` of OpenRouter. The row's prices are not the prices of that provider.
+ * Returns the row of the model that another provider serves under a longer name:
+ * `eu.anthropic.claude-sonnet-4-5-20250929-v1:0` of Bedrock, `anthropic/claude-sonnet-4.5` of OpenRouter. The row's
+ * prices are not the prices of that provider.
  */
 export function servedModel(id: string): ModelInfo | undefined {
   const name = id

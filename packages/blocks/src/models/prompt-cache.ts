@@ -12,7 +12,8 @@ const BEDROCK_CACHING_MODELS =
   /anthropic\.claude-(?:3-7|opus-|sonnet-|haiku-)|amazon\.nova-(?:micro|lite|pro|premier)/;
 
 /**
- * Returns whether the prompts of a block are cached, from its field `promptCaching`. Returns undefined if the caller decides.
+ * Returns whether the prompts of a block are cached, from its field `promptCaching`. Returns undefined if the caller
+ * decides.
  *
  * Throws BLOCK_CONFIG_INVALID.
  */

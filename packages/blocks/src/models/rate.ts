@@ -7,7 +7,10 @@ import type { OpenModel } from './open.ts';
 const MINUTE_MS = 60_000;
 /** How far calls may exceed their rate: a key makes at most a tenth more calls in a minute than its rate. */
 const BURST_MS = 6000;
-/** The longest delay before a call. If a provider requests a longer delay, the block fails; its own retries may wait longer. */
+/**
+ * The longest delay before a call. If a provider requests a longer delay, the block fails; its own retries may wait
+ * longer.
+ */
 const MAX_PAUSE_MS = 60_000;
 /** The longest time for which one answer of a provider stops all calls of a key. */
 const MAX_BLOCK_MS = 600_000;
@@ -21,8 +24,8 @@ export function longestPause({ remainingMs = Infinity }: Pick<Context, 'remainin
 }
 
 /**
- * Waits until the rates of the key allow the call. Returns a function that corrects the number of tokens afterwards. The block
- * releases its slot while it waits.
+ * Waits until the rates of the key allow the call. Returns a function that corrects the number of tokens afterwards.
+ * The block releases its slot while it waits.
  *
  * Throws MODEL_FAILED if that would take too long.
  */

@@ -11,8 +11,8 @@ export function schemaInstruction(schema: object): string {
 }
 
 /**
- * Returns the call with its response schema as an instruction if the provider refuses schemas. The provider does not enforce
- * an instruction; the caller checks each answer.
+ * Returns the call with its response schema as an instruction if the provider refuses schemas. The provider does not
+ * enforce an instruction; the caller checks each answer.
  */
 export function schemaAsText<T extends CallOptions>(provider: string, options: T): T {
   const { responseFormat, prompt } = options;

@@ -9,8 +9,8 @@ import type { WholeAnswer } from './streamed.ts';
 const MAX_SHOWN_CHARS = 200;
 
 /**
- * Returns the parts of a whole answer as a stream would have them: each text in one piece. The provider's SDK reads the document
- * that was received; the model is not called again.
+ * Returns the parts of a whole answer as a stream would have them: each text in one piece. The provider's SDK reads the
+ * document that was received; the model is not called again.
  *
  * Throws a BlockError for a document that is not an answer, and the SDK's error for an error in the document.
  */
@@ -69,8 +69,8 @@ function parseDocument(opened: OpenModel, text: string): Json {
 }
 
 /**
- * Returns the status for a document: the status of the error in it, or 200 without an error. Gateways send errors of providers as
- * successful responses. Throws MODEL_FAILED, for another attempt, if the error has no status.
+ * Returns the status for a document: the status of the error in it, or 200 without an error. Gateways send errors of
+ * providers as successful responses. Throws MODEL_FAILED, for another attempt, if the error has no status.
  */
 function statusOfError(opened: OpenModel, document: Json): number {
   if (!isJsonObject(document)) return 200;

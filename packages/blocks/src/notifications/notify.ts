@@ -55,7 +55,10 @@ async function outcomeOf(
   };
 }
 
-/** Calls the tool of a notification as a step, so that a later attempt neither repeats nor loses the call. Throws only if the block is stopped or the store fails. */
+/**
+ * Calls the tool of a notification as a step, so that a later attempt neither repeats nor loses the call. Throws only
+ * if the block is stopped or the store fails.
+ */
 async function sendOnce(context: Context, each: Notification, options: BlocksOptions): Promise<CallOutcome> {
   const limit = new AbortController();
   const limited = withSignal(context, AbortSignal.any([context.signal, limit.signal]));
@@ -92,7 +95,10 @@ const NO_ANSWER: CallOutcome = {
   error: `The service did not answer within ${MAX_CALL_MS / 1000} seconds. The notification may have been sent.`,
 };
 
-/** Returns the failure of a call, for the record. Throws if the block was stopped: the outcome of the call is then unknown. */
+/**
+ * Returns the failure of a call, for the record. Throws if the block was stopped: the outcome of the call is then
+ * unknown.
+ */
 function failureOf({ signal }: Context, error: unknown): CallOutcome {
   signal.throwIfAborted();
   const message = error instanceof Error ? error.message : String(error);

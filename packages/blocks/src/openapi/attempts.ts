@@ -4,7 +4,10 @@ import { sleep } from '../sleep.ts';
 
 const MAX_ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 1000;
-/** The longest delay before a call. If a service requests a longer delay, the block fails; its own retries may wait longer. */
+/**
+ * The longest delay before a call. If a service requests a longer delay, the block fails; its own retries may wait
+ * longer.
+ */
 export const MAX_PAUSE_MS = 30_000;
 
 /**

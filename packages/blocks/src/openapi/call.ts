@@ -165,8 +165,8 @@ async function withArgumentErrors<T>(tool: ServiceTool, work: () => Promise<T>):
 }
 
 /**
- * Returns the credential of a call: the author's choice, the operator's credential, or the tenant's stored credential for the
- * service. Arguments do not affect it.
+ * Returns the credential of a call: the author's choice, the operator's credential, or the tenant's stored credential
+ * for the service. Arguments do not affect it.
  */
 async function secretFor(
   { tool: { credential, service: name }, credentialId, key, context }: ServiceCall,

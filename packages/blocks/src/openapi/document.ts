@@ -14,7 +14,9 @@ export interface OpenApiDocument {
   root: JsonObject;
 }
 
-/** A part of a document that cannot be used, with the reason for people: `refers to … , which is not in the document`. */
+/**
+ * A part of a document that cannot be used, with the reason for people: `refers to … , which is not in the document`.
+ */
 export class Unusable extends Error {
   override readonly name = 'Unusable';
 }

@@ -99,13 +99,17 @@ const path = text(500).regex(/^[\w@$-]+(?:\.[\w@$-]+|\[\d+\])*$/, 'must be a pat
 const answer = z.strictObject({
   /** The call has failed unless this is true. */
   ok: path.optional(),
-  /** The call has failed if the answer has a value at this path, unless it is an empty list. Also the reason of failures. */
+  /**
+   * The call has failed if the answer has a value at this path, unless it is an empty list. Also the reason of
+   * failures.
+   */
   error: path.optional(),
   /** The code of the failure, for `errors`. */
   code: path.optional(),
   /**
-   * The codes, parts of reasons, or statuses of each kind of failure. The status decides the kind of other failures. A call that
-   * fails with `rate` had no effect and may be repeated; a call that fails with `temporary` can succeed later.
+   * The codes, parts of reasons, or statuses of each kind of failure. The status decides the kind of other failures. A
+   * call that fails with `rate` had no effect and may be repeated; a call that fails with `temporary` can succeed
+   * later.
    */
   errors: z
     .partialRecord(
@@ -117,7 +121,10 @@ const answer = z.strictObject({
   retry: z.array(text(100).min(1)).max(20).optional(),
   /** The header with the time, in seconds or milliseconds since 1970, from which calls are accepted again. */
   reset: header.optional(),
-  /** Answers that become files of the run as they arrive, so that they are never in memory as a whole. Their result is `{file}`. */
+  /**
+   * Answers that become files of the run as they arrive, so that they are never in memory as a whole. Their result is
+   * `{file}`.
+   */
   file: z
     .strictObject({
       /** Answers with more bytes; smaller ones are data. */
@@ -152,7 +159,8 @@ const cursorPaging = z.strictObject({
 });
 
 /**
- * The request for the next page has its number, or the number of items before it. The first page without items is the last one.
+ * The request for the next page has its number, or the number of items before it. The first page without items is the
+ * last one.
  */
 const countedPaging = z.strictObject({
   by: z.enum(['page', 'offset']),
@@ -196,8 +204,8 @@ export const serviceTool = z.strictObject({
   parameters: z.array(parameter).max(250).optional(),
   body: body.optional(),
   /**
-   * A JSON body in which `{"$argument": NAME}` stands for an argument, as JSON. Members and items without a value are left out.
-   * Not allowed together with `body`.
+   * A JSON body in which `{"$argument": NAME}` stands for an argument, as JSON. Members and items without a value are
+   * left out. Not allowed together with `body`.
    */
   json: z.json().optional(),
   /** Parameters of a query with fixed values. */

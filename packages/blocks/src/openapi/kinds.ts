@@ -33,8 +33,8 @@ interface Failure {
 }
 
 /**
- * Returns the kind of a failure: by the definition's rules for its code, its reason or its status, else by its status. Undefined
- * if the kind is unknown, such as for a failure with status 200.
+ * Returns the kind of a failure: by the definition's rules for its code, its reason or its status, else by its status.
+ * Undefined if the kind is unknown, such as for a failure with status 200.
  */
 export function kindOf(
   definition: Definition | undefined,

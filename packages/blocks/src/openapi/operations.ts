@@ -60,7 +60,9 @@ export type OperationResult = { at: string; operation: Operation } | { at: strin
 const OWN_HEADERS =
   /^(?:accept|authorization|content-type|content-length|content-encoding|transfer-encoding|te|trailer|connection|keep-alive|upgrade|expect|host|cookie|proxy-.*|sec-.*|x-forwarded-.*|forwarded|via|x-sim-via)$/i;
 
-/** Returns true for a header that belongs to the client, the connection or the credential, so that no argument sets it. */
+/**
+ * Returns true for a header that belongs to the client, the connection or the credential, so that no argument sets it.
+ */
 export function isOwnHeader(name: string): boolean {
   return OWN_HEADERS.test(name);
 }

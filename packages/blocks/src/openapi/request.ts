@@ -181,7 +181,10 @@ function bearerOf(value: string, bare: string | undefined): string {
   return bare !== undefined && value.startsWith(bare) ? value : `Bearer ${value}`;
 }
 
-/** Returns the credentials of basic authentication. A key alone becomes a user without a password, as many services expect. */
+/**
+ * Returns the credentials of basic authentication. A key alone becomes a user without a password, as many services
+ * expect.
+ */
 function basicOf(value: string): string {
   return Buffer.from(value.includes(':') ? value : `${value}:`).toString('base64');
 }

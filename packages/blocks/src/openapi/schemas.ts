@@ -12,9 +12,9 @@ const MAX_WORD = 200;
 const anyValue = (why: string): JsonObject => ({ description: `Any value: its schema ${why}.` });
 
 /**
- * Converts schemas of a document to JSON Schema 2020-12. Each schema that they refer to becomes an entry of `defs`, converted
- * once, so that circular references stay references. The result is valid for any document; a part that cannot be read becomes any
- * value.
+ * Converts schemas of a document to JSON Schema 2020-12. Each schema that they refer to becomes an entry of `defs`,
+ * converted once, so that circular references stay references. The result is valid for any document; a part that cannot
+ * be read becomes any value.
  */
 export class SchemaConverter {
   readonly defs: JsonObject = {};
@@ -120,7 +120,10 @@ const subschema: Reader = (value, inner) => inner(value);
 const subschemas: Reader = (value, inner) =>
   Array.isArray(value) && value.length > 0 ? value.map(inner) : undefined;
 
-/** The keywords that are kept, in this order. Others are for documentation, XML or responses, or would change references. */
+/**
+ * The keywords that are kept, in this order. Others are for documentation, XML or responses, or would change
+ * references.
+ */
 const KEYWORDS: ReadonlyMap<string, Reader> = new Map(
   Object.entries<Reader>({
     title: text(MAX_WORD),
@@ -300,7 +303,10 @@ class Overflow extends Error {}
 /** Keywords whose value is data, not schemas. */
 const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'required']);
 
-/** Copies schemas within a detail and a number of characters. Stops as soon as there are more, so that its work is bounded. */
+/**
+ * Copies schemas within a detail and a number of characters. Stops as soon as there are more, so that its work is
+ * bounded.
+ */
 class Reducer {
   /** Names of definitions with the number of references that lead there, in the order in which they are found. */
   readonly needed = new Map<string, number>();

@@ -12,7 +12,9 @@ import type { ServiceRequest } from './request.ts';
 
 /** The answer of a service. */
 export interface ServiceAnswer {
-  /** The body: JSON, text, `{type, size, base64}` for other content, or `{file}` if it was stored as a file of the run. */
+  /**
+   * The body: JSON, text, `{type, size, base64}` for other content, or `{file}` if it was stored as a file of the run.
+   */
   data: Json;
   status: number;
   headers: { [name: string]: string };

@@ -136,8 +136,8 @@ export function queryText(pairs: readonly Pair[], encodeText: (text: string) => 
 }
 
 /**
- * Returns the encoded name with plain brackets, which servers with parameter names of PHP or Rails expect; both forms are
- * equivalent.
+ * Returns the encoded name with plain brackets, which servers with parameter names of PHP or Rails expect; both forms
+ * are equivalent.
  */
 function encodedReservedName(name: string): string {
   return encoded(name).replaceAll(/%5B|%5D/g, (code) => decodeURIComponent(code));

@@ -4,7 +4,8 @@
  *
  * Invariants:
  * 1. `frame.left` is the number of unsettled cells of the frame.
- * 2. Exactly one cell, drain or deadline waits for each `run`, `expand` and `timer` command: `pendingCommands` lists them.
+ * 2. Exactly one cell, drain or deadline waits for each `run`, `expand` and `timer` command: `pendingCommands` lists
+ * them.
  * 3. `busy`, `timers` and `humans` count the open work of all frames; all are 0 once the run has ended.
  * 4. A closed frame is unreachable: no event can change it.
  */

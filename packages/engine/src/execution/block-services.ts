@@ -60,7 +60,9 @@ interface ServedRun {
   runChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome>;
 }
 
-/** Returns the services for the blocks of one run: executors or mocks, the sandbox, the network, files and child runs. */
+/**
+ * Returns the services for the blocks of one run: executors or mocks, the sandbox, the network, files and child runs.
+ */
 export function createBlockServices(
   parts: RuntimeParts,
   run: ServedRun,
@@ -116,8 +118,8 @@ function tenantOf(parts: RuntimeParts, { workflow }: Plan): () => Promise<string
 }
 
 /**
- * Returns one warm-up for each image of the plan's Python blocks. Images that are named only in the run's data are not known
- * yet.
+ * Returns one warm-up for each image of the plan's Python blocks. Images that are named only in the run's data are not
+ * known yet.
  */
 function pythonWarmUps({ blocks }: Plan, mocks: Mocks): WarmUp[] {
   const warmUps = new Map<string, WarmUp>();
@@ -131,7 +133,9 @@ function pythonWarmUps({ blocks }: Plan, mocks: Mocks): WarmUp[] {
   return [...warmUps.values()];
 }
 
-/** Reads the fields that the real block would read, for the log. A field that cannot be resolved does not fail the mock. */
+/**
+ * Reads the fields that the real block would read, for the log. A field that cannot be resolved does not fail the mock.
+ */
 function readFields(context: EngineContext): void {
   const { block } = context;
   if (block.trigger) return;
@@ -269,7 +273,9 @@ async function callNotifiers(
   return (await parts.notify?.(context)) ?? [];
 }
 
-/** Runs a child run. The block releases its slot while it waits only for child runs, because their blocks need slots. */
+/**
+ * Runs a child run. The block releases its slot while it waits only for child runs, because their blocks need slots.
+ */
 async function callChild({ run, place, task }: ServiceParts, request: ChildRequest): Promise<ChildOutcome> {
   // Redacted here, because the child does not redact secrets that its own blocks cannot read.
   const input = run.environment.json(request.input);

@@ -30,8 +30,8 @@ export function isChildRunId(runId: string): boolean {
 
 /**
  * Returns the id of a block's child run. It is the same for the same attempt of the same block, so that a recovered
- * parent finds the child that it started. It depends on the parent's key, so that no other caller can start a run with this id
- * first.
+ * parent finds the child that it started. It depends on the parent's key, so that no other caller can start a run with
+ * this id first.
  */
 export function childRunId(
   parent: Pick<NewRun, 'runId' | 'childKey'>,
@@ -61,8 +61,9 @@ export function isChildAt(
 }
 
 /**
- * Returns the header of the child run that this attempt of a block has started; undefined if it has not started one. Throws
- * CHILD_FAILED if the id belongs to a run that this block did not start, whose result must not count as the child's.
+ * Returns the header of the child run that this attempt of a block has started; undefined if it has not started one.
+ * Throws CHILD_FAILED if the id belongs to a run that this block did not start, whose result must not count as the
+ * child's.
  */
 export async function findChildRun(
   runs: Pick<TailableRunStore, 'header'>,

@@ -29,7 +29,8 @@ export class ChildWaits {
   }
 
   /**
-   * Adds a child. `othersDone` resolves when the block only waits for child runs; undefined: the block does no other work.
+   * Adds a child. `othersDone` resolves when the block only waits for child runs; undefined: the block does no other
+   * work.
    */
   add(runId: string, state: ChildState, othersDone: Promise<unknown> | undefined): void {
     this.#states.set(runId, state);

@@ -35,8 +35,8 @@ export class CodeService {
   }
 
   /**
-   * Starts processes that a run will need and that are slow to start. Never rejects: if a process cannot start, the job that
-   * needs it fails.
+   * Starts processes that a run will need and that are slow to start. Never rejects: if a process cannot start, the job
+   * that needs it fails.
    */
   async warm(jobs: readonly WarmUp[], tenant: () => Promise<string | undefined>): Promise<void> {
     try {

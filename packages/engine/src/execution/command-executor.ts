@@ -171,7 +171,8 @@ export class CommandExecutor {
     } catch (error) {
       await this.#postFailure(attempt, error);
     } finally {
-      // A failed call may end the attempt while other calls still wait for child runs, whose results are no longer needed.
+      // A failed call may end the attempt while other calls still wait for child runs, whose results are no longer
+      // needed.
       if (attempt.task.hasChildren) attempt.task.stop(new Error('The block has ended.'));
       this.#removeTask(id, attempt.task);
     }

@@ -19,7 +19,9 @@ interface ConversationParts {
   place: Place;
 }
 
-/** Returns a conversation of the run's tenant, for the block at `place`. Throws BLOCK_CONFIG_INVALID for an unusable id. */
+/**
+ * Returns a conversation of the run's tenant, for the block at `place`. Throws BLOCK_CONFIG_INVALID for an unusable id.
+ */
 export function conversationOf(parts: ConversationParts, id: string): Conversation {
   if (id === '' || id.length > MAX_ID_CHARS || !id.isWellFormed() || CONTROL_CHARACTER.test(id)) {
     const rule = `must have 1 to ${MAX_ID_CHARS} characters and no control characters`;

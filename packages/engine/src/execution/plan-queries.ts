@@ -50,7 +50,9 @@ export interface EnvironmentReads {
 
 const environmentReadsOf = new WeakMap<Plan, EnvironmentReads>();
 
-/** Returns the environment values that the plan's blocks can read, by `{{NAME}}` and through the values passed to code. */
+/**
+ * Returns the environment values that the plan's blocks can read, by `{{NAME}}` and through the values passed to code.
+ */
 export function environmentReads(plan: Plan): EnvironmentReads {
   let reads = environmentReadsOf.get(plan);
   if (!reads) environmentReadsOf.set(plan, (reads = allEnvironmentReads(plan)));

@@ -5,7 +5,10 @@ import type { PausePoint } from '@heddle/core/run';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { pointClosed, runNotFound } from '../records/run-errors.ts';
 
-/** Returns the output of the paused block for the submitted `input`, or the answer that it continues with. Throws RESUME_INPUT_INVALID. */
+/**
+ * Returns the output of the paused block for the submitted `input`, or the answer that it continues with. Throws
+ * RESUME_INPUT_INVALID.
+ */
 export async function resumedOutput(
   parts: Pick<RuntimeParts, 'registry' | 'values' | 'clock'>,
   plan: Plan,
@@ -28,7 +31,10 @@ export async function resumedOutput(
   });
 }
 
-/** True if the journal contains an entry of this type with the token: a repeated resume gets the same response as the first. */
+/**
+ * True if the journal contains an entry of this type with the token: a repeated resume gets the same response as the
+ * first.
+ */
 export async function hasTokenEntry(
   parts: Pick<RuntimeParts, 'stores'>,
   runId: string,

@@ -32,8 +32,8 @@ export class RunConnections {
   }
 
   /**
-   * Returns the connection with this key; `open` opens it if there is none. If another block fails to open it, this call tries
-   * again, because the other block may have been stopped.
+   * Returns the connection with this key; `open` opens it if there is none. If another block fails to open it, this
+   * call tries again, because the other block may have been stopped.
    */
   async get<T extends SharedConnection>(
     key: string,

@@ -15,9 +15,9 @@ import type { Values } from '../records/values.ts';
 export type EnvironmentValue = string | { value: string; secret: false };
 
 /**
- * Source of the tenants' environment values. Names may be listed at any time. Values are read only in the process where a run
- * of the tenant starts, is recovered or executes a block that reads them. Errors are reported, and callers receive
- * ENVIRONMENT_UNAVAILABLE.
+ * Source of the tenants' environment values. Names may be listed at any time. Values are read only in the process where
+ * a run of the tenant starts, is recovered or executes a block that reads them. Errors are reported, and callers
+ * receive ENVIRONMENT_UNAVAILABLE.
  */
 export interface TenantEnvironments {
   /** Returns the names of the tenant's values. */
@@ -45,7 +45,10 @@ export interface RunEnvironment extends Redactor {
   readonly values: Strings;
   /** Prepares the run's data for its record. */
   readonly sanitizer: Sanitizer;
-  /** Reads the values again before `block` runs, if they may have changed; else returns undefined. Rejects with ENVIRONMENT_UNAVAILABLE. */
+  /**
+   * Reads the values again before `block` runs, if they may have changed; else returns undefined. Rejects with
+   * ENVIRONMENT_UNAVAILABLE.
+   */
   refresh(block: string): Promise<void> | undefined;
   /** Adds `value` to the redacted secrets: a credential that a block of the run gets. */
   addSecret(name: string, value: string): void;

@@ -18,7 +18,10 @@ interface Unavailable {
   message: string;
 }
 
-/** Calls a port for the run's tenant. Errors other than a BlockError are reported, and the block fails with a retryable error. */
+/**
+ * Calls a port for the run's tenant. Errors other than a BlockError are reported, and the block fails with a retryable
+ * error.
+ */
 type TenantAccess<Port> = <T>(call: (port: Port, tenant: string | undefined) => Answer<T>) => Promise<T>;
 
 /** A port for one tenant: the same methods, without the tenant. */

@@ -80,11 +80,11 @@ export interface TenantFileContent {
 }
 
 /**
- * Files that tenants have stored, for blocks of their workflows. `tenant` is undefined for a workflow without a tenant. Treat
- * files of other tenants as unknown files.
+ * Files that tenants have stored, for blocks of their workflows. `tenant` is undefined for a workflow without a tenant.
+ * Treat files of other tenants as unknown files.
  *
- * `key` is an idempotency key, unique within the tenant: a repeated call has the same key, changes nothing, and returns the
- * result of the first call. Store the key together with the change. A call whose `chunks` throw stores nothing.
+ * `key` is an idempotency key, unique within the tenant: a repeated call has the same key, changes nothing, and returns
+ * the result of the first call. Store the key together with the change. A call whose `chunks` throw stores nothing.
  *
  * A BlockError fails the block. Other errors are reported, and the block fails with FILES_UNAVAILABLE.
  */

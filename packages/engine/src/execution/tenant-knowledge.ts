@@ -128,12 +128,12 @@ interface ChunkIds extends DocumentIds {
 }
 
 /**
- * Knowledge bases that tenants have stored, for blocks of their workflows. `tenant` is undefined for a workflow without a tenant.
- * Methods return undefined for a knowledge base, document, chunk or connector that does not exist. Treat those of other
- * tenants as unknown.
+ * Knowledge bases that tenants have stored, for blocks of their workflows. `tenant` is undefined for a workflow without
+ * a tenant. Methods return undefined for a knowledge base, document, chunk or connector that does not exist. Treat
+ * those of other tenants as unknown.
  *
- * `key` is an idempotency key, unique within the tenant: a repeated call has the same key, changes nothing, and returns the
- * result of the first call. Store the key together with the change.
+ * `key` is an idempotency key, unique within the tenant: a repeated call has the same key, changes nothing, and returns
+ * the result of the first call. Store the key together with the change.
  *
  * A BlockError fails the block. Other errors are reported, and the block fails with KNOWLEDGE_UNAVAILABLE.
  */
@@ -152,7 +152,10 @@ export interface TenantKnowledge {
     query: KnowledgeDocumentQuery,
   ): Answer<{ documents: KnowledgeDocument[]; total: number } | undefined>;
   document(this: void, tenant: string | undefined, ids: DocumentIds): Answer<KnowledgeDocument | undefined>;
-  /** Stores a document, which can be searched once it has been processed. `replaced`: ids of the documents that it replaced. */
+  /**
+   * Stores a document, which can be searched once it has been processed. `replaced`: ids of the documents that it
+   * replaced.
+   */
   createDocument(
     this: void,
     tenant: string | undefined,

@@ -10,8 +10,8 @@ export function randomToken(): string {
 }
 
 /**
- * Returns the token of the pause point that an attempt opens: the same each time the pause point is opened, a different one
- * after each resume, and unpredictable without `tokenKey`.
+ * Returns the token of the pause point that an attempt opens: the same each time the pause point is opened, a different
+ * one after each resume, and unpredictable without `tokenKey`.
  */
 export function pauseToken(tokenKey: string, attempt: AttemptPlace): string {
   const { try: number, resumes } = attempt;

@@ -46,7 +46,10 @@ export interface WorkflowCall extends Pick<ChildRequest, 'call' | 'othersDone'> 
   input: (workflow: ChildWorkflow) => Json;
 }
 
-/** Returns the output of a workflow that runs as a child run. Throws CHILD_DEPTH, CHILD_CYCLE, CHILD_NOT_FOUND, CHILD_FAILED. */
+/**
+ * Returns the output of a workflow that runs as a child run. Throws CHILD_DEPTH, CHILD_CYCLE, CHILD_NOT_FOUND,
+ * CHILD_FAILED.
+ */
 export async function callWorkflow(
   services: Pick<ExecutorServices, 'run' | 'findChild' | 'child'>,
   { reference, input, ...callOptions }: WorkflowCall,

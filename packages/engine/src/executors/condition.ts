@@ -86,7 +86,10 @@ async function firstTrueRow(
   return end === -1 ? undefined : rows[end];
 }
 
-/** Binds the rows up to the first one with an unresolvable reference, which fails the block only if no earlier row is true. */
+/**
+ * Binds the rows up to the first one with an unresolvable reference, which fails the block only if no earlier row is
+ * true.
+ */
 function bindRows(
   context: EngineContext,
   rows: readonly ConditionRow[],

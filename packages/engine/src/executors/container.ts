@@ -66,7 +66,8 @@ export async function expandCount(source: CountSource, context: ExpandContext): 
 }
 
 /**
- * Returns the items of a collection: the items of a list, the pairs of an object, or none for null. Throws COLLECTION_INVALID.
+ * Returns the items of a collection: the items of a list, the pairs of an object, or none for null. Throws
+ * COLLECTION_INVALID.
  */
 export function expandCollection(source: CollectionSource, lookup: Lookup): Json[] {
   if ('static' in source) return source.static;

@@ -181,8 +181,8 @@ function sourceOutput(sources: readonly string[], { containers }: BlockConfig, l
 }
 
 /**
- * Returns the id of the first block that `port` of `node` leads to; undefined if there is none. Implements `services.target`
- * of executors.
+ * Returns the id of the first block that `port` of `node` leads to; undefined if there is none. Implements
+ * `services.target` of executors.
  */
 export function targetOf(region: Region, node: number, port: string): string | undefined {
   const target = region.nodes[node]?.outs.find((out) =>

@@ -12,7 +12,10 @@ export interface BlockDefinition<
   input: Input;
   /** The output; if present, references can name only its fields. */
   output?: Output;
-  /** `compute`: pure and fast; `effect` (default): has side effects, and may run twice after a crash (see `idempotencyKey`). */
+  /**
+   * `compute`: pure and fast; `effect` (default): has side effects, and may run twice after a crash (see
+   * `idempotencyKey`).
+   */
   class?: 'compute' | 'effect';
   run(input: z.output<Input>, context: BlockContext): Promise<z.input<Output>> | z.input<Output>;
 }

@@ -56,8 +56,8 @@ function codeOf({ block }: EngineContext): CodeTemplate {
 }
 
 /**
- * Returns the globals that the code mentions. Other globals would cost time and expose secrets unnecessarily. Scripts always
- * get the environment values, because the programs that they call may read them.
+ * Returns the globals that the code mentions. Other globals would cost time and expose secrets unnecessarily. Scripts
+ * always get the environment values, because the programs that they call may read them.
  */
 function globalsOf(context: EngineContext, code: CodeTemplate): Record<string, string> {
   const globals: Record<string, string> = { params: '{}' };
@@ -112,7 +112,10 @@ function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
   ]);
 }
 
-/** The timeout of the block also raises the processor time limit, up to the engine's limits. Without it, the sandbox's default applies. */
+/**
+ * The timeout of the block also raises the processor time limit, up to the engine's limits. Without it, the sandbox's
+ * default applies.
+ */
 function limitsOf(context: EngineContext): Partial<Limits> {
   const max = context.services.run.codeLimits ?? {};
   const timeout = Number(context.field('timeout') ?? Number.NaN);

@@ -8,7 +8,9 @@ import { coerceField } from './input-format.ts';
 import type { EngineContext, EngineExecutor, NotificationOutcome } from './services.ts';
 import { asRows, asText } from './values.ts';
 
-/** Pauses the run until a person resumes it. Calls its notification tools first; their failures do not fail the block. */
+/**
+ * Pauses the run until a person resumes it. Calls its notification tools first; their failures do not fail the block.
+ */
 export const humanExecutor: EngineExecutor = {
   types: ['human_in_the_loop'],
   class: 'pause',

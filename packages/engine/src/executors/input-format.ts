@@ -21,7 +21,10 @@ export function coerceField(value: Json, type: string): Json {
   }
 }
 
-/** JavaScript's conversion to text, which exported workflows rely on: a list joins its items, an object becomes `[object Object]`. */
+/**
+ * JavaScript's conversion to text, which exported workflows rely on: a list joins its items, an object becomes `[object
+ * Object]`.
+ */
 function plainText(value: Json): string {
   if (Array.isArray(value)) return value.map((item) => (item === null ? '' : plainText(item))).join(',');
   return typeof value === 'object' && value !== null ? '[object Object]' : String(value);

@@ -33,8 +33,9 @@ export interface ExecutorServices {
   /** Returns the operator's configuration of a service, such as a provider of models. */
   service(name: string): Promise<ConfiguredService>;
   /**
-   * Returns a credential that the run's tenant has stored; undefined if it has none. Its secret is redacted in all data of the
-   * run. Read it immediately before use, because an access token may expire. Throws a BlockError if it cannot be used now.
+   * Returns a credential that the run's tenant has stored; undefined if it has none. Its secret is redacted in all data
+   * of the run. Read it immediately before use, because an access token may expire. Throws a BlockError if it cannot be
+   * used now.
    */
   credential(query: CredentialQuery): Promise<Credential | undefined>;
   /** The skills that the run's tenant has stored. */
@@ -44,13 +45,13 @@ export interface ExecutorServices {
   /** The knowledge bases that the run's tenant has stored; undefined: the host stores none. */
   tenantKnowledge: RunTenantKnowledge | undefined;
   /**
-   * Returns the content of a stored file as Base64; undefined if the record belongs to no file of the run's tenant. Throws
-   * FILE_TOO_LARGE for more than 20 MB.
+   * Returns the content of a stored file as Base64; undefined if the record belongs to no file of the run's tenant.
+   * Throws FILE_TOO_LARGE for more than 20 MB.
    */
   file(record: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined>;
   /**
-   * Stores a file for the run's tenant as it arrives, and returns its record. Throws FILE_TOO_LARGE if the run has stored too
-   * much, and the errors of `chunks`; then nothing is stored.
+   * Stores a file for the run's tenant as it arrives, and returns its record. Throws FILE_TOO_LARGE if the run has
+   * stored too much, and the errors of `chunks`; then nothing is stored.
    */
   storeFile(file: FileStream): Promise<FileRecord>;
   /** Opens a stored file of any size; undefined if the record belongs to no file of the run's tenant. */
@@ -69,8 +70,8 @@ export interface ExecutorServices {
   /** The rates of keys of providers, which all processes of the engine share. */
   rates: Rates;
   /**
-   * Returns the connection with this key that the blocks of the run share in this process; `open` opens it at the first call.
-   * It is closed when the run ends, becomes idle, or leaves the process.
+   * Returns the connection with this key that the blocks of the run share in this process; `open` opens it at the first
+   * call. It is closed when the run ends, becomes idle, or leaves the process.
    */
   connection<T extends SharedConnection>(key: string, open: () => Promise<T>): Promise<T>;
   /** Calls `wait` without the slot of the block, so that another effect can run in the meantime. */
@@ -88,13 +89,13 @@ export interface ExecutorServices {
    */
   findChild(workflow: string, call?: string): Promise<ChildWorkflow | undefined>;
   /**
-   * Runs a child to its end. After a restart, the same call of the same attempt continues the same child. While a block of
-   * the class `effect` waits for child runs only, another effect may run in its place.
+   * Runs a child to its end. After a restart, the same call of the same attempt continues the same child. While a block
+   * of the class `effect` waits for child runs only, another effect may run in its place.
    */
   child(request: ChildRequest): Promise<ChildOutcome>;
   /**
-   * Returns the output of a workflow of the run's tenant, which runs as a child run. `call` and `othersDone` are those of
-   * `child`. Throws CHILD_DEPTH, CHILD_CYCLE, CHILD_NOT_FOUND, CHILD_FAILED.
+   * Returns the output of a workflow of the run's tenant, which runs as a child run. `call` and `othersDone` are those
+   * of `child`. Throws CHILD_DEPTH, CHILD_CYCLE, CHILD_NOT_FOUND, CHILD_FAILED.
    */
   callWorkflow(
     reference: string,
@@ -116,7 +117,9 @@ export interface ExecutorServices {
 export interface Conversation {
   /** Returns the newest exchanges that have at most `maxChars` characters together, as JSON. */
   newest(maxChars: number): Promise<Json[]>;
-  /** Adds the exchange of this execution, without secrets. Later calls, including those of other attempts, do nothing. */
+  /**
+   * Adds the exchange of this execution, without secrets. Later calls, including those of other attempts, do nothing.
+   */
   add(exchange: Json): Promise<void>;
   /** Removes all exchanges. */
   remove(): Promise<void>;

@@ -50,8 +50,8 @@ export function mayContainFiles(input: Json): boolean {
 }
 
 /**
- * Stores the files in the file fields of the start block, and returns the input with records in place of the files. Omits entries
- * of a field that are not files; a field without files stays unchanged.
+ * Stores the files in the file fields of the start block, and returns the input with records in place of the files.
+ * Omits entries of a field that are not files; a field without files stays unchanged.
  *
  * Throws INPUT_INVALID for a file that cannot be stored.
  */

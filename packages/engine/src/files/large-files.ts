@@ -49,8 +49,8 @@ export async function storeParts(
 }
 
 /**
- * Returns the chunks as slices of `PART_BYTES`. Keeping chunks of one byte as separate objects would take a hundred times
- * their size.
+ * Returns the chunks as slices of `PART_BYTES`. Keeping chunks of one byte as separate objects would take a hundred
+ * times their size.
  */
 async function* slices(chunks: AsyncIterable<Uint8Array>) {
   const buffer = Buffer.allocUnsafeSlow(PART_BYTES);

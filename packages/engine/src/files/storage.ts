@@ -41,8 +41,8 @@ export interface FileStream {
 }
 
 /**
- * Stores a file of any size for its owner, and returns the record. Only one part of it is in memory at a time. Throws the
- * errors of `chunks`; then nothing is stored.
+ * Stores a file of any size for its owner, and returns the record. Only one part of it is in memory at a time. Throws
+ * the errors of `chunks`; then nothing is stored.
  */
 export async function storeFileStream(
   values: Pick<ValueStore, 'put' | 'prune'>,
@@ -64,7 +64,10 @@ export interface FileParts {
   tenant: TenantOf;
 }
 
-/** Reads a file by its record. Resolves to the content as Base64; undefined if the record belongs to no file of the tenant. */
+/**
+ * Reads a file by its record. Resolves to the content as Base64; undefined if the record belongs to no file of the
+ * tenant.
+ */
 export type FileReader = (file: Pick<FileRecord, 'id' | 'key'>) => Promise<string | undefined>;
 
 /** Limits for one reader. Default: none. */

@@ -161,8 +161,8 @@ class StoreRunReader implements RunReader {
   }
 
   /**
-   * Returns the stored record of an ended run. For an open run, record and logs are computed from the journal, because they
-   * are stored later than its entries.
+   * Returns the stored record of an ended run. For an open run, record and logs are computed from the journal, because
+   * they are stored later than its entries.
    */
   async #latest(record: RunRecord): Promise<{ record: RunRecord; logs?: BlockLog[] }> {
     const { runs, definitions } = this.#stores;

@@ -116,7 +116,10 @@ export class Emissions {
     return true;
   }
 
-  /** Resolves when all emissions so far are published, or after a second. Returns undefined if all are already published. */
+  /**
+   * Resolves when all emissions so far are published, or after a second. Returns undefined if all are already
+   * published.
+   */
   flushed(): Promise<void> | undefined {
     if (this.#queue.length === 0 && !this.#publishing) return undefined;
     if (!this.#publishing) this.#publish();

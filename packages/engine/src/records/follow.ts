@@ -79,8 +79,8 @@ export async function* eventsBetween(
 }
 
 /**
- * Returns the events of the journal and the emissions, until the run has ended, only a person can continue it, or no process
- * executes it.
+ * Returns the events of the journal and the emissions, until the run has ended, only a person can continue it, or no
+ * process executes it.
  */
 async function* mergedEvents(
   parts: Parts,

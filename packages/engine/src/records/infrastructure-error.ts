@@ -1,8 +1,8 @@
 import { isBlockError } from '@heddle/core/blocks';
 
 /**
- * A failure of the stores or of the engine itself, as opposed to a failure of a block. The run stops, and later continues from
- * its journal.
+ * A failure of the stores or of the engine itself, as opposed to a failure of a block. The run stops, and later
+ * continues from its journal.
  */
 export class InfrastructureError extends Error {
   constructor(cause: unknown) {

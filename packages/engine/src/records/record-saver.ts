@@ -16,10 +16,16 @@ interface RecordSaverParts {
   report: (error: unknown) => void;
 }
 
-/** Writes the record and the logs of a run after its journal, between two entries: they never include an entry that the journal lacks. */
+/**
+ * Writes the record and the logs of a run after its journal, between two entries: they never include an entry that the
+ * journal lacks.
+ */
 export class RecordSaver {
   readonly #parts: RecordSaverParts;
-  /** Changed logs with an execution order of `base` or more, indexed from `base`. Changed logs with a lower order are in `older`. */
+  /**
+   * Changed logs with an execution order of `base` or more, indexed from `base`. Changed logs with a lower order are in
+   * `older`.
+   */
   #logs: BlockLog[] = [];
   #base = 1;
   readonly #older = new Map<number, BlockLog>();
@@ -70,7 +76,10 @@ export class RecordSaver {
     });
   }
 
-  /** Returns the record and logs to write in the same commit as the entries of `batch`; undefined unless they make the run idle. */
+  /**
+   * Returns the record and logs to write in the same commit as the entries of `batch`; undefined unless they make the
+   * run idle.
+   */
   commitWith(batch: readonly AppliedEntry[]): RunProjection | undefined {
     for (const { applied } of batch) this.changed(applied.logs);
     return this.#parts.isIdle() ? this.#take() : undefined;

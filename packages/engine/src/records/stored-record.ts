@@ -10,7 +10,10 @@ interface Parts {
   definitions: Definitions;
 }
 
-/** Returns the record of a run that is not in memory. If no record has been written yet, it is computed from the journal. */
+/**
+ * Returns the record of a run that is not in memory. If no record has been written yet, it is computed from the
+ * journal.
+ */
 export async function storedRecord(parts: Parts, runId: string): Promise<RunRecord | undefined> {
   return (await parts.stores.runs.record(runId)) ?? (await foldStored(parts, runId, undefined))?.record;
 }

@@ -23,9 +23,9 @@ export interface Credential {
 /** Source of the credentials that tenants have stored. */
 export interface TenantCredentials {
   /**
-   * Returns the credential of the tenant for a block that is about to use it; undefined if there is none. `tenant` is undefined
-   * for a workflow without a tenant. A BlockError fails the block; other errors are reported, and the block fails with
-   * CREDENTIAL_UNAVAILABLE.
+   * Returns the credential of the tenant for a block that is about to use it; undefined if there is none. `tenant` is
+   * undefined for a workflow without a tenant. A BlockError fails the block; other errors are reported, and the block
+   * fails with CREDENTIAL_UNAVAILABLE.
    */
   find(
     this: void,
@@ -43,7 +43,9 @@ export interface CredentialSource {
   report(error: unknown): void;
 }
 
-/** Returns a credential of the run's tenant; undefined if there is none. Throws a BlockError if it cannot be used now. */
+/**
+ * Returns a credential of the run's tenant; undefined if there is none. Throws a BlockError if it cannot be used now.
+ */
 export async function findCredential(
   source: CredentialSource,
   query: CredentialQuery,

@@ -1,5 +1,6 @@
 /**
- * Shorter values are not redacted: they also occur in ordinary data, so their redaction would destroy outputs and hide nothing.
+ * Shorter values are not redacted: they also occur in ordinary data, so their redaction would destroy outputs and hide
+ * nothing.
  */
 export const MIN_SECRET_CHARS = 4;
 
@@ -13,8 +14,8 @@ const MIN_BASE64 = 6;
 const PEM_ARMOUR = /^-----(?:BEGIN|END) [A-Z0-9 ]+-----$/;
 
 /**
- * Returns the parts of a value that are secret: the trimmed value, each line of a multi-line value, and each string in a
- * JSON value. Lines and strings have at least 8 characters.
+ * Returns the parts of a value that are secret: the trimmed value, each line of a multi-line value, and each string in
+ * a JSON value. Lines and strings have at least 8 characters.
  */
 export function secretPartsOf(value: string): Set<string> {
   const parts = new Set<string>();

@@ -48,7 +48,10 @@ export class FormAutomaton {
     return this.#root;
   }
 
-  /** Returns the state after another character. Takes constant time on average, times the logarithm of the number of forms. */
+  /**
+   * Returns the state after another character. Takes constant time on average, times the logarithm of the number of
+   * forms.
+   */
   next(current: State, code: number): State {
     for (let state: State | undefined = current; state && state !== this.#root; state = state.fallback) {
       const next = this.#extend(state, code);
@@ -77,8 +80,8 @@ export class FormAutomaton {
   }
 
   /**
-   * Creates a state after creating its fallback, recursively. The prefixes in such a chain have different lengths, and no
-   * form has two of them, so the recursion is at most as deep as the square root of twice the total length of the
+   * Creates a state after creating its fallback, recursively. The prefixes in such a chain have different lengths, and
+   * no form has two of them, so the recursion is at most as deep as the square root of twice the total length of the
    * forms.
    */
   #create({ state, code, first, key }: { state: State; code: number; first: number; key: number }): State {
@@ -101,7 +104,10 @@ export class FormAutomaton {
     return suffix === this.#root ? undefined : suffix;
   }
 
-  /** Returns the first form of the state whose next character is at least `code`. A form that ends comes before all others. */
+  /**
+   * Returns the first form of the state whose next character is at least `code`. A form that ends comes before all
+   * others.
+   */
   #bound({ first, last, depth }: State, code: number): number {
     let [low, high] = [first, last];
     while (low < high) {

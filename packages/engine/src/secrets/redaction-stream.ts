@@ -1,15 +1,15 @@
 import type { FormAutomaton, State } from './form-automaton.ts';
 
 /**
- * Redacts a text that arrives in parts. The joined results equal the redaction of the whole text for every division into
- * parts.
+ * Redacts a text that arrives in parts. The joined results equal the redaction of the whole text for every division
+ * into parts.
  */
 export interface RedactionStream {
   /** Adds a part. Returns the text that can be published, because no later part can make it a part of a secret. */
   push(part: string): string;
   /**
-   * Returns the remaining text. `isCut`: the text was interrupted, so that its last characters may be the beginning of a secret.
-   * They are discarded in any case.
+   * Returns the remaining text. `isCut`: the text was interrupted, so that its last characters may be the beginning of
+   * a secret. They are discarded in any case.
    */
   end(options?: { isCut: boolean }): string;
   /** The text that was added and not returned yet, without redaction. */

@@ -83,9 +83,9 @@ function formsOf(values: SecretValues): { names: Map<string, string>; numbers: M
 const PAIRS = 2 ** 16;
 
 /**
- * Finds forms in texts with the algorithm of Wu and Manber, which skips pairs of characters that occur in no form. The time
- * grows with the length of the text, and only little with the number of forms. A regular expression of thousands of forms
- * would be too large.
+ * Finds forms in texts with the algorithm of Wu and Manber, which skips pairs of characters that occur in no form. The
+ * time grows with the length of the text, and only little with the number of forms. A regular expression of thousands
+ * of forms would be too large.
  */
 class Finder {
   /** The length of the shortest form. */

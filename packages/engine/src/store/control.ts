@@ -39,7 +39,8 @@ export interface RequestStore {
  * Requests to the owner of a data folder.
  *
  * 1. A request stays open until it has an outcome: without an owner, the next owner handles it.
- * 2. An owner handles a request once. If it dies before it writes the outcome, the next owner handles the request again,
+ * 2. An owner handles a request once. If it dies before it writes the outcome, the next owner handles the request
+ * again,
  *    so handlers must be idempotent (cancel and resume are).
  */
 export interface ControlStore extends RequestStore {

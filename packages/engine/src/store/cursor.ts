@@ -5,7 +5,9 @@ import { isStorable } from './stores.ts';
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 1000;
 
-/** The last run of a page, as its position in the order (by creation time, then id). New runs do not shift later pages. */
+/**
+ * The last run of a page, as its position in the order (by creation time, then id). New runs do not shift later pages.
+ */
 export interface Cursor {
   createdMs: number;
   runId: string;

@@ -4,7 +4,10 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { ControlOutcome, ControlRequest, RequestStore } from './control.ts';
 import type { SharedStores, TailableRunStore } from './stores.ts';
 
-/** The right of a process to execute a run. Each new holder gets a higher epoch, which fences off the writes of earlier holders. */
+/**
+ * The right of a process to execute a run. Each new holder gets a higher epoch, which fences off the writes of earlier
+ * holders.
+ */
 export interface Lease {
   readonly runId: string;
   /** Id of the process. */
@@ -13,8 +16,8 @@ export interface Lease {
 }
 
 /**
- * Leases of the processes that share a database. The clock of the database is used, so the clocks of the processes need not
- * agree.
+ * Leases of the processes that share a database. The clock of the database is used, so the clocks of the processes need
+ * not agree.
  *
  * 1. At most one process holds a run, and only while the process is a member and its lease time has not expired.
  * 2. Every write of a lost lease is rejected as a whole: once another process has the run, or the holder was removed.

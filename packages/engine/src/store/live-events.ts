@@ -36,8 +36,8 @@ export interface LiveEventStore {
   /** Removes all events of the run. */
   remove(runId: string): Promise<void> | void;
   /**
-   * Calls `wake` after events of the run were published, by any process. This is only an optimization: calls may be missing,
-   * late or redundant. Returns a function that stops the calls. Does not keep the process alive.
+   * Calls `wake` after events of the run were published, by any process. This is only an optimization: calls may be
+   * missing, late or redundant. Returns a function that stops the calls. Does not keep the process alive.
    */
   watch(runId: string, wake: () => void): () => void;
 }

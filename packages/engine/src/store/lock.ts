@@ -13,7 +13,9 @@ export interface DataOwner {
   hostname: string;
   /** ISO 8601. */
   startedAt: string;
-  /** The earlier runs that the owner has opened, if it does not recover all open runs of the folder. Absent: all runs. */
+  /**
+   * The earlier runs that the owner has opened, if it does not recover all open runs of the folder. Absent: all runs.
+   */
   opened?: readonly string[];
 }
 
@@ -42,13 +44,13 @@ const LOCK_TIMEOUT_MS = 100;
 const SHARED_LOCK_TIMEOUT_MS = 10 * LOCK_TIMEOUT_MS;
 
 /**
- * Locks the data folder for this process alone. Throws DATA_LOCKED, with the owner in the message, if another process has
- * locked it.
+ * Locks the data folder for this process alone. Throws DATA_LOCKED, with the owner in the message, if another process
+ * has locked it.
  *
  * The lock is SQLite's lock on an empty file. The operating system releases it when the process dies, so a stale lock
  * cannot remain. Only SQLite may open that file in the owner's process: on POSIX systems, closing any descriptor of the
- * file releases the lock (SQLite prevents this for its own descriptors). `owner.json` names the owner and the runs that it
- * executes; it is informative and has no effect on the lock.
+ * file releases the lock (SQLite prevents this for its own descriptors). `owner.json` names the owner and the runs that
+ * it executes; it is informative and has no effect on the lock.
  */
 export function lockData(data: string, clock: Clock): OwnerLock {
   const info = join(data, 'owner.json');
@@ -103,7 +105,10 @@ export function shareData(data: string): DataLock {
   };
 }
 
-/** True while a process, this one or another, has locked the data folder exclusively. Writes nothing and blocks no other process. */
+/**
+ * True while a process, this one or another, has locked the data folder exclusively. Writes nothing and blocks no other
+ * process.
+ */
 export function isOwned(data: string): boolean {
   const file = join(data, 'lock.db');
   if (!existsSync(file)) return false;

@@ -30,10 +30,10 @@ const IMAGES = 'images';
 const IMAGE_FILES = ['images.db', 'images.db-wal', 'images.db-shm'];
 
 /**
- * Creates the data folder if it is missing, and removes the permissions of other users for the folder and for the files that
- * Heddle has created in it, for any umask. If the process is root and the folder has images, other users may traverse it,
- * because sandbox processes then belong to other users. Calls `report` for each path that stays accessible.
- * Throws if the folder cannot be created.
+ * Creates the data folder if it is missing, and removes the permissions of other users for the folder and for the files
+ * that Heddle has created in it, for any umask. If the process is root and the folder has images, other users may
+ * traverse it, because sandbox processes then belong to other users. Calls `report` for each path that stays
+ * accessible. Throws if the folder cannot be created.
  */
 export function makePrivateData(data: string, report: (error: Error) => void): void {
   if (process.platform === 'win32') return void mkdirSync(data, { recursive: true });
@@ -54,7 +54,9 @@ export function makePrivateData(data: string, report: (error: Error) => void): v
   }
 }
 
-/** Creates the file if it is missing, readable only for this user; SQLite gives its other files the same permissions. */
+/**
+ * Creates the file if it is missing, readable only for this user; SQLite gives its other files the same permissions.
+ */
 export function makePrivateFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', PRIVATE_FILE));

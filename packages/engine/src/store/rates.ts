@@ -31,7 +31,10 @@ export interface RateStore {
   prune(beforeMs: number): Promise<void> | void;
 }
 
-/** Returns the time that a call has to wait; 0 if it fits. A call with more tokens than the burst waits for the whole burst. */
+/**
+ * Returns the time that a call has to wait; 0 if it fits. A call with more tokens than the burst waits for the whole
+ * burst.
+ */
 export function waitFor(state: RateState, demand: RateDemand): number {
   const { nowMs, requestMs, tokensMs, requestBurstMs, tokenBurstMs } = demand;
   const requests = requestMs > 0 ? state.requestsMs - nowMs - Math.max(0, requestBurstMs - requestMs) : 0;

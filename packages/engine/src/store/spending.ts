@@ -28,8 +28,8 @@ export interface SpendingRefusal {
 /** Sums of spending that never exceed their caps. `describeSpending` tests an implementation. */
 export interface SpendingStore {
   /**
-   * Reserves `most` in all accounts. If that would exceed the cap of one of them, reserves nothing and returns that account.
-   * After a reservation has expired, only its `least` counts.
+   * Reserves `most` in all accounts. If that would exceed the cap of one of them, reserves nothing and returns that
+   * account. After a reservation has expired, only its `least` counts.
    */
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> | SpendingRefusal | undefined;
   /** Extends a reservation, with a new `least`. Does nothing if it is settled. */

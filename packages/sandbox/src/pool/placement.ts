@@ -90,8 +90,8 @@ export interface Growth {
 }
 
 /**
- * Plans one more process for a pool key, with at most `max` processes. If all are in use, an idle process of another key
- * is stopped. If none is idle and this key has no process, a busy one is drained, preferably of the same tenant: a
+ * Plans one more process for a pool key, with at most `max` processes. If all are in use, an idle process of another
+ * key is stopped. If none is idle and this key has no process, a busy one is drained, preferably of the same tenant: a
  * tenant or image with a steady load must not keep every process.
  */
 export function planGrowth(

@@ -58,7 +58,9 @@ function isCurrent({ exp, nbf = 0 }: TokenClaims, nowMs: number): boolean {
   return exp * 1000 > nowMs && nbf * 1000 <= nowMs;
 }
 
-/** Returns a check that caches responses, and sends one request for a token that several callers send at the same time. */
+/**
+ * Returns a check that caches responses, and sends one request for a token that several callers send at the same time.
+ */
 function cachedCheck(
   options: IntrospectionOptions,
   now: () => number,

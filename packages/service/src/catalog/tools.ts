@@ -26,7 +26,10 @@ export interface CatalogTool {
   ): Promise<Json>;
 }
 
-/** A tool that runs only in workflows, where it has credentials and limits. `describeTools` of `@heddle/blocks` returns these. */
+/**
+ * A tool that runs only in workflows, where it has credentials and limits. `describeTools` of `@heddle/blocks` returns
+ * these.
+ */
 export type DescribedTool = Pick<CatalogTool, 'id' | 'description' | 'parameters'>;
 
 /** A tool in a list. */

@@ -49,7 +49,8 @@ export async function assetResponse(name: string): Promise<Response | undefined>
     'Content-Type': CONTENT_TYPES[extname(name)] ?? '',
     'Cache-Control': 'public, max-age=300',
   };
-  // The scripts and styles need no build. The command line bundles this module, so their folder is located through the package.
+  // The scripts and styles need no build. The command line bundles this module, so their folder is located through the
+  // package.
   const folder = dirname(createRequire(import.meta.url).resolve('@heddle/service/package.json'));
   return new Response(await readFile(join(folder, 'pages', name)), { headers });
 }

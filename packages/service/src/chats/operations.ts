@@ -228,7 +228,9 @@ async function claimIdentifier(tx: Db, workflow: WorkflowRow, identifier: string
   if (isTaken) throw conflict(`Identifier already in use: ${identifier}`);
 }
 
-/** Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends. */
+/**
+ * Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends.
+ */
 async function requireUnlocked(
   tx: Db,
   { workspace_id: workspaceId, folder_path }: WorkflowRow,

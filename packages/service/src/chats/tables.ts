@@ -22,7 +22,10 @@ export interface ChatRow {
   updated_at: string;
 }
 
-/** An identifier remains reserved for its workspace after its deployment is removed, because links to it may still be used. */
+/**
+ * An identifier remains reserved for its workspace after its deployment is removed, because links to it may still be
+ * used.
+ */
 export interface IdentifierRow {
   identifier: string;
   workspace_id: string;

@@ -62,7 +62,9 @@ export async function storeTokens(
   return numUpdatedRows > 0n;
 }
 
-/** Marks the credential for reconnection, with an audit record. Returns false if the row has changed since it was read. */
+/**
+ * Marks the credential for reconnection, with an audit record. Returns false if the row has changed since it was read.
+ */
 export function markReconnect(
   db: Db,
   audit: AuditStore,

@@ -62,8 +62,8 @@ const DEFAULTS: ReadonlyMap<string, Json> = new Map<string, Json>([
 ]);
 
 /**
- * Returns how `target` differs from `base`. Positions, sizes, ids of edges and the order of keys and edges are ignored. An
- * absent field equals one that is null or has its default.
+ * Returns how `target` differs from `base`. Positions, sizes, ids of edges and the order of keys and edges are ignored.
+ * An absent field equals one that is null or has its default.
  */
 export function compareGraphs(base: ComparedGraph, target: ComparedGraph): GraphDifference {
   const blocks = compareBlocks(base.blocks, target.blocks);

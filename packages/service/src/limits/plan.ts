@@ -128,7 +128,9 @@ function unknownOperation(id: string, operationIds: readonly string[]): string {
   return `The limits are not valid. operations: There is no operation ${JSON.stringify(id)}.${hint}`;
 }
 
-/** Returns the token buckets of a plan. A bucket holds the burst, by default twice the rate, and refills at the rate. */
+/**
+ * Returns the token buckets of a plan. A bucket holds the burst, by default twice the rate, and refills at the rate.
+ */
 export function bucketsOf(plan: LimitPlan): Buckets {
   const kinds = bucketsByKind({
     address: plan.addressRequestsPerMinute,

@@ -15,7 +15,8 @@ async function processes(count: number, options: Partial<SharedLimitOptions>) {
     beats.push(beat);
     return () => undefined;
   };
-  // A process has four connections: on a busy machine, some of many concurrent checks wait for one longer than two seconds.
+  // A process has four connections: on a busy machine, some of many concurrent checks wait for one longer than two
+  // seconds.
   const timeoutMs = 60_000;
   const report = (error: unknown) => errors.push(error);
   const common = { url, buckets: {}, every, timeoutMs, report, ...options };

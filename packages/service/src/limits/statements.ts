@@ -68,7 +68,10 @@ export const PEEK = {
     ) AS state`,
 };
 
-/** $1: the workspace, or the operation and its caller, that the slot counts against, $2: its id, $3: limit, $4: lease in ms. */
+/**
+ * $1: the workspace, or the operation and its caller, that the slot counts against, $2: its id, $3: limit, $4: lease in
+ * ms.
+ */
 export const TAKE_SLOT = { name: 'take_run_slot', text: 'SELECT take_run_slot($1, $2, $3, $4) AS taken' };
 
 /** Releases slots. $1: their ids. */

@@ -36,7 +36,9 @@ export interface OpenedLogs extends LogServices {
   close(): Promise<void>;
 }
 
-/** Returns the area of the log of runs, with its index. Pass the same `triggers` to the areas of workflows and triggers. */
+/**
+ * Returns the area of the log of runs, with its index. Pass the same `triggers` to the areas of workflows and triggers.
+ */
 export function logs({ triggers = new Triggers() }: { triggers?: Triggers } = {}): Area<
   OpenedLogs,
   typeof LOGS

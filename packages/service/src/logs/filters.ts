@@ -6,7 +6,10 @@ import { LOG_STATUSES } from './tables.ts';
 
 const MAX_LIMIT = 1000;
 
-/** Returns the filters of a list or search. Throws 400 for lists that are too long, unknown statuses and inverted bounds. */
+/**
+ * Returns the filters of a list or search. Throws 400 for lists that are too long, unknown statuses and inverted
+ * bounds.
+ */
 export function filtersOf(query: Omit<SearchQuery, 'text' | 'in'>): LogFilters {
   const { workflowName, runId, minDurationMs, maxDurationMs, minCost, maxCost, model } = query;
   expectOrder('minDurationMs', minDurationMs, 'maxDurationMs', maxDurationMs);

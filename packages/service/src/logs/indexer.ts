@@ -35,8 +35,8 @@ interface IndexerOptions {
 
 /**
  * Indexes the runs of the engine in the table of the log. The engine stores every change until its row is committed, so
- * nothing is lost when the process dies in between. Several processes may index at the same time: a row never replaces a
- * newer one.
+ * nothing is lost when the process dies in between. Several processes may index at the same time: a row never replaces
+ * a newer one.
  */
 export class LogIndexer {
   readonly #options: IndexerOptions;
@@ -157,7 +157,9 @@ async function newLogs(
   return logs;
 }
 
-/** Returns the event of a run that has ended. Runs that events have started, and runs of child workflows, cause none. */
+/**
+ * Returns the event of a run that has ended. Runs that events have started, and runs of child workflows, cause none.
+ */
 function eventOf({ engine_id, workspace_id, workflow_id, ...run }: EndedLog): ServiceEvent[] {
   const { status, trigger, is_child, ended_ms } = run;
   if (trigger === 'event' || is_child === 1 || (status !== 'completed' && status !== 'failed')) return [];

@@ -51,8 +51,8 @@ const SORT_COLUMNS = {
 } as const;
 
 /**
- * Returns whether some run may match the filters by trigger, folder and name. It reads totals and the runs that they lack, so a
- * page without matches does not read every run of the workspace.
+ * Returns whether some run may match the filters by trigger, folder and name. It reads totals and the runs that they
+ * lack, so a page without matches does not read every run of the workspace.
  */
 export async function mayMatch(
   db: Db,
@@ -103,8 +103,8 @@ function positions(db: Db, query: LogPageQuery) {
 }
 
 /**
- * Returns the conditions of the filters. One condition selects the index: the workspace, or a single workflow or run. The
- * others compare expressions, because SQLite would choose an index by any column and then sort all its rows.
+ * Returns the conditions of the filters. One condition selects the index: the workspace, or a single workflow or run.
+ * The others compare expressions, because SQLite would choose an index by any column and then sort all its rows.
  */
 export function conditions(filters: LogFilters): RawBuilder<boolean>[] {
   const { workspaceId, runId, triggers, statuses, level } = filters;

@@ -14,8 +14,8 @@ export interface Snapshot {
 }
 
 /**
- * Returns the graph of a plan, with references and placeholders as they were written. Positions and disabled blocks are not
- * part of a plan.
+ * Returns the graph of a plan, with references and placeholders as they were written. Positions and disabled blocks are
+ * not part of a plan.
  */
 export function graphOfPlan(plan: Plan): Snapshot {
   const { blocks, variables } = plan;

@@ -12,8 +12,8 @@ const BATCH_SIZE = 200;
 const MINUTE_MS = 60_000;
 
 /**
- * Widths of the periods that have totals, in milliseconds, widest first. Each is eight times the next, so that a few periods of
- * each width cover a period of the statistics, except for parts of a minute at its ends.
+ * Widths of the periods that have totals, in milliseconds, widest first. Each is eight times the next, so that a few
+ * periods of each width cover a period of the statistics, except for parts of a minute at its ends.
  */
 export const WIDTHS: readonly number[] = [512, 64, 8, 1].map((minutes) => minutes * MINUTE_MS);
 
@@ -59,7 +59,10 @@ export async function totalBatch(db: Db): Promise<boolean> {
   });
 }
 
-/** Marks the runs as not added to the totals. Returns the change that `changeTotals` has to make in the same transaction. */
+/**
+ * Marks the runs as not added to the totals. Returns the change that `changeTotals` has to make in the same
+ * transaction.
+ */
 export async function withdraw(db: Db, engineIds: readonly string[]): Promise<TotalsChange> {
   if (engineIds.length === 0) return { runs: [], sign: -1 };
   const runs = await db
@@ -161,7 +164,9 @@ export function rangesOf(periods: readonly Range[]): Ranges {
   return { totals, edges, covered };
 }
 
-/** Returns the ranges as a table with the columns `column1` (from), `column2` (to) and `column3` (number of the period). */
+/**
+ * Returns the ranges as a table with the columns `column1` (from), `column2` (to) and `column3` (number of the period).
+ */
 export function rangeTable(ranges: readonly Range[]): RawBuilder<unknown> {
   // Literals, because PostgreSQL would treat parameters as text. All are integers.
   const rows = ranges.map(

@@ -74,7 +74,8 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
         server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
           const found = (await listTools(workflows, callApi)).find(({ tool }) => tool.name === params.name);
           if (!found) return failure(`There is no tool "${params.name.slice(0, 100)}".`);
-          // Clients of earlier protocol versions have no session here, so only the end of their connection cancels a call.
+          // Clients of earlier protocol versions have no session here, so only the end of their connection cancels a
+          // call.
           const signal = AbortSignal.any([mcpReq.signal, request.signal]);
           const report = progressOf(mcpReq);
           return run(found.id, params.arguments ?? {}, { callApi, signal, report, onError });

@@ -135,7 +135,9 @@ export async function secretNames(db: Db, workspaceId: string): Promise<string[]
   return rows.map(({ name }) => name);
 }
 
-/** Returns the values of those `names` that the workspace has. Throws a SealingError for a value that cannot be opened. */
+/**
+ * Returns the values of those `names` that the workspace has. Throws a SealingError for a value that cannot be opened.
+ */
 export async function secretValues(
   db: Db,
   sealer: Sealer,

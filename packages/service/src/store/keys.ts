@@ -104,7 +104,9 @@ export class KeyStore {
     return this.#db.selectFrom('api_keys').select(INFO_COLUMNS).orderBy('created_at').orderBy('id').execute();
   }
 
-  /** Returns the keys of a workspace that are not revoked, oldest first. `after`: the time and the id of the key before. */
+  /**
+   * Returns the keys of a workspace that are not revoked, oldest first. `after`: the time and the id of the key before.
+   */
   async ofWorkspace(
     workspaceId: string,
     { limit, after }: { limit: number; after?: readonly [string, string] | undefined },

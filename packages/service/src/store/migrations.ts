@@ -142,7 +142,9 @@ async function publicWorkflows(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Makes run ids unique per workspace. Earlier ids were unique over all workspaces, so they are the engine's ids too. */
+/**
+ * Makes run ids unique per workspace. Earlier ids were unique over all workspaces, so they are the engine's ids too.
+ */
 async function runIdsPerWorkspace(db: Kysely<unknown>): Promise<void> {
   const { schema } = db;
   await schema

@@ -62,8 +62,8 @@ export interface ServiceStoreOptions {
 }
 
 /**
- * Workspaces, people, keys, drafts and versions, reserved run ids, audit, and the tables of all areas. The engine stores plans,
- * runs and logs.
+ * Workspaces, people, keys, drafts and versions, reserved run ids, audit, and the tables of all areas. The engine
+ * stores plans, runs and logs.
  */
 export interface ServiceStore extends Database {
   readonly workspaces: WorkspaceStore;
@@ -77,7 +77,10 @@ export interface ServiceStore extends Database {
   close(): Promise<void>;
 }
 
-/** The part of the store for workers: ownership and calls of workflows, and the secrets, credentials and skills of workspaces. */
+/**
+ * The part of the store for workers: ownership and calls of workflows, and the secrets, credentials and skills of
+ * workspaces.
+ */
 export interface ServiceOwnership extends Pick<Definitions, 'resolveChild' | 'tenant'> {
   /** Returns the id of the oldest workspace; undefined when there is none. */
   oldestWorkspace(): Promise<string | undefined>;
@@ -115,8 +118,8 @@ export async function openServiceStore(options: ServiceStoreOptions = {}): Promi
 }
 
 /**
- * Opens the part of the store that workers need, without a secret for keys. `sealer` opens the secrets and credentials of
- * workspaces; `refresh` configures how access tokens are refreshed; without it, they are not.
+ * Opens the part of the store that workers need, without a secret for keys. `sealer` opens the secrets and credentials
+ * of workspaces; `refresh` configures how access tokens are refreshed; without it, they are not.
  */
 export async function openServiceOwnership(
   options: Omit<ServiceStoreOptions, 'secret'>,

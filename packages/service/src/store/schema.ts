@@ -131,7 +131,10 @@ export interface AuditRow {
   resource_id: string;
   details: string | null;
   created_at: string;
-  /** Null: the action has happened. `intended`: it was about to begin, and its process ended before the outcome was known. */
+  /**
+   * Null: the action has happened. `intended`: it was about to begin, and its process ended before the outcome was
+   * known.
+   */
   outcome: 'intended' | null;
 }
 

@@ -16,7 +16,8 @@ export interface Destination {
 }
 
 /**
- * Returns the ids that the workspace has and the caller may use. Ids of other workspaces are left out, like unknown ones.
+ * Returns the ids that the workspace has and the caller may use. Ids of other workspaces are left out, like unknown
+ * ones.
  */
 export type Lookup = (
   ids: readonly string[],

@@ -76,7 +76,9 @@ function applyEdits(value: Json, edits: readonly Edit[]): Json {
   return root.value;
 }
 
-/** Returns the rank of an edit. Higher ranks come first, because removing list items changes the positions of others. */
+/**
+ * Returns the rank of an edit. Higher ranks come first, because removing list items changes the positions of others.
+ */
 function orderOf({ path, encoding }: Edit): number {
   return encoding === 'environment' ? MAX_PATH + 1 : path.length;
 }

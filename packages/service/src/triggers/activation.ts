@@ -67,9 +67,9 @@ function isObject(value: Json | undefined): value is JsonObject {
 }
 
 /**
- * Makes the triggers of a version the only ones of its workflow, in the transaction that makes the version live. A trigger
- * with the same configuration keeps its due instant, so no run is lost or duplicated. Paused triggers remain paused; suspended
- * ones start again.
+ * Makes the triggers of a version the only ones of its workflow, in the transaction that makes the version live. A
+ * trigger with the same configuration keeps its due instant, so no run is lost or duplicated. Paused triggers remain
+ * paused; suspended ones start again.
  */
 export async function activateTriggers(db: Db, activation: Activation): Promise<void> {
   const { workflowId, triggers } = activation;

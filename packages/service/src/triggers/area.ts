@@ -31,8 +31,8 @@ export interface OpenedTriggers extends TriggerServices {
 }
 
 /**
- * Returns the area of triggers, which starts their runs when they are due. Pass the same `triggers` to the area of workflows.
- * Opening the area throws a TypeError if it has no database or no queue.
+ * Returns the area of triggers, which starts their runs when they are due. Pass the same `triggers` to the area of
+ * workflows. Opening the area throws a TypeError if it has no database or no queue.
  */
 export function triggers({
   triggers: registry,

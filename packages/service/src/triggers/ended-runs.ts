@@ -35,8 +35,8 @@ export interface RunReader {
 const STARTED_BY: ReadonlySet<string> = new Set(['webhook', 'event']);
 
 /**
- * Reads the results of ended runs for the health of webhooks and event triggers: failed runs, and runs that completed after
- * failures of the same trigger.
+ * Reads the results of ended runs for the health of webhooks and event triggers: failed runs, and runs that completed
+ * after failures of the same trigger.
  */
 export async function endedRuns(db: Db, reader: RunReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
   const roots = logs.filter(({ trigger, is_child: isChild }) => STARTED_BY.has(trigger) && isChild === 0);
@@ -84,8 +84,8 @@ async function endedRun(
 }
 
 /**
- * Counts consecutive failures, in the transaction that records the end of the runs, and suspends triggers that only fail. Returns
- * the workflows of the suspended triggers.
+ * Counts consecutive failures, in the transaction that records the end of the runs, and suspends triggers that only
+ * fail. Returns the workflows of the suspended triggers.
  */
 export async function countEnded(
   db: Db,
@@ -110,8 +110,8 @@ export async function countEnded(
 }
 
 /**
- * Returns the active trigger of a live version; without a block, the only one of its workflow. No other process changes it until
- * the transaction ends.
+ * Returns the active trigger of a live version; without a block, the only one of its workflow. No other process changes
+ * it until the transaction ends.
  */
 async function activeTrigger(
   db: Db,

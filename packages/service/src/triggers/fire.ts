@@ -27,7 +27,9 @@ export type LiveTrigger = TriggerRow & { version: number; engine_version: number
 /** Maximum delay before a refused start is retried. */
 const MAX_WAIT_MS = 60_000;
 
-/** Returns the delay after `attempts` failed attempts: `firstMs`, doubled each time, up to `maxMs`, by default a minute. */
+/**
+ * Returns the delay after `attempts` failed attempts: `firstMs`, doubled each time, up to `maxMs`, by default a minute.
+ */
 export function retryDelayMs(firstMs: number, attempts: number, maxMs: number = MAX_WAIT_MS): number {
   return Math.min(firstMs * 2 ** Math.min(attempts, 20), maxMs);
 }
@@ -88,7 +90,10 @@ export async function admitDue(
   return { ...fields, release, held: undefined };
 }
 
-/** Reserves and queues claimed runs in the transaction. Returns the runs without flow control, which may start immediately. */
+/**
+ * Reserves and queues claimed runs in the transaction. Returns the runs without flow control, which may start
+ * immediately.
+ */
 export async function queueAllDue(
   db: Db,
   runs: readonly AdmittedRun[],
@@ -121,7 +126,9 @@ function reservationOf({ trigger, run }: AdmittedRun, nowMs: number): NewReserva
   };
 }
 
-/** Records the due instants as claimed, in one statement. Returns the runs whose due instants were not claimed before. */
+/**
+ * Records the due instants as claimed, in one statement. Returns the runs whose due instants were not claimed before.
+ */
 export async function claimDue(
   db: Db,
   runs: readonly AdmittedRun[],

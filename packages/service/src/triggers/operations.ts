@@ -216,7 +216,9 @@ export const backfillTrigger = define({
   },
 });
 
-/** Returns the due instants of a period. Throws 400 if it ends in the future or has more due instants than the limit. */
+/**
+ * Returns the due instants of a period. Throws 400 if it ends in the future or has more due instants than the limit.
+ */
 function duesOf(
   services: TriggerServices,
   row: LiveTrigger,
@@ -308,7 +310,9 @@ async function updateTrigger(
   return triggerView({ ...row, ...withNumbers(next) } as DeployedTrigger);
 }
 
-/** Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends. */
+/**
+ * Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends.
+ */
 async function requireUnlocked(
   db: Db,
   { workspace_id: workspaceId, folderPath }: DeployedTrigger,

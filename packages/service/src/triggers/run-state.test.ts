@@ -6,7 +6,10 @@ type Dependencies = Parameters<typeof stateOfRun>[0];
 type Run = { status: string; error?: { message: string } };
 type Reservation = { isQueued: boolean; failure?: { message: string } };
 
-/** Returns the state of a run. `runs`: the answers of the engine, one for each query; undefined: it does not have the run. */
+/**
+ * Returns the state of a run. `runs`: the answers of the engine, one for each query; undefined: it does not have the
+ * run.
+ */
 function stateWith(runs: readonly (Run | undefined)[], reservation?: Reservation) {
   const answers = [...runs];
   const engine = {

@@ -70,7 +70,10 @@ export class Scheduler {
     return earliestTrigger(db, { types });
   }
 
-  /** Decides about the due instant of a trigger, and admits its runs. A trigger that cannot be handled now is retried later. */
+  /**
+   * Decides about the due instant of a trigger, and admits its runs. A trigger that cannot be handled now is retried
+   * later.
+   */
   async #stepOf(trigger: DueTrigger): Promise<Step> {
     try {
       return await this.#decide(trigger);
@@ -137,8 +140,8 @@ export class Scheduler {
   }
 
   /**
-   * Claims the due instants and queues their runs, in one transaction. Due instants that another process has claimed are left
-   * out. Returns the number of advanced triggers.
+   * Claims the due instants and queues their runs, in one transaction. Due instants that another process has claimed
+   * are left out. Returns the number of advanced triggers.
    */
   async #queueRuns(steps: readonly Step[]): Promise<number> {
     if (steps.length === 0) return 0;

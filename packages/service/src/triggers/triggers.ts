@@ -99,12 +99,17 @@ export class Triggers {
     return wantHooks(transaction as Kysely<HookTables>, this.hooks, changed);
   }
 
-  /** Reads the results of ended runs for the health of their triggers, before the transaction that records their end. */
+  /**
+   * Reads the results of ended runs for the health of their triggers, before the transaction that records their end.
+   */
   endedRuns(database: unknown, reader: RunReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
     return endedRuns(database as Db, reader, logs);
   }
 
-  /** Counts the failures of ended runs, in the transaction that records their end. Triggers that only fail are suspended. */
+  /**
+   * Counts the failures of ended runs, in the transaction that records their end. Triggers that only fail are
+   * suspended.
+   */
   async countEnded(
     transaction: unknown,
     runs: readonly LoggedRun[],

@@ -20,7 +20,10 @@ interface Setup {
   writer: Db;
   host: Db;
   workspaceId: string;
-  /** Resolves when this number of statements wait for a row. On SQLite immediately: transactions wait for each other there. */
+  /**
+   * Resolves when this number of statements wait for a row. On SQLite immediately: transactions wait for each other
+   * there.
+   */
   untilBlocked: (statements: number) => Promise<void>;
 }
 

@@ -178,8 +178,8 @@ export interface DeletedItems {
 }
 
 /**
- * Deletes a folder. With `recursive`, the folders in it are deleted and its workflows archived. Archived workflows of the
- * folder belong to the root from then on. Throws 400, 404, 423, and 409 for a folder that is not empty.
+ * Deletes a folder. With `recursive`, the folders in it are deleted and its workflows archived. Archived workflows of
+ * the folder belong to the root from then on. Throws 400, 404, 423, and 409 for a folder that is not empty.
  */
 export async function deleteFolder(
   db: Db,

@@ -120,7 +120,9 @@ function infoQuery(db: Db) {
     ]);
 }
 
-/** Returns a condition for the workspaces that the caller can access. A personal key opens only those that accept it. */
+/**
+ * Returns a condition for the workspaces that the caller can access. A personal key opens only those that accept it.
+ */
 function isVisible({ kind, userId, workspaceId }: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>) {
   if (kind === 'workspace') return sql<boolean>`id = ${workspaceId ?? ''}`;
   const accepted = kind === 'personal' ? sql`personal_keys = 1` : sql`1 = 1`;

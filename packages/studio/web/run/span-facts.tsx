@@ -58,7 +58,10 @@ function BlockDetails({ runId, span, type }: { runId: string; span: Span; type: 
   );
 }
 
-/** Returns a span; null if it does not exist. Reads the spans of its scope with its block, or with its number for an iteration. */
+/**
+ * Returns a span; null if it does not exist. Reads the spans of its scope with its block, or with its number for an
+ * iteration.
+ */
 async function spanOf(run: Overview, spanId: string): Promise<Span | null> {
   const scope = scopeOf(run.graph, spanId);
   const isIteration = scope === spanId;

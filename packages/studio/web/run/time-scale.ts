@@ -19,7 +19,9 @@ const MAX_GAP_SHARE = 0.04;
 /** Minimum width of a span on the axis: a narrower one would be invisible. */
 const MIN_WIDTH = 0.002;
 
-/** Returns the scale of spans. `nowMs`: the time since the start of the run, for spans that are open. Takes O(n log n). */
+/**
+ * Returns the scale of spans. `nowMs`: the time since the start of the run, for spans that are open. Takes O(n log n).
+ */
 export function timeScale(spans: readonly Times[], nowMs: number): TimeScale {
   const periods = busyPeriods(spans, nowMs);
   const workMs = periods.reduce((sum, { from, to }) => sum + (to - from), 0);

@@ -24,7 +24,10 @@ export function occurrencesOf(part: string, text: string, limit: number): number
   return positions;
 }
 
-/** Returns, for each prefix of a text, the length of its longest proper prefix that is also a suffix (Knuth, Morris, Pratt). */
+/**
+ * Returns, for each prefix of a text, the length of its longest proper prefix that is also a suffix (Knuth, Morris,
+ * Pratt).
+ */
 function bordersOf(text: string): Uint32Array {
   const borders = new Uint32Array(text.length);
   let length = 0;

@@ -123,8 +123,8 @@ async function linesOf(context: Context, { id }: TenantFile): Promise<number> {
 }
 
 /**
- * Replaces the content of the file that a call names, and retries if the file has been changed in the meantime. A repeated call
- * changes nothing.
+ * Replaces the content of the file that a call names, and retries if the file has been changed in the meantime. A
+ * repeated call changes nothing.
  */
 async function change(
   { args, context, idempotencyKey }: DriverCall,

@@ -41,8 +41,8 @@ const CANCEL_CODE = 80_877_102;
 const RETRYABLE = /^(?:40001|40P01|53\w{3}|57P0[123]|08\w{3}|55P03)$/;
 
 /**
- * Runs one statement on a separate connection, in a transaction that ends with the statement. Throws a BlockError: SERVICE_FAILED
- * if the server refuses the statement, cannot be reached, or returns too much; nothing has changed then.
+ * Runs one statement on a separate connection, in a transaction that ends with the statement. Throws a BlockError:
+ * SERVICE_FAILED if the server refuses the statement, cannot be reached, or returns too much; nothing has changed then.
  */
 export async function runStatement(context: Context, server: Server, statement: Statement): Promise<Rows> {
   const { signal } = context;
@@ -111,7 +111,8 @@ class Session {
     const socket = this.#countBytes(checkedSocket(addresses));
     this.#client = new Client({
       ...{ host, port, user, database },
-      // All options are set, and the password is a function: the library reads missing options from the environment and files.
+      // All options are set, and the password is a function: the library reads missing options from the environment and
+      // files.
       password: () => password,
       ssl: tlsOf(server),
       application_name: 'heddle',

@@ -31,8 +31,8 @@ interface Account {
 }
 
 /**
- * Returns the client of a call. All its requests go through the egress policy, and it reads neither the environment nor files
- * nor a metadata service for keys. Close it with `destroy`.
+ * Returns the client of a call. All its requests go through the egress policy, and it reads neither the environment nor
+ * files nor a metadata service for keys. Close it with `destroy`.
  *
  * Throws a BlockError: BLOCK_CONFIG_INVALID, CREDENTIAL_UNKNOWN.
  */
@@ -124,7 +124,10 @@ interface Request {
 
 type Handler = NonNullable<S3ClientConfig['requestHandler']>;
 
-/** Sends the requests of the library with the HTTP client of blocks. Redirects are not followed: they lead to other hosts. */
+/**
+ * Sends the requests of the library with the HTTP client of blocks. Redirects are not followed: they lead to other
+ * hosts.
+ */
 function handlerOver(
   http: HttpClient,
   { context: { signal, remainingMs = TIMEOUT_MS } }: DriverCall,

@@ -77,8 +77,8 @@ export async function storeInParts(
     );
     return { ContentType: type, ContentLength: bytes, ETag };
   } catch (error) {
-    // Without the removal, the service keeps the parts and charges for them. An error of the removal is ignored: the error of
-    // the upload is thrown.
+    // Without the removal, the service keeps the parts and charges for them. An error of the removal is ignored: the
+    // error of the upload is thrown.
     await client.send(new sdk.AbortMultipartUploadCommand(upload)).catch(() => undefined);
     throw error;
   }

@@ -131,7 +131,8 @@ async function pollMessages(config: GmailConfig, call: FeedCall): Promise<FeedPo
 const secondsOf = ({ nowMs }: FeedCall): number => Math.floor(nowMs / 1000);
 
 /**
- * Returns the changes since a position. If it is too old, takes the current position and searches for the messages since then.
+ * Returns the changes since a position. If it is too old, takes the current position and searches for the messages
+ * since then.
  */
 async function changesSince(
   client: GmailClient,

@@ -97,7 +97,9 @@ async function openMailbox(client: ImapFlow, path: string): Promise<Mailbox> {
   };
 }
 
-/** Returns the UIDs of messages that may start runs, the earliest first, and when the last known message was received. */
+/**
+ * Returns the UIDs of messages that may start runs, the earliest first, and when the last known message was received.
+ */
 async function candidatesIn(
   client: ImapFlow,
   mailbox: Mailbox,

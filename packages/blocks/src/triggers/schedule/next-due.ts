@@ -19,9 +19,9 @@ export interface Schedule {
 }
 
 /**
- * Returns the first due instant after `afterMs`, in milliseconds; undefined if there is none. A local time that is skipped by
- * summer time is due once, at the first instant after the gap; a repeated local time is due once, the first time. A cron
- * expression for every hour names no local time of day, so it is due in each hour that elapses.
+ * Returns the first due instant after `afterMs`, in milliseconds; undefined if there is none. A local time that is
+ * skipped by summer time is due once, at the first instant after the gap; a repeated local time is due once, the first
+ * time. A cron expression for every hour names no local time of day, so it is due in each hour that elapses.
  */
 export function nextDue(schedule: Schedule, afterMs: number): number | undefined {
   const { times, timeZone, startMs, endMs = Infinity } = schedule;
@@ -99,8 +99,8 @@ function nextOfEveryHour(next: LocalTimes, zone: string, afterMs: number): numbe
 type LocalTimes = (afterLocalMs: number) => number | undefined;
 
 /**
- * Returns a function that finds the next local time of an expression. The library does not handle time zones here: it gets local
- * times as UTC.
+ * Returns a function that finds the next local time of an expression. The library does not handle time zones here: it
+ * gets local times as UTC.
  */
 function localTimes(expression: string): LocalTimes {
   const cron = parseCron(expression);
@@ -118,7 +118,8 @@ export function cronProblem(expression: string): string | undefined {
 }
 
 /**
- * Maximum number of cached parsed expressions. One takes 83 kB, so few are cached; others are parsed again for each due instant.
+ * Maximum number of cached parsed expressions. One takes 83 kB, so few are cached; others are parsed again for each due
+ * instant.
  */
 const MAX_CACHED = 16;
 const cache = new Map<string, Cron>();

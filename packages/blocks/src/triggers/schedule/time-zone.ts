@@ -48,8 +48,8 @@ export function localAt(zone: string, atMs: number): number {
 }
 
 /**
- * Returns the instant of a local time. A skipped local time has the first instant after the gap; a repeated local time has its
- * first instant. Later local times never have earlier instants.
+ * Returns the instant of a local time. A skipped local time has the first instant after the gap; a repeated local time
+ * has its first instant. Later local times never have earlier instants.
  */
 export function instantOf(zone: string, localMs: number): number {
   // No zone is a day or more from UTC, and none changes its offset twice in two days.

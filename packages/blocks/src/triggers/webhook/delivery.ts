@@ -21,8 +21,8 @@ export interface ParsedDelivery {
 }
 
 /**
- * The response to the sender: immediate, with the JSON of the configuration, or with the result of the Response block of the
- * run.
+ * The response to the sender: immediate, with the JSON of the configuration, or with the result of the Response block
+ * of the run.
  */
 export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; body: Json } | { kind: 'run' };
 

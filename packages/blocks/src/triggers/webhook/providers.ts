@@ -185,7 +185,9 @@ const CIRCLEBACK_EVENTS: ReadonlySet<string> = new Set([
   ...['circleback_webhook', 'circleback_meeting_completed', 'circleback_meeting_notes'],
 ]);
 
-/** Meetings. The automation at Circleback chooses which meetings are sent, so the names of events make no difference. */
+/**
+ * Meetings. The automation at Circleback chooses which meetings are sent, so the names of events make no difference.
+ */
 const circleback: Provider = {
   // The id in the payload identifies the meeting, not the delivery: a meeting can be sent several times.
   deliveryId: () => undefined,

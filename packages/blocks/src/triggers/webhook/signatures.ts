@@ -29,7 +29,8 @@ interface HmacScheme {
   /** Returns the signatures in the header. */
   read: (header: string) => SignatureHeader;
   /**
-   * The header with the time of the request. Absent: the time is in the header of the signature or in the body, or there is none.
+   * The header with the time of the request. Absent: the time is in the header of the signature or in the body, or
+   * there is none.
    */
   timestampHeader?: string;
   /** Returns the text that is signed before the body; undefined if a header for it is missing. Default: no text. */
@@ -141,7 +142,9 @@ export function tokenScheme(header?: string): SignatureScheme {
     : { kind: 'token', header: header.toLowerCase() };
 }
 
-/** Returns the scheme of HMAC-SHA256 over the body in a header of this name, in hexadecimal, with or without `sha256=`. */
+/**
+ * Returns the scheme of HMAC-SHA256 over the body in a header of this name, in hexadecimal, with or without `sha256=`.
+ */
 export function bodyHmacScheme(header: string): SignatureScheme {
   return {
     kind: 'hmac',
@@ -152,8 +155,8 @@ export function bodyHmacScheme(header: string): SignatureScheme {
 }
 
 /**
- * Returns why the request is not authentic; undefined if one of the secrets has signed it. Secrets and signatures are compared
- * in constant time.
+ * Returns why the request is not authentic; undefined if one of the secrets has signed it. Secrets and signatures are
+ * compared in constant time.
  */
 export function signatureProblem(
   scheme: SignatureScheme,

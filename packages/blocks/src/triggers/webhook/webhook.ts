@@ -163,8 +163,8 @@ function visibleHeaders({ header }: WebhookConfig, headers: Headers): JsonObject
 }
 
 /**
- * Returns the content of files in declared fields, which the engine stores. Other fields get only name, type and size of their
- * files.
+ * Returns the content of files in declared fields, which the engine stores. Other fields get only name, type and size
+ * of their files.
  */
 function filesOf({ fileFields }: WebhookConfig, { files }: ParsedDelivery): JsonObject {
   const byField = Map.groupBy(files, ({ field }) => field);

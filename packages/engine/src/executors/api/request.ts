@@ -73,7 +73,10 @@ export function bodyOf(context: BlockContext): { text: string; isJson: boolean }
   return { text: value, isJson: isJson && isJsonText(template) };
 }
 
-/** `idempotencyHeader`: true adds `Idempotency-Key`, text names another header. The key is the same for all attempts and after restarts. */
+/**
+ * `idempotencyHeader`: true adds `Idempotency-Key`, text names another header. The key is the same for all attempts and
+ * after restarts.
+ */
 function addIdempotencyKey(context: BlockContext, headers: [string, string][]): boolean {
   const setting = context.field('idempotencyHeader', 'native');
   const name = typeof setting === 'string' && setting !== 'true' && setting !== 'false' ? setting.trim() : '';

@@ -103,8 +103,8 @@ export class LeasedRunOwnership implements RunOwnership {
   }
 
   /**
-   * Calls `work` with the owner id of this process. If the database has removed the process, joins again and repeats the call
-   * once.
+   * Calls `work` with the owner id of this process. If the database has removed the process, joins again and repeats
+   * the call once.
    */
   async #asMember<T>(work: (owner: string) => Promise<T>): Promise<T> {
     const { membership } = this.#parts;

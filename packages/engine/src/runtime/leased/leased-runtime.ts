@@ -11,8 +11,8 @@ import { seqIn } from './peer-runs.ts';
 import type { PeerRuns } from './peer-runs.ts';
 
 /**
- * The runtime of a process that shares a database with others: executes the runs that this process owns, and sends requests for
- * other runs to their owners.
+ * The runtime of a process that shares a database with others: executes the runs that this process owns, and sends
+ * requests for other runs to their owners.
  */
 export class LeasedRuntime extends LocalRuntime {
   readonly #peers: PeerRuns;
@@ -85,8 +85,8 @@ export class LeasedRuntime extends LocalRuntime {
   }
 
   /**
-   * Returns the token of the pause that waits for a person, if there is exactly one. With the token, a request that is executed
-   * twice cannot resume the next pause.
+   * Returns the token of the pause that waits for a person, if there is exactly one. With the token, a request that is
+   * executed twice cannot resume the next pause.
    */
   async #onlyOpenPoint(runId: string): Promise<string | undefined> {
     const { pauses = [] } = (await this.record(runId)) ?? {};

@@ -20,11 +20,13 @@ const LEASE_EXPIRED = 'the database received no heartbeat for the duration of a 
 const BEATS_PER_LEASE = 3;
 
 /**
- * The membership of this process among those that share a database: joins, sends heartbeats, and detects that its lease has
- * expired.
+ * The membership of this process among those that share a database: joins, sends heartbeats, and detects that its lease
+ * has expired.
  *
- * Other processes detect the expiry by the database's clock. This process measures the lease by its own clock, from the moment
- * *before* it requested the renewal. Therefore it stops its runs before other processes take them over, even if the response was
+ * Other processes detect the expiry by the database's clock. This process measures the lease by its own clock, from the
+ * moment
+ * *before* it requested the renewal. Therefore it stops its runs before other processes take them over, even if the
+ * response was
  * late.
  */
 export class Membership {

@@ -51,7 +51,10 @@ export class PeerRuns {
     };
   }
 
-  /** Resolves when the run's record includes entry `seq` and shows that the run has ended, is suspended or waits for a person. */
+  /**
+   * Resolves when the run's record includes entry `seq` and shows that the run has ended, is suspended or waits for a
+   * person.
+   */
   async whenIdle(runId: string, seq: number): Promise<void> {
     const { runs } = this.#parts.runtime.stores;
     for await (const _ of this.#polls()) {
@@ -67,9 +70,9 @@ export class PeerRuns {
   }
 
   /**
-   * Executes `local` if this process can own the run. Otherwise sends the request to the run's owner, and returns the result,
-   * converted by `fromOutcome`. A request may be executed twice, so it must be idempotent. Throws the EngineError with which the
-   * owner rejects it.
+   * Executes `local` if this process can own the run. Otherwise sends the request to the run's owner, and returns the
+   * result, converted by `fromOutcome`. A request may be executed twice, so it must be idempotent. Throws the
+   * EngineError with which the owner rejects it.
    */
   async request<T>(
     request: NewControlRequest,

@@ -45,7 +45,9 @@ export class PeerService {
     });
   }
 
-  /** Resolves once this process has recovered its share of the runs without an owner. Throws the errors of the database. */
+  /**
+   * Resolves once this process has recovered its share of the runs without an owner. Throws the errors of the database.
+   */
   async start(): Promise<void> {
     const { clock, recover, requests, report } = this.#parts;
     await requests.prune();

@@ -1,8 +1,8 @@
 import type { Clock } from '@heddle/core';
 
 /**
- * Calls `work` at an interval, never twice at the same time. Returns a function that stops the calls and resolves when the
- * current call has ended.
+ * Calls `work` at an interval, never twice at the same time. Returns a function that stops the calls and resolves when
+ * the current call has ended.
  */
 export function repeat(
   clock: Clock,

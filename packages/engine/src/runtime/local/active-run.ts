@@ -75,7 +75,9 @@ export class ActiveRun {
   #lastIdleState: IdleState = 'running';
   #lastIdleSeq = -1;
   #notifiedIdleState: IdleStateEvent | undefined;
-  /** The write of the record at the last idle state. Callers that wait for that state may read the record afterwards. */
+  /**
+   * The write of the record at the last idle state. Callers that wait for that state may read the record afterwards.
+   */
   #saving: Promise<void> | undefined;
 
   constructor(parts: ActiveRunParts) {

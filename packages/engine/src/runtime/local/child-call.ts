@@ -25,13 +25,16 @@ interface RunSource {
 export interface ChildCall extends ChildAttempt {
   parent: ActiveRun;
   request: ChildRequest;
-  /** Stopped with an EngineError if the parent only stops in this process, with any other error if the child must be cancelled. */
+  /**
+   * Stopped with an EngineError if the parent only stops in this process, with any other error if the child must be
+   * cancelled.
+   */
   task: BlockTask;
 }
 
 /**
- * Starts or recovers the child run and waits for its end. The parent takes on the child's idle states. A cancelled parent
- * cancels the child.
+ * Starts or recovers the child run and waits for its end. The parent takes on the child's idle states. A cancelled
+ * parent cancels the child.
  */
 export async function callChild(
   runs: RunSource,

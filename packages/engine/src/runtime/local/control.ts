@@ -7,8 +7,8 @@ import type { ResumeParts } from './resume.ts';
 
 /**
  * Serves the control requests of other processes to the owner of the data folder. Returns a function that stops the
- * service. An engine that does not recover runs (`recover` false) resumes only its own runs, and leaves requests for other
- * runs to the next owner.
+ * service. An engine that does not recover runs (`recover` false) resumes only its own runs, and leaves requests for
+ * other runs to the next owner.
  */
 export function serveControl(parts: ResumeParts & { stores: Stores }, recover: boolean): () => Promise<void> {
   return parts.stores.control.serve((request) =>

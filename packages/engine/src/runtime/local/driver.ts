@@ -52,8 +52,8 @@ export class Driver {
   }
 
   /**
-   * Executes commands that result from entries that are already written. Like those of a batch, they all begin before the
-   * first result is applied (R6).
+   * Executes commands that result from entries that are already written. Like those of a batch, they all begin before
+   * the first result is applied (R6).
    */
   begin(commands: readonly Command[]): void {
     void this.#pump(commands);

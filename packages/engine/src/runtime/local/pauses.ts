@@ -44,7 +44,10 @@ export class Pauses {
     return this.#resuming.get(token);
   }
 
-  /** Records the resume of a point. A second resume of the same point is ignored. Throws RESUME_POINT_CLOSED if the run has continued without it. */
+  /**
+   * Records the resume of a point. A second resume of the same point is ignored. Throws RESUME_POINT_CLOSED if the run
+   * has continued without it.
+   */
   resume(point: PausePoint, input: Json, output: Json): Promise<void> {
     const inProgress = this.#resuming.get(point.token);
     if (inProgress) return inProgress;

@@ -13,7 +13,10 @@ export async function recoverAll(parts: RecoveryParts): Promise<void> {
   for (const runId of await parts.stores.runs.open()) await recoverRun(parts, runId);
 }
 
-/** Recovers a run and the children that it waits for; a child that no parent waits for is cancelled. Never rejects: errors are written to the run's record. */
+/**
+ * Recovers a run and the children that it waits for; a child that no parent waits for is cancelled. Never rejects:
+ * errors are written to the run's record.
+ */
 export async function recoverRun(parts: RecoveryParts, runId: string): Promise<void> {
   const { runs, report } = parts;
   const store = parts.stores.runs;
@@ -36,7 +39,8 @@ export async function recoverRun(parts: RecoveryParts, runId: string): Promise<v
 }
 
 /**
- * True if the parent waits for the child, or if the parent cannot be read; the error is reported when the parent is recovered.
+ * True if the parent waits for the child, or if the parent cannot be read; the error is reported when the parent is
+ * recovered.
  */
 async function isWanted(runs: RunRegistry, child: NewRun, parentId: string): Promise<boolean> {
   try {

@@ -27,8 +27,8 @@ export interface RunOwnership {
 }
 
 /**
- * Returns the ownership of a process that uses its stores alone and owns every run. Runs stopped by an error are recovered
- * at the next start. `onAcquire` is called for each recorded run that the process opens.
+ * Returns the ownership of a process that uses its stores alone and owns every run. Runs stopped by an error are
+ * recovered at the next start. `onAcquire` is called for each recorded run that the process opens.
  */
 export function exclusiveOwnership(
   runs: TailableRunStore,

@@ -20,8 +20,8 @@ import { callChild } from './child-call.ts';
 import type { RunOwnership } from './run-ownership.ts';
 
 /**
- * Number of paused runs without listeners that stay in memory, unless runs are shared, so that an early answer finds its run
- * in memory.
+ * Number of paused runs without listeners that stay in memory, unless runs are shared, so that an early answer finds
+ * its run in memory.
  */
 const IDLE_RUNS_IN_MEMORY = 64;
 
@@ -54,7 +54,9 @@ export class RunRegistry {
     this.#queue = new PQueue({ concurrency: parts.concurrency.engine });
   }
 
-  /** Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE. */
+  /**
+   * Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE.
+   */
   async start(request: RunRequest): Promise<ActiveRun> {
     this.#expectOpen();
     const { runId } = request;
@@ -219,7 +221,8 @@ export class RunRegistry {
     );
     const runs = this.#activeRuns();
     await Promise.race([Promise.all(runs.map((run) => run.drain())), graceElapsed]);
-    // All runs stop accepting entries before any is stopped, so that a stopping parent does not reach a child that still accepts them.
+    // All runs stop accepting entries before any is stopped, so that a stopping parent does not reach a child that
+    // still accepts them.
     for (const run of runs) run.beginClose();
     for (const result of await Promise.allSettled(runs.map((run) => run.close())))
       if (result.status === 'rejected') this.#parts.report(result.reason, undefined);

@@ -41,7 +41,9 @@ export class ChildCalls {
     }
   }
 
-  /** Records the child, or returns the already recorded child. Throws errors of the caller, or an InfrastructureError. */
+  /**
+   * Records the child, or returns the already recorded child. Throws errors of the caller, or an InfrastructureError.
+   */
   async record(parent: NewRun, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
     try {
       return (await this.#find(parent, child)) ?? (await this.#create(parent, child));

@@ -44,7 +44,10 @@ export class Follower {
     return new Follower(parts, header, await parts.definitions.plan(header.planHash));
   }
 
-  /** Writes the unwritten entries and brings the replica to `position`. Throws JOURNAL_CORRUPT, VALUE_MISSING, RUN_ELSEWHERE, and errors of the stores. */
+  /**
+   * Writes the unwritten entries and brings the replica to `position`. Throws JOURNAL_CORRUPT, VALUE_MISSING,
+   * RUN_ELSEWHERE, and errors of the stores.
+   */
   async catchUp({ seq, tip, unwritten }: Position): Promise<void> {
     const { runs } = this.#parts.stores;
     const { runId } = this.header;
@@ -129,7 +132,8 @@ export class Follower {
     this.#isDirty = suspended !== undefined;
     const changed = logs.map(([, log]) => log);
     this.#parts.stalls.expectNoStall(record.runId);
-    // The store refuses the record if a lost process has saved a later one, whose logs may be wrong: the logs stay unsaved.
+    // The store refuses the record if a lost process has saved a later one, whose logs may be wrong: the logs stay
+    // unsaved.
     if (!(await this.#parts.stores.runs.saveRecord(record, changed))) return;
     for (const [order, log] of logs) if (this.#logs.get(order) === log) this.#logs.delete(order);
   }

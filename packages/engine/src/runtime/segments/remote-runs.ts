@@ -54,7 +54,9 @@ export class RemoteRuns {
     if (header && !header.elsewhere) throw runElsewhere(header);
   }
 
-  /** Returns the start of the run; undefined if the run does not exist. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
+  /**
+   * Returns the start of the run; undefined if the run does not exist. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT.
+   */
   async recorded(runId: string): Promise<RecordedRun | undefined> {
     const header = await this.#parts.stores.runs.header(runId);
     return header && readRecordedRun(this.#parts, header);
@@ -66,8 +68,8 @@ export class RemoteRuns {
   }
 
   /**
-   * Cancels a run that no process executes any more, in its journal, its record and its logs. An ended run does not change.
-   * Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT, ENVIRONMENT_UNAVAILABLE, and errors of the stores.
+   * Cancels a run that no process executes any more, in its journal, its record and its logs. An ended run does not
+   * change. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT, ENVIRONMENT_UNAVAILABLE, and errors of the stores.
    */
   async cancelAbandoned(runId: string, reason: string | undefined): Promise<void> {
     const { runs } = this.#parts.stores;
@@ -95,7 +97,9 @@ export class RemoteRuns {
     await runs.saveRecord(record, logs);
   }
 
-  /** Returns the text without the secrets that the run's blocks can read. Throws RUN_NOT_FOUND, ENVIRONMENT_UNAVAILABLE. */
+  /**
+   * Returns the text without the secrets that the run's blocks can read. Throws RUN_NOT_FOUND, ENVIRONMENT_UNAVAILABLE.
+   */
   async redact(runId: string, text: string): Promise<string> {
     const plan = await this.planOf(runId);
     if (!plan) throw runNotFound(runId);
@@ -124,8 +128,8 @@ export class RemoteRuns {
   }
 
   /**
-   * Returns the resume of the pause point `token`, or of the only open one; undefined if it was resumed before. Throws the
-   * errors of `Engine.resume`.
+   * Returns the resume of the pause point `token`, or of the only open one; undefined if it was resumed before. Throws
+   * the errors of `Engine.resume`.
    */
   async resumeAnswer(
     runId: string,

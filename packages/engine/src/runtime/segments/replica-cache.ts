@@ -5,8 +5,8 @@ import type { Position } from './position.ts';
 /** Maximum number of followers that a process caches; the least recently used are removed. */
 const MAX_FOLLOWERS = 500;
 /**
- * Maximum number of followers of one run. Segments of a wide run request positions in almost increasing order: with several
- * followers, a request for a slightly older position need not fold the whole journal again.
+ * Maximum number of followers of one run. Segments of a wide run request positions in almost increasing order: with
+ * several followers, a request for a slightly older position need not fold the whole journal again.
  */
 const MAX_FOLLOWERS_PER_RUN = 3;
 
@@ -22,7 +22,9 @@ export class ReplicaCache {
     this.#parts = parts;
   }
 
-  /** Returns a follower at `position`, with the stores written up to there. It belongs to the caller until `release`. */
+  /**
+   * Returns a follower at `position`, with the stores written up to there. It belongs to the caller until `release`.
+   */
   async take(runId: string, position: Position): Promise<Follower> {
     return this.#followerAt(runId, position, false);
   }
@@ -78,8 +80,8 @@ export class ReplicaCache {
   }
 
   /**
-   * Returns the follower closest before `position`. If there is none and the run has the maximum number of followers, returns
-   * one to reset.
+   * Returns the follower closest before `position`. If there is none and the run has the maximum number of followers,
+   * returns one to reset.
    */
   #nearest(runId: string, position: Position): Follower | undefined {
     const siblings = [...(this.#byRun.get(runId) ?? [])];

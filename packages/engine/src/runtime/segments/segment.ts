@@ -152,8 +152,8 @@ export class Segment {
   }
 
   /**
-   * Returns the commands that are still pending, both given commands and commands that resulted from replayed entries. A
-   * block of a detached segment may have ended before the request that claims the segment names the block again.
+   * Returns the commands that are still pending, both given commands and commands that resulted from replayed entries.
+   * A block of a detached segment may have ended before the request that claims the segment names the block again.
    */
   #stillPending(commands: readonly PendingCommand[]): readonly PendingCommand[] {
     const replayedCommands = this.#replayedCommands;

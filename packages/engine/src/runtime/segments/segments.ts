@@ -25,7 +25,9 @@ export interface SegmentRequest {
   beyond: boolean;
   /** Milliseconds after which no further block starts. */
   softMs: number;
-  /** Milliseconds after which the segment is detached: it continues in this process until the next request claims it. */
+  /**
+   * Milliseconds after which the segment is detached: it continues in this process until the next request claims it.
+   */
   hardMs?: number;
   /**
    * True if nothing else is running in the run and no message can arrive: if the run ends here, its end is written
@@ -69,9 +71,9 @@ export class Segments {
   /**
    * Writes the journal up to the request's position and executes the commands.
    *
-   * Throws errors that prevent the run from continuing, after writing the reason to the run's record: ENV_MISSING, VALUE_MISSING,
-   * JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED, and errors of the stores. Throws RUN_ELSEWHERE and writes nothing more if this
-   * process was stalled.
+   * Throws errors that prevent the run from continuing, after writing the reason to the run's record: ENV_MISSING,
+   * VALUE_MISSING, JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED, and errors of the stores. Throws RUN_ELSEWHERE and writes
+   * nothing more if this process was stalled.
    */
   async run(request: SegmentRequest): Promise<SegmentResponse> {
     return this.#stalls.watch(async () => {
@@ -145,7 +147,9 @@ export class Segments {
     return { follower, segment };
   }
 
-  /** Writes the journal, the record and the logs up to `position`. `suspended`: the reason why the run cannot continue. */
+  /**
+   * Writes the journal, the record and the logs up to `position`. `suspended`: the reason why the run cannot continue.
+   */
   async save(runId: string, position: Position, suspended?: string): Promise<void> {
     return this.#stalls.watch(async () => {
       const follower = await this.#cache.read(runId, position);

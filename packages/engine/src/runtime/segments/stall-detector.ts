@@ -6,8 +6,8 @@ const STALL_MS = 7_000;
 const CHECK_INTERVAL_MS = 500;
 
 /**
- * Detects that this process was stalled: it was stopped, its machine was suspended, or its event loop was blocked. Then its
- * pending writes may be outdated and must not overwrite later writes of other workers.
+ * Detects that this process was stalled: it was stopped, its machine was suspended, or its event loop was blocked. Then
+ * its pending writes may be outdated and must not overwrite later writes of other workers.
  */
 export class StallDetector {
   /** The number of stalls when the current work began. */

@@ -154,7 +154,9 @@ export class Database {
   }
 }
 
-/** Closes the socket of a login that failed on the client side; `pg` itself leaves it open until the server times out. */
+/**
+ * Closes the socket of a login that failed on the client side; `pg` itself leaves it open until the server times out.
+ */
 class CleanClient extends Client {
   override connect(): Promise<Client>;
   override connect(done: (error: Error | null, client?: Client) => void): void;

@@ -60,8 +60,8 @@ export class PostgresDefinitionStore implements DefinitionStore {
   }
 
   /**
-   * Returns the id of the workflow with this name: the name of its newest version counts. If several workflows have the name,
-   * returns the one that was deployed last.
+   * Returns the id of the workflow with this name: the name of its newest version counts. If several workflows have the
+   * name, returns the one that was deployed last.
    */
   #idByName(name: string) {
     return this.#database.build
@@ -79,8 +79,8 @@ export class PostgresDefinitionStore implements DefinitionStore {
   }
 
   /**
-   * Inserts the deployment unless the newest version has the same plan. Returns the version; no row if another process has
-   * inserted it in the meantime.
+   * Inserts the deployment unless the newest version has the same plan. Returns the version; no row if another process
+   * has inserted it in the meantime.
    */
   #deploy({ workflowId, name, planHash, atMs }: NewDeployment) {
     return this.#database.build

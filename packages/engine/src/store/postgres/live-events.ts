@@ -119,7 +119,9 @@ export class PostgresLiveEvents implements LiveEventStore {
   }
 }
 
-/** Returns the channel of a schema. Names of channels have at most 63 bytes, and all schemas of a database share them. */
+/**
+ * Returns the channel of a schema. Names of channels have at most 63 bytes, and all schemas of a database share them.
+ */
 function channelOf(schema: string): string {
   return `heddle_live_${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`;
 }

@@ -8,7 +8,8 @@ const MAX_DELAY_MS = 10_000;
 
 /**
  * One connection that listens for published events, open while this process watches a run. After a connection was lost,
- * all watchers are woken, because notifications may have been missed. Failures have no other effect: watchers also poll.
+ * all watchers are woken, because notifications may have been missed. Failures have no other effect: watchers also
+ * poll.
  */
 export class LiveListener {
   readonly #database: Database;

@@ -27,9 +27,11 @@ interface SchemaState {
 }
 
 /**
- * Migrates the schema to the newest format, in one transaction. If several processes start, one migrates and the others wait.
+ * Migrates the schema to the newest format, in one transaction. If several processes start, one migrates and the others
+ * wait.
  *
- * Throws DATA_FORMAT_UNSUPPORTED for a newer format, for a schema of another program, and for a database that is not UTF-8.
+ * Throws DATA_FORMAT_UNSUPPORTED for a newer format, for a schema of another program, and for a database that is not
+ * UTF-8.
  */
 export async function migrate(database: Database, migrations: readonly string[] = MIGRATIONS): Promise<void> {
   const { location } = database;

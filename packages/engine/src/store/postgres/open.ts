@@ -20,7 +20,9 @@ const DEFAULT_CONNECTIONS = 10;
 const MAX_NAME_BYTES = 63;
 
 export interface PostgresOptions {
-  /** `postgresql://user:password@host:5432/database`; missing parts come from PostgreSQL's variables (`PGPASSWORD`, …). */
+  /**
+   * `postgresql://user:password@host:5432/database`; missing parts come from PostgreSQL's variables (`PGPASSWORD`, …).
+   */
   url: string;
   /** The schema of the tables, created if it is missing. Default `heddle`. */
   schema?: string | undefined;

@@ -75,7 +75,9 @@ export function insertEntries(db: Kysely<Tables>, runId: string, rows: readonly 
 /** The common table expression of `lockLeasedRun`. */
 type Leased = { leased: { number: number } };
 
-/** Selects and locks the run if the lease is valid. After the end of a run, the lease of its last holder stays valid. */
+/**
+ * Selects and locks the run if the lease is valid. After the end of a run, the lease of its last holder stays valid.
+ */
 export function lockLeasedRun(db: QueryCreator<Tables>, { runId, owner, epoch }: Lease) {
   return db
     .selectFrom('runs')

@@ -32,7 +32,8 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async upsert(runId: string, entries: readonly Entry[]): Promise<void> {
-    // Sorted, so that two writers of the same entries cannot deadlock; unique, since one statement may change a row only once.
+    // Sorted, so that two writers of the same entries cannot deadlock; unique, since one statement may change a row
+    // only once.
     const bySeq = new Map(toRows(entries).map((row) => [row.seq, row]));
     const rows = [...bySeq.values()].toSorted((a, b) => a.seq - b.seq);
     const insert = insertEntries(this.#database.build, runId, rows).onConflict((conflict) =>

@@ -65,8 +65,8 @@ export interface Tables {
     expires_ms: number | null;
   };
   /**
-   * The times at which the next request and the next token of a key fit into its rates, and at which its provider accepts it
-   * again.
+   * The times at which the next request and the next token of a key fit into its rates, and at which its provider
+   * accepts it again.
    */
   rates: { key: string; requests_ms: number; tokens_ms: number; blocked_ms: number };
   exchanges: {
@@ -82,13 +82,13 @@ export interface Tables {
 /**
  * Format 1 of the schema.
  *
- * JSON is stored as text, so reads return exactly what was written (`jsonb` cannot store \u0000). Ids have the collation
- * "C", so pages of lists have the same order for every collation of the database.
+ * JSON is stored as text, so reads return exactly what was written (`jsonb` cannot store \u0000). Ids have the
+ * collation "C", so pages of lists have the same order for every collation of the database.
  *
  * A run and its record are one row, so one update compares and replaces the record under one lock. The indexes contain
  * the columns that lists filter by; of these only the status changes, so most updates of a record change no index.
- * `journal` has no foreign key: `run` comes from a lookup in the same statement, and the key's lock on the row of the run
- * would block writers of the record.
+ * `journal` has no foreign key: `run` comes from a lookup in the same statement, and the key's lock on the row of the
+ * run would block writers of the record.
  */
 export const FORMAT_1 = `
   CREATE TABLE plans (

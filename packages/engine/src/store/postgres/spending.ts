@@ -1,7 +1,10 @@
 import type { NewReservation, SpendingRefusal, SpendingStore } from '../spending.ts';
 import type { Database, Transaction } from './database.ts';
 
-/** Sums of spending in PostgreSQL. Accounts are locked in the order of their ids, so that no two transactions block each other. */
+/**
+ * Sums of spending in PostgreSQL. Accounts are locked in the order of their ids, so that no two transactions block each
+ * other.
+ */
 export class PostgresSpending implements SpendingStore {
   readonly #database: Database;
 

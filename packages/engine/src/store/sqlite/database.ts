@@ -8,7 +8,10 @@ const BUSY_TIMEOUT_MS = 5000;
 /** A larger write-ahead log is truncated when it restarts. */
 const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Pages of the write-ahead log (16 MB) that cause a checkpoint: four times SQLite's default, which makes commits a quarter faster. */
+/**
+ * Pages of the write-ahead log (16 MB) that cause a checkpoint: four times SQLite's default, which makes commits a
+ * quarter faster.
+ */
 const CHECKPOINT_PAGES = 4000;
 
 /** Returns a connection to the data file, in WAL mode. Throws DATA_UNWRITABLE if the file cannot be opened. */

@@ -1,8 +1,8 @@
 import { EngineError } from '@heddle/core';
 
 /**
- * Explanations of the primary result codes of SQLite (https://sqlite.org/rescode.html) that concern the file and not the
- * statement.
+ * Explanations of the primary result codes of SQLite (https://sqlite.org/rescode.html) that concern the file and not
+ * the statement.
  */
 const FILE_ERRORS: Readonly<Record<number, string>> = {
   3: 'access to it is denied. Check the permissions of the data folder',

@@ -52,9 +52,9 @@ interface Connection {
 }
 
 /**
- * Live events in a separate file next to `heddle.db`, so that they never wait for commits of journals or delay them. `ends` is
- * the number of characters of the stream up to and including the event. Nothing is flushed to the disk:
- * after a power failure, events may be missing.
+ * Live events in a separate file next to `heddle.db`, so that they never wait for commits of journals or delay them.
+ * `ends` is the number of characters of the stream up to and including the event. Nothing is flushed to the disk: after
+ * a power failure, events may be missing.
  */
 export class SqliteLiveEvents implements LiveEventStore {
   readonly batchMs = 4;

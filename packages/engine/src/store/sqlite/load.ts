@@ -6,8 +6,8 @@ export function loadSqlite(): typeof Sqlite {
 }
 
 /**
- * Calls `load` (synchronous) and returns its result, without the experimental warning that early releases of Node 24 emit
- * when they load SQLite. All other warnings are emitted.
+ * Calls `load` (synchronous) and returns its result, without the experimental warning that early releases of Node 24
+ * emit when they load SQLite. All other warnings are emitted.
  */
 export function withoutSqliteWarning<T>(load: () => T): T {
   const emit = process.emitWarning.bind(process);

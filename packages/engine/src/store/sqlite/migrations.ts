@@ -39,8 +39,8 @@ export function formatOf(db: DatabaseSync): number {
 }
 
 /**
- * Migrates the file to the newest format, one format per transaction. If several processes start at the same time, one of
- * them makes each step.
+ * Migrates the file to the newest format, one format per transaction. If several processes start at the same time, one
+ * of them makes each step.
  *
  * Only for processes that hold the lock of the data folder: readers do not expect the format to change. Throws
  * DATA_FORMAT_UNSUPPORTED for a newer format, and for a file of another program.

@@ -28,7 +28,10 @@ function prepare(db: DatabaseSync) {
   };
 }
 
-/** Runs in the data file. Reads are synchronous; writes are committed together with the other writes of the same event loop turn. */
+/**
+ * Runs in the data file. Reads are synchronous; writes are committed together with the other writes of the same event
+ * loop turn.
+ */
 export class SqliteRunStore implements TailableRunStore {
   readonly #db: DatabaseSync;
   readonly #file: string;

@@ -42,10 +42,10 @@ const LOGS = `
 /**
  * Format 2: a commit changes fewer pages than in format 1. Each page adds about half of the time of a short commit.
  *
- * `journal` is append-only, in the order of the commits and not by run: with many active runs, a commit changes the last
- * pages of the table and not one page per run. An index of the entries would add a page to each commit. Instead, a row of
- * `journal_marks` says that the entries of a run from `seq` on, up to the next mark, are between the positions `first` and
- * `last`, mixed with entries of other runs.
+ * `journal` is append-only, in the order of the commits and not by run: with many active runs, a commit changes the
+ * last pages of the table and not one page per run. An index of the entries would add a page to each commit. Instead, a
+ * row of `journal_marks` says that the entries of a run from `seq` on, up to the next mark, are between the positions
+ * `first` and `last`, mixed with entries of other runs.
  *
  * `record` and `logs` are projections of the journal: the record in the row of its run, the logs as JSON arrays by
  * their numbers. `seq` is the last entry that the record reflects. The indexes of `runs` contain the columns that lists
@@ -97,8 +97,8 @@ export const FORMAT_2 = `
 /**
  * From format 2 to 3: runs can be deleted, together with the values that no other run uses.
  *
- * A row of `value_uses` records that an entry of the run contains the key. Values of older formats have no `put_ms`: it is
- * unknown which runs use them, so they are never deleted.
+ * A row of `value_uses` records that an entry of the run contains the key. Values of older formats have no `put_ms`: it
+ * is unknown which runs use them, so they are never deleted.
  */
 export const FROM_2_TO_3 = `
   CREATE TABLE value_uses (

@@ -43,8 +43,8 @@ export class ValueFiles {
   }
 
   /**
-   * Writes a temporary file and renames it. With durability `power`, flushes the file before the rename and the folders after
-   * it.
+   * Writes a temporary file and renames it. With durability `power`, flushes the file before the rename and the folders
+   * after it.
    */
   async write(key: string, json: string): Promise<void> {
     const target = this.path(key);

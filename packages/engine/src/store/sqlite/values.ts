@@ -25,7 +25,8 @@ function prepare(db: DatabaseSync) {
 /**
  * Values in the data folder, one row each; larger values also have a file.
  *
- * `get` returns undefined for an unknown key, and throws VALUE_MISSING for a stored value whose file is missing or corrupt.
+ * `get` returns undefined for an unknown key, and throws VALUE_MISSING for a stored value whose file is missing or
+ * corrupt.
  */
 export class SqliteValueStore implements ValueStore {
   readonly #file: string;
@@ -61,7 +62,10 @@ export class SqliteValueStore implements ValueStore {
     return key;
   }
 
-  /** Updates `put_ms`, so that the value is not pruned before it is used. Returns false if it was pruned in the meantime. */
+  /**
+   * Updates `put_ms`, so that the value is not pruned before it is used. Returns false if it was pruned in the
+   * meantime.
+   */
   async #touch(key: string, putMs: number | null): Promise<boolean> {
     const now = this.#clock.now();
     if (putMs === null || now - putMs < TOUCH_INTERVAL_MS) return true;

@@ -105,7 +105,8 @@ export class EventTarget {
   dispatchEvent(event: Event): boolean {
     const state = stateOf(event);
     state.target = this;
-    // A listener may add listeners, which are not called for this event, and remove others, which are not called any more.
+    // A listener may add listeners, which are not called for this event, and remove others, which are not called any
+    // more.
     for (const listener of [...this.#listeners]) {
       if (listener.type !== event.type || !this.#listeners.includes(listener)) continue;
       if (listener.once) this.removeEventListener(listener.type, listener.callback, listener.capture);

@@ -70,7 +70,9 @@ function errorOf({ error }: RunDetail, { engine_id: engineId, run_id: runId }: L
   };
 }
 
-/** Returns a pause; for readers who may not resume, without the token, and without the output, whose links contain it. */
+/**
+ * Returns a pause; for readers who may not resume, without the token, and without the output, whose links contain it.
+ */
 function pauseOf(pause: RunDetail['pauses'][number], mayResume: boolean) {
   const { blockId, blockName, scope, kind, pausedAt, resumesAt, inputFormat, output, token } = pause;
   return {

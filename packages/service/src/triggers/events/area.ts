@@ -12,8 +12,8 @@ export interface OpenedEvents {
 }
 
 /**
- * Returns the area that starts runs for events of a workspace. Pass the same `triggers` to the areas of workflows and triggers.
- * Opening the area throws a TypeError if it has no database or no queue.
+ * Returns the area that starts runs for events of a workspace. Pass the same `triggers` to the areas of workflows and
+ * triggers. Opening the area throws a TypeError if it has no database or no queue.
  */
 export function events({ triggers }: { triggers: Triggers }): Area<OpenedEvents, Record<never, never>> {
   return {

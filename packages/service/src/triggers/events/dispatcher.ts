@@ -56,8 +56,8 @@ interface Firing {
 }
 
 /**
- * Starts the runs of event triggers. An event is removed in the transaction that stores its runs, so a crash neither loses nor
- * duplicates a run. Any number of processes can share a database.
+ * Starts the runs of event triggers. An event is removed in the transaction that stores its runs, so a crash neither
+ * loses nor duplicates a run. Any number of processes can share a database.
  */
 export class EventDispatcher {
   readonly #options: DispatcherOptions;
@@ -129,7 +129,9 @@ export class EventDispatcher {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** Stores the runs that the event starts. Returns false if another process has stored them, or the event is retried. */
+  /**
+   * Stores the runs that the event starts. Returns false if another process has stored them, or the event is retried.
+   */
   async #dispatch(event: ServiceEventRow): Promise<boolean> {
     try {
       const context = await contextOf(this.#options, event);
@@ -314,7 +316,10 @@ async function storeFiring(tx: Db, { watcher, sourceId, held }: Firing, nowMs: n
     .execute();
 }
 
-/** Begins the cooldown. Returns false if a cooldown has not ended. No other process can begin one until the transaction ends. */
+/**
+ * Begins the cooldown. Returns false if a cooldown has not ended. No other process can begin one until the transaction
+ * ends.
+ */
 async function beginCooldown(
   tx: Db,
   { watcher, sourceId, nowMs }: { watcher: Watcher; sourceId: string; nowMs: number },

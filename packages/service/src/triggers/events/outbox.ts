@@ -40,7 +40,9 @@ export async function recordEvents(transaction: unknown, events: readonly Servic
   if (rows.length > 0) await db.insertInto('service_events').values(rows).execute();
 }
 
-/** Records whether the live version of a workflow has an event trigger, in the transaction that makes the version live. */
+/**
+ * Records whether the live version of a workflow has an event trigger, in the transaction that makes the version live.
+ */
 export async function activateEvents(
   transaction: unknown,
   { workflowId, workspaceId, triggers }: Pick<Activation, 'workflowId' | 'workspaceId' | 'triggers'>,

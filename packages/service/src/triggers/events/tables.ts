@@ -41,7 +41,9 @@ export interface EventCooldownRow {
   until_ms: number;
 }
 
-/** A workflow whose live version has an event trigger. No events are recorded for a workspace without such a workflow. */
+/**
+ * A workflow whose live version has an event trigger. No events are recorded for a workspace without such a workflow.
+ */
 export interface EventWatcherRow {
   workflow_id: string;
   workspace_id: string;

@@ -55,7 +55,10 @@ export class FeedPoller {
     });
   }
 
-  /** Claims the poll until the lease expires. Returns undefined if another process has claimed it or the trigger has changed. */
+  /**
+   * Claims the poll until the lease expires. Returns undefined if another process has claimed it or the trigger has
+   * changed.
+   */
   async #claim(trigger: DueTrigger): Promise<DueTrigger | undefined> {
     const { db, now } = this.#options;
     const change = { fire_ms: now() + LEASE_MS };

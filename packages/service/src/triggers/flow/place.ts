@@ -157,7 +157,9 @@ async function joinRun(db: FlowDb, event: FlowEvent, groupId: string): Promise<P
   return { runId: run.run_id, state: 'waiting', reason: run.reason ?? 'batch' };
 }
 
-/** Returns whether a run accepts the event. A run that is due accepts none, even if the releaser has not handled it yet. */
+/**
+ * Returns whether a run accepts the event. A run that is due accepts none, even if the releaser has not handled it yet.
+ */
 function accepts({ reason, look_ms, bytes }: FlowRunRow, event: FlowEvent): boolean {
   const { batch, debounce } = event.policy;
   if (event.receivedMs >= Number(look_ms)) return false;

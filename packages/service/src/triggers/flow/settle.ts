@@ -13,8 +13,8 @@ const RETRY_SECONDS = 30;
 type Services = Pick<AreaContext, 'engine' | 'reservations'> & { db: FlowDb };
 
 /**
- * Prepares the decision about an event, before its transaction. Throws 429 if too many events of the workspace wait, so that the
- * sender retries later.
+ * Prepares the decision about an event, before its transaction. Throws 429 if too many events of the workspace wait, so
+ * that the sender retries later.
  */
 export async function prepareEvent(services: Services, event: FlowEvent): Promise<void> {
   const { count, bytes } = await services.db

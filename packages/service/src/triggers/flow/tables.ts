@@ -31,7 +31,9 @@ export interface FlowRunRow {
   workspace_id: string;
   workflow_id: string;
   block_id: string;
-  /** `collecting`: further events are added; `held`: it waits; `active`: it counts against a limit until it has ended. */
+  /**
+   * `collecting`: further events are added; `held`: it waits; `active`: it counts against a limit until it has ended.
+   */
   state: 'collecting' | 'held' | 'active' | 'ended';
   reason: HoldReason | null;
   /** When the run is checked again; null: when the previous run has started. */

@@ -277,7 +277,10 @@ export class HookJob {
     return { ...columns, ...retry, state: isStillThere ? 'active' : 'failed' };
   }
 
-  /** Returns the time of the retry and the failure. A refusal is retried after a day, or soon if the credential has changed. */
+  /**
+   * Returns the time of the retry and the failure. A refusal is retried after a day, or soon if the credential has
+   * changed.
+   */
   #retryColumns(failure: Failure, nowMs: number): Partial<ProviderHookRow> {
     const { message, isRetryable, retryAfterMs = 0, isOutdated = false } = failure;
     const { attempts } = this.#row;

@@ -22,8 +22,8 @@ const JOB_MS = 90_000;
 const LEASE_MS = 120_000;
 
 /**
- * Creates, renews and removes the hooks of triggers at their providers. Several processes can share one database: one of
- * them claims the hooks of a trigger.
+ * Creates, renews and removes the hooks of triggers at their providers. Several processes can share one database: one
+ * of them claims the hooks of a trigger.
  */
 export class HookReconciler {
   readonly #options: HookServices;
@@ -131,7 +131,10 @@ export class HookReconciler {
     return firstLook(this.#unleased().where('look_ms', '>', this.#options.now()));
   }
 
-  /** Claims the hooks of a trigger until the lease expires. Returns undefined if another process has claimed or changed them. */
+  /**
+   * Claims the hooks of a trigger until the lease expires. Returns undefined if another process has claimed or changed
+   * them.
+   */
   async #claim(row: ProviderHookRow): Promise<ProviderHookRow | undefined> {
     const { db, now } = this.#options;
     const claimed = await db

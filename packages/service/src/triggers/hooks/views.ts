@@ -11,7 +11,9 @@ export interface HookState extends Pick<ProviderHookRow, 'error' | 'active_ms'> 
   isRetryable: boolean;
 }
 
-/** Returns the reason, for users, why the wanted hook is not active. A previous hook may still exist at its provider. */
+/**
+ * Returns the reason, for users, why the wanted hook is not active. A previous hook may still exist at its provider.
+ */
 export function hookProblem({ name, error, active_ms: activeMs }: HookState): string {
   const action = activeMs === null ? 'created' : 'checked';
   return `The webhook of "${name}" could not be ${action} at its provider: ${error ?? 'the reason is unknown'}`;

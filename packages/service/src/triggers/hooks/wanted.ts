@@ -46,8 +46,8 @@ interface HookedTrigger {
 }
 
 /**
- * Records the hooks that a workflow needs for the active triggers of its live version, in the transaction that changes its
- * triggers. A failed hook is retried.
+ * Records the hooks that a workflow needs for the active triggers of its live version, in the transaction that changes
+ * its triggers. A failed hook is retried.
  */
 export async function wantHooks(
   db: Db,

@@ -19,8 +19,8 @@ export interface NewDelivery {
 }
 
 /**
- * The result of storing a delivery: stored with its run, a duplicate, stored with the decision of flow control, or refused
- * because the trigger is not live.
+ * The result of storing a delivery: stored with its run, a duplicate, stored with the decision of flow control, or
+ * refused because the trigger is not live.
  */
 export type StoreResult = 'stored' | { duplicateOf: string } | { placed: Placement } | 'not live';
 
@@ -109,8 +109,8 @@ function queuedRun({ row, start }: NewDelivery): { reservation: NewReservation; 
 }
 
 /**
- * Returns the sort key of a delivery. Deliveries of the same group of flow control are adjacent, because the transaction locks
- * the row of the group.
+ * Returns the sort key of a delivery. Deliveries of the same group of flow control are adjacent, because the
+ * transaction locks the row of the group.
  */
 function keyOf({ row, held }: NewDelivery): string {
   const group = held ? groupIdOf(held) : '';
@@ -118,8 +118,8 @@ function keyOf({ row, held }: NewDelivery): string {
 }
 
 /**
- * Returns the statement that stores deliveries. It stores a delivery only while the version whose secret was used for its check
- * is live.
+ * Returns the statement that stores deliveries. It stores a delivery only while the version whose secret was used for
+ * its check is live.
  */
 function insertStatement() {
   return compiledForMany<WebhookTables, { id: string }>((db, deliveries) => {

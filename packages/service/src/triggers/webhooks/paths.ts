@@ -17,8 +17,9 @@ function isWebhook(trigger: PlannedTrigger): trigger is PlannedWebhook {
 }
 
 /**
- * Gives the webhooks of a version their paths, in the transaction that makes the version live. A webhook without a path chosen by
- * its author keeps its random path. Throws 409 for a path that another webhook has, or that belongs to another workspace.
+ * Gives the webhooks of a version their paths, in the transaction that makes the version live. A webhook without a path
+ * chosen by its author keeps its random path. Throws 409 for a path that another webhook has, or that belongs to
+ * another workspace.
  */
 export async function activatePaths(
   db: Db,
@@ -33,8 +34,8 @@ export async function activatePaths(
 }
 
 /**
- * Prefix of random paths. It distinguishes them from paths that authors choose, which are no longer used when the author removes
- * them.
+ * Prefix of random paths. It distinguishes them from paths that authors choose, which are no longer used when the
+ * author removes them.
  */
 const RANDOM_PREFIX = 'wh_';
 

@@ -7,7 +7,10 @@ export const SWEEP_MS = 600_000;
 /** Maximum number of rows in one statement. */
 const BATCH = 1000;
 
-/** Deletes deliveries and counts of refused requests before `beforeMs`. Several processes may call this at the same time. */
+/**
+ * Deletes deliveries and counts of refused requests before `beforeMs`. Several processes may call this at the same
+ * time.
+ */
 export async function sweepDeliveries(db: Kysely<WebhookTables>, beforeMs: number): Promise<void> {
   for (;;) {
     const { numDeletedRows } = await db

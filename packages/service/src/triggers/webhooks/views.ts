@@ -76,7 +76,10 @@ function currentPaths(db: Db, webhooks: readonly WebhookKey[]) {
     .execute();
 }
 
-/** Selects the last delivery of each webhook. It reads one row for each by the index, regardless of the number of deliveries. */
+/**
+ * Selects the last delivery of each webhook. It reads one row for each by the index, regardless of the number of
+ * deliveries.
+ */
 function lastDeliveries(db: Db, webhooks: readonly WebhookKey[]) {
   const last = sql`(select id from webhook_deliveries where workflow_id = column1 and block_id = column2
     order by received_ms desc, id desc limit 1)`;

@@ -27,7 +27,8 @@ const MAX_PAGES = 20;
 export const PAGE_SIZE = 100;
 
 /**
- * Time limit of a request, so that a provider that does not answer delays the webhooks of other providers by at most this time.
+ * Time limit of a request, so that a provider that does not answer delays the webhooks of other providers by at most
+ * this time.
  */
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 2 * 2 ** 20;
@@ -79,8 +80,8 @@ export interface HookAnswer {
 }
 
 /**
- * Sends a request to a provider. Redirects are not followed: the credential could reach another server. Throws a BlockError that
- * shows only the host of the request.
+ * Sends a request to a provider. Redirects are not followed: the credential could reach another server. Throws a
+ * BlockError that shows only the host of the request.
  */
 export async function hookRequest(
   { name, title, address }: HookService,
@@ -103,7 +104,9 @@ export async function hookRequest(
   }
 }
 
-/** Returns the error for an unsuccessful status. It contains no text from the provider, which could repeat a credential. */
+/**
+ * Returns the error for an unsuccessful status. It contains no text from the provider, which could repeat a credential.
+ */
 export function hookStatusError({ title }: HookService, answer: HookAnswer, call: HookCall): BlockError {
   const { status } = answer;
   if (status === 401) return refusedHook(`${title} does not accept the credential.`);

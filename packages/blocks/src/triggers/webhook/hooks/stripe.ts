@@ -17,7 +17,9 @@ import type { HookAnswer, HookRequest, HookService, ListedHook, ProviderHooks } 
 
 const SERVICE: HookService = { name: 'stripe', title: 'Stripe', address: 'https://api.stripe.com' };
 
-/** The webhook endpoints of an account. Stripe chooses their secrets, and shows each only when it creates the endpoint. */
+/**
+ * The webhook endpoints of an account. Stripe chooses their secrets, and shows each only when it creates the endpoint.
+ */
 export const stripeHooks: ProviderHooks = {
   placeOf: ({ credential }) => credential,
   async activate(hook, call, names = ['*']) {
