@@ -202,8 +202,7 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
     service: async (name) => {
       const service = await parts.service(name);
       const { credential = '' } = service;
-      // A service can echo the key of a request in its response.
-      // Shorter credentials are placeholders for local servers (`none`).
+      // A response can repeat the key of a request. Shorter credentials are placeholders for local servers (`none`).
       if (credential.length >= MIN_KEY_CHARS) run.environment.addSecret(name, credential);
       return service;
     },

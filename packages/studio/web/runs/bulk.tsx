@@ -36,10 +36,8 @@ export function BulkActions({ rows, selected, select, filters, hasFilters }: Bul
     const { data: runs, nextCursor = null } = isSelection
       ? { data: rows.filter(({ runId }) => selected.has(runId)) }
       : await matchingRuns(filters);
-    const { done, failed, reason } = await actOn(runs.filter(isApplicable), act);
-    const refused = failed > 0 ? ` Refused: ${failed} (${reason}).` : '';
-    const more = nextCursor === null ? '' : ` Only the newest ${MAX_RUNS} runs were included.`;
-    setReport(`${verb}: ${done}.${refused}${more}`);
+    const outcome = await actOn(runs.filter(isApplicable), act);
+    setReport(reportOf(verb, { ...outcome, isCut: nextCursor !== null }));
     select(new Set());
     await queries.invalidateQueries({ queryKey: ['runs'] });
   };
@@ -80,6 +78,15 @@ export function BulkActions({ rows, selected, select, filters, hasFilters }: Bul
       <span role="status">{report}</span>
     </div>
   );
+}
+
+function reportOf(
+  verb: string,
+  { done, failed, reason, isCut }: { done: number; failed: number; reason: string; isCut: boolean },
+): string {
+  const refused = failed > 0 ? ` Refused: ${failed} (${reason}).` : '';
+  const more = isCut ? ` Only the newest ${MAX_RUNS} runs were included.` : '';
+  return `${verb}: ${done}.${refused}${more}`;
 }
 
 function refOf({ runId, workflowId }: LogEntry) {
