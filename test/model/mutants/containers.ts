@@ -137,13 +137,13 @@ export const containers: readonly Mutant[] = [
     { from: 'retry.waitMs === 0 ? 0 : ', to: '', why: 'a wait of 0 becomes NaN after many attempts' },
     { from: '(1 - retry.jitter', to: '(1 + retry.jitter', why: 'jitter makes the wait longer' },
     {
-      from: 'Math.max(Math.round(drawn), failure.retryAfterMs ?? 0)',
-      to: 'failure.retryAfterMs ?? Math.round(drawn)',
+      from: 'Math.max(Math.round(jitteredMs), failure.retryAfterMs ?? 0)',
+      to: 'failure.retryAfterMs ?? Math.round(jitteredMs)',
       why: 'Retry-After shortens the wait',
     },
     {
-      from: 'Math.max(Math.round(drawn), failure.retryAfterMs ?? 0)',
-      to: 'Math.round(drawn)',
+      from: 'Math.max(Math.round(jitteredMs), failure.retryAfterMs ?? 0)',
+      to: 'Math.round(jitteredMs)',
       why: 'Retry-After is ignored',
     },
     {

@@ -108,8 +108,8 @@ export const endings: readonly Mutant[] = [
       why: 'a failed run completes',
     },
     {
-      from: '...how, ...(cause && { at: cause }) });',
-      to: '...how });',
+      from: '...outcome, ...(cause && { at: cause }) });',
+      to: '...outcome });',
       why: 'the end does not name the block',
     },
     {

@@ -5,8 +5,8 @@ import type { Mutant } from './mutant.ts';
 export const events: readonly Mutant[] = [
   ...mutantsOf('work.ts', [
     {
-      from: 'on, ...same };\n  return true;',
-      to: 'on, ...same };\n  return false;',
+      from: 'on, ...attempt };\n  return true;',
+      to: 'on, ...attempt };\n  return false;',
       why: 'a child run that becomes blocked changes nothing',
     },
     {
@@ -31,7 +31,11 @@ export const events: readonly Mutant[] = [
       to: 'event.attempt === work.try',
       why: 'the answer to an earlier pause of the attempt answers this one',
     },
-    { from: 'earlier + 1', to: 'earlier', why: 'a second resume has the number of the first' },
+    {
+      from: 'previousResumes + 1',
+      to: 'previousResumes',
+      why: 'a second resume has the number of the first',
+    },
     {
       from: 'Math.max(0, dueMs - event.atMs)',
       to: 'dueMs',
@@ -100,12 +104,12 @@ export const events: readonly Mutant[] = [
       why: 'a timeout is never retried',
     },
     {
-      from: '!CALLERS.has(nodeAt(level.region, index).class) || before === on',
-      to: 'before === on',
+      from: '!CALLERS.has(nodeAt(level.region, index).class) || previous === on',
+      to: 'previous === on',
       why: 'any block can be blocked',
     },
     {
-      from: ' || before === on) return false',
+      from: ' || previous === on) return false',
       to: ') return false',
       why: 'a repeated `blocked` event counts as a change',
     },

@@ -25,7 +25,7 @@ export const isPending: readonly Mutant[] = [
       why: 'an earlier attempt is pending besides the current one',
     },
     {
-      from: ' && one.resumes === other.resumes',
+      from: ' && a.resumes === b.resumes',
       to: '',
       why: 'an attempt is pending in its state before an answer',
     },

@@ -82,13 +82,13 @@ export const paths: readonly Mutant[] = [
       why: 'blocks start in reverse order of the edges',
     },
     {
-      from: 'left: reached.size',
-      to: 'left: region.nodes.length',
+      from: 'left: reachedNodes.size',
+      to: 'left: outs.length',
       why: 'the run waits for nodes that its start does not reach',
     },
     {
-      from: 'for (const from of reached) for (const { to } of outs[from] ?? []) cells',
-      to: 'for (const from of region.nodes.keys()) for (const { to } of outs[from] ?? []) cells',
+      from: 'for (const from of reachedNodes)\n    for (const { to } of outs[from] ?? []) cells',
+      to: 'for (const from of outs.keys())\n    for (const { to } of outs[from] ?? []) cells',
       why: 'a join waits for sources that cannot run',
     },
   ]),
@@ -136,7 +136,7 @@ export const paths: readonly Mutant[] = [
       to: '',
       why: 'a run starts at an unknown block',
     },
-    { from: 'outcome.changed ? next : state', to: 'next', why: 'a void event creates a new state' },
+    { from: 'result.changed ? nextState : state', to: 'nextState', why: 'a void event creates a new state' },
     { from: "state.phase !== 'ended' && ", to: '', why: 'an ended run accepts events' },
     { from: '    updateDeadline(context);\n', to: '', why: 'the clock of active time never stops' },
     {
@@ -145,13 +145,13 @@ export const paths: readonly Mutant[] = [
       why: 'run-until is forgotten',
     },
     {
-      from: '  if (found.draining) return updateDraining(context, found, index, event);\n',
+      from: '  if (location.draining) return updateDraining(context, location, index, event);\n',
       to: '',
       why: 'a draining part continues',
     },
     {
-      from: 'const next = cloneState(state)',
-      to: 'const next = { ...state }',
+      from: 'const nextState = cloneState(state)',
+      to: 'const nextState = { ...state }',
       why: 'a step changes the state that it received',
     },
   ]),
