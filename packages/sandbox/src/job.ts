@@ -42,7 +42,10 @@ type Flat = (string | number)[];
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
-/** Appends `count, name, JSON …`. Checks the names of parameters, because they become part of a parameter list. */
+/**
+ * Appends `count, name, JSON …` and returns the number of characters of JSON. Checks the names of parameters, because
+ * they become part of a parameter list.
+ */
 function pushValues(
   args: Flat,
   values: Readonly<Record<string, string>> | undefined,

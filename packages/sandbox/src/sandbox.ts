@@ -68,7 +68,7 @@ function submit<T>(
 ): Promise<Answer<T>> {
   const { runId, tenant = 'default', signal } = job;
   return new Promise((resolve) => {
-    const refused = 'code' in args;
+    const isRefused = 'code' in args;
     const spec = {
       runId,
       tenant,
@@ -77,10 +77,10 @@ function submit<T>(
       limits,
       image,
     } as const;
-    const entry: Job = new Job({ ...spec, args: refused ? [] : args }, (ending) =>
+    const entry: Job = new Job({ ...spec, args: isRefused ? [] : args }, (ending) =>
       resolve(readEnding(ending, entry, read)),
     );
-    if (refused) return entry.end({ failure: args });
+    if (isRefused) return entry.end({ failure: args });
     if (refusal !== undefined) return entry.fail('SANDBOX_UNAVAILABLE', refusal);
     if (signal?.aborted === true) return entry.fail('CANCELLED', 'The job was cancelled before it began.');
     if (signal !== undefined) {

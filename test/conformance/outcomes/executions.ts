@@ -4,10 +4,10 @@ import { difference, errorDifference } from './compare.ts';
 
 type Log = Awaited<ReturnType<Engine['getLogs']>>[number];
 
-/** An execution of a block, expected or actual, in one form. */
+/** The properties that expected and actual executions of a block have in common. */
 interface Execution {
   name: string;
-  /** Kinds and numbers of the containers around the block. */
+  /** Initials and iteration or branch numbers of the containers around the block; empty for a container. */
   scope: string;
   inParallel: boolean;
   container: boolean;
@@ -20,18 +20,18 @@ export function executionDifference(
   ordered: boolean,
 ): string | undefined {
   const actual = logs.toSorted((a, b) => a.executionOrder - b.executionOrder);
-  const expectedRuns = expected.map(expectedExecution);
-  const actualRuns = actual.map(actualExecution);
+  const expectedExecutions = expected.map(expectedExecution);
+  const actualExecutions = actual.map(actualExecution);
   const names = (executions: readonly Execution[]): string =>
     executions.map(({ name, scope }) => `${name}${scope}`).join(' ');
-  if (sorted(expectedRuns) !== sorted(actualRuns))
-    return `blocks: expected ${names(expectedRuns)}; got ${names(actualRuns)}`;
+  if (sorted(expectedExecutions) !== sorted(actualExecutions))
+    return `blocks: expected ${names(expectedExecutions)}; got ${names(actualExecutions)}`;
   if (ordered) {
-    for (const group of groups(expectedRuns)) {
-      const [first, second] = [expectedRuns, actualRuns].map((executions) =>
+    for (const group of groups(expectedExecutions)) {
+      const [expectedOrder, actualOrder] = [expectedExecutions, actualExecutions].map((executions) =>
         names(executions.filter((execution) => groupOf(execution) === group)),
       );
-      if (first !== second) return `order: expected ${first}; got ${second}`;
+      if (expectedOrder !== actualOrder) return `order: expected ${expectedOrder}; got ${actualOrder}`;
     }
   }
   return contentsDifference(expected, actual);
@@ -59,8 +59,8 @@ function actualExecution(log: Log): Execution {
   };
 }
 
-function sorted(runs: readonly Execution[]): string {
-  return runs
+function sorted(executions: readonly Execution[]): string {
+  return executions
     .map(({ name, scope }) => `${name}${scope}`)
     .toSorted()
     .join(' ');
@@ -70,13 +70,13 @@ function sorted(runs: readonly Execution[]): string {
  * Returns the group of executions whose order is compared: all containers, the blocks outside of parallels, or the
  * blocks of one branch.
  */
-function groupOf(run: Execution): string {
-  if (run.container) return 'container';
-  return run.inParallel ? run.scope : '';
+function groupOf(execution: Execution): string {
+  if (execution.container) return 'container';
+  return execution.inParallel ? execution.scope : '';
 }
 
-function groups(runs: readonly Execution[]): Set<string> {
-  return new Set(runs.map(groupOf));
+function groups(executions: readonly Execution[]): Set<string> {
+  return new Set(executions.map(groupOf));
 }
 
 function contentsDifference(expected: readonly RecordedBlock[], logs: readonly Log[]): string | undefined {
@@ -105,6 +105,6 @@ function contentDifference(block: RecordedBlock, log: Log): string | undefined {
     const found = errorDifference(block.error, log.error?.message, 'error');
     if (found !== undefined) return found;
   }
-  if ((block.tries ?? 1) !== log.tries) return `expected ${block.tries ?? 1} tries, got ${log.tries}`;
+  if ((block.tries ?? 1) !== log.tries) return `expected ${block.tries ?? 1} attempts, got ${log.tries}`;
   return block.success || block.errorHandled ? difference(block.output, log.output) : undefined;
 }

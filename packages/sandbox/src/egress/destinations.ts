@@ -49,17 +49,17 @@ function rangeOf(text: string): BlockList | undefined {
   return range;
 }
 
-/** Returns the port for the digits; undefined for none, 0 for an invalid one. */
-function portOf(digits: string | undefined): Destination['port'] {
-  if (digits === undefined) return undefined;
-  if (digits === '*') return 'any';
-  const port = Number(digits);
+/** Returns the port of a destination: `any` for `*`, undefined for none, 0 for an invalid one. */
+function portOf(text: string | undefined): Destination['port'] {
+  if (text === undefined) return undefined;
+  if (text === '*') return 'any';
+  const port = Number(text);
   return port < PORT_COUNT ? port : 0;
 }
 
 function parse(text: string): Destination | undefined {
-  const { host: hostText, port: digits } = split(text.trim());
-  const port = portOf(digits);
+  const { host: hostText, port: portText } = split(text.trim());
+  const port = portOf(portText);
   if (port === 0) return undefined;
   const isWildcard = hostText.startsWith('*.');
   const host = hostOf(isWildcard ? hostText.slice(2) : hostText);

@@ -83,10 +83,10 @@ async function addressesOf(host: string, resolve: Resolve): Promise<readonly Add
  * Returns the error for a refusal, with advice on how to allow the request. A host with unusual characters is not
  * repeated, since users may paste the advice into a shell.
  */
-function denialOf(fault: string, target: string, { remedy = REMEDY }: EgressPolicy): EgressError {
-  if (remedy === '') return denied(`${fault}.`);
+function denialOf(refusal: string, target: string, { remedy = REMEDY }: EgressPolicy): EgressError {
+  if (remedy === '') return denied(`${refusal}.`);
   const shownTarget = /^[\w.:[\]*-]+$/.test(target) ? target : 'HOST:PORT';
-  return denied(`${fault}; ${remedy.replaceAll('{target}', () => shownTarget)} to allow it.`);
+  return denied(`${refusal}; ${remedy.replaceAll('{target}', () => shownTarget)} to allow it.`);
 }
 
 const REMEDY = 'add "{target}" to exceptions in the egress policy';
@@ -180,9 +180,9 @@ class Guard {
     const description = kind === 'private' ? 'a private address' : 'a reserved address';
     // The message does not contain the address: user code could otherwise query the network's resolver.
     const isItself = address.address === requested.host;
-    const fault = `${requested.host} ${isItself ? 'is' : 'resolves to'} ${description}`;
+    const refusal = `${requested.host} ${isItself ? 'is' : 'resolves to'} ${description}`;
     const target = isItself || kind === 'private' ? targetOf(requested) : `CIDR:${requested.port}`;
-    throw denialOf(fault, target, this.#policy);
+    throw denialOf(refusal, target, this.#policy);
   }
 }
 

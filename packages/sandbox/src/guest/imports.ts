@@ -46,7 +46,7 @@ function readNames(tokens: readonly string[]): [string, string][] | null {
   return at === tokens.length - 1 ? names : null;
 }
 
-/** Returns the value of a string literal without escapes. */
+/** Returns the content of a string literal; escapes are not decoded. */
 function unquoted(literal: string): string {
   return literal.slice(1, -1);
 }

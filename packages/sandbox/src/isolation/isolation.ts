@@ -59,7 +59,7 @@ export class Isolation {
     return this.#result?.report.level;
   }
 
-  /** Why no job may run here; undefined if jobs may run. */
+  /** Why no job may run here; undefined if jobs may run, or if the level is not determined yet. */
   get refusal(): string | undefined {
     if (this.#result === undefined) return undefined;
     const { level, reasons } = this.#result.report;

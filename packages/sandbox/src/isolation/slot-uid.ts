@@ -32,12 +32,12 @@ let ownStart: string | undefined;
 /** Returns the file name of this process's claim, which no other process can have. */
 const claimOf = (uid: number): string => `${uid}-${process.pid}-${(ownStart ??= startOf(process.pid))}`;
 
-/** Returns whether the process that made a claim still exists. Removes the claim of an ended one. */
-function isHeld(claim: string, home: string): boolean {
+/** Removes a claim if the process that made it has ended. Returns whether it did. */
+function removeIfStale(claim: string, home: string): boolean {
   const [, pid, start] = claim.split('-');
-  if (start !== undefined && startOf(Number(pid)) === start) return true;
+  if (start !== undefined && startOf(Number(pid)) === start) return false;
   rmSync(join(home, claim), { force: true });
-  return false;
+  return true;
 }
 
 /**
@@ -57,7 +57,7 @@ function claimUid(uid: number): boolean {
     return (error as NodeJS.ErrnoException).code !== 'EEXIST';
   }
   const others = readdirSync(home).filter((name) => name.startsWith(`${uid}-`) && name !== claim);
-  if (!others.some((other) => isHeld(other, home))) return true;
+  if (others.every((other) => removeIfStale(other, home))) return true;
   releaseUid(uid);
   return false;
 }

@@ -20,8 +20,8 @@ function isInherited(descriptor: string): boolean {
 let leaks: readonly number[] | undefined;
 
 /**
- * Returns the descriptors above Node.js's own that every child would inherit. Node.js sets close-on-exec only for the
- * first ones that it was started with. Computed once.
+ * Returns the descriptors of this process that every child would inherit. Node.js sets close-on-exec only for the first
+ * ones that it was started with. Computed once.
  */
 function leakingDescriptors(): readonly number[] {
   if (leaks !== undefined) return leaks;
@@ -44,7 +44,10 @@ function withoutLeaks<T>(stdio: readonly T[]): (T | number | 'ignore')[] {
   return stdioWithNull;
 }
 
-/** Starts a process. It inherits nothing but its channel, a pipe for standard error, and the files of its program. */
+/**
+ * Starts a process. It inherits only its channel, its pipes (standard error, seccomp filter, synchronous calls) and the
+ * files of its program.
+ */
 export function spawnConfined({
   command,
   args,

@@ -82,7 +82,7 @@ function asJson(text: string): string {
 function programEnd(end: TreeEnd, limits: Limits): End | undefined {
   if (end.result === '') return exitEnd(end, limits, 'process of the code');
   const text = end.result.slice(1);
-  // Error details are parsed later, together with those of isolates and under their limits.
+  // Error details are parsed later, by the same code and under the same limits as those of isolates.
   if (end.result.startsWith('E')) return { code: GUEST_ERROR, text };
   if (!end.result.startsWith('D')) return undefined;
   return text.length > limits.resultChars ? stopEnd('result', limits) : { code: 'OK', text };

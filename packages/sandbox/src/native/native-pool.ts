@@ -31,7 +31,7 @@ const ERROR_BYTES = 128 * 1024;
 const CHAR_BYTES = 4;
 
 /** Returns whether other users can read a path. Otherwise warns the operator, naming the folder that prevents it. */
-function isReadable(path: string): boolean {
+function checkReadable(path: string): boolean {
   const folder = unreadablePart(realpathSync(path));
   if (folder !== undefined)
     warnHost(`Sandbox users cannot access ${folder}, which contains the images: chmod o+x ${folder}.`);
@@ -166,7 +166,7 @@ export class NativePool {
     const rootfs = job.image?.blobs['rootfs']?.path;
     if (rootfs === undefined) return job.fail('IMAGE_FAILED', 'The image has no root file system.');
     const confinement = await host.confinement();
-    if (confinement.uids !== undefined && !isReadable(rootfs))
+    if (confinement.uids !== undefined && !checkReadable(rootfs))
       return job.fail(
         'SANDBOX_UNAVAILABLE',
         'Sandbox users cannot access the folder of the images; see the log of the host.',

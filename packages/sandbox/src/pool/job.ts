@@ -35,7 +35,10 @@ export class Job {
   /** Number of times that it was lost because of another job. */
   losses = 0;
   ended = false;
-  /** Aborted when the job ends, to stop everything that the host still does for it. */
+  /**
+   * Aborted when a job with host calls ends, and when a native job is stopped: ends everything that the host does for
+   * it.
+   */
   readonly stopped = new AbortController();
   /**
    * Common quota of the responses to all its requests. Higher than the process's own limit, so that the latter applies

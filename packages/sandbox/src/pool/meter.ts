@@ -37,7 +37,7 @@ export interface PoolMetrics {
   /** Processor time of jobs, and time from their first entry to their answer. */
   readonly cpu: Durations;
   readonly wall: Durations;
-  /** Peak memory of a process, in MiB. */
+  /** Peak memory of a process (for native jobs: of a process tree), in MiB. */
   readonly peakRssMiB: number;
   /** Numbers of ended processes, by reason. */
   readonly ended: Readonly<Partial<Record<EndReason, number>>>;

@@ -209,13 +209,13 @@ export class Pool implements SlotEvents {
     const ms = Math.min(this.#options.queueTimeoutMs, QUEUE_CHECK_MS);
     this.#queueTimer = setTimeout(() => {
       this.#queueTimer = undefined;
-      this.#failOverdue();
+      this.#expireQueued();
       this.#pump();
     }, ms).unref();
   }
 
   /** Fails jobs that have waited too long. */
-  #failOverdue(): void {
+  #expireQueued(): void {
     const { queueTimeoutMs } = this.#options;
     for (const job of this.#queue.waitingSince(performance.now() - queueTimeoutMs)) {
       this.#queue.remove(job);
@@ -230,7 +230,7 @@ export class Pool implements SlotEvents {
     return slot;
   }
 
-  /** Starts a process for the pool key if there is room. Returns whether one is starting. */
+  /** Starts a process for the pool key if there is room or can be made. Returns whether one is starting. */
   #grow(target: ProcessTarget): boolean {
     const growth = planGrowth([...this.#slots], target, this.#options.maxProcesses);
     growth.stop?.kill('room');

@@ -33,7 +33,7 @@ def guard():
 
     def guarded_dlopen(name, *rest):
         # The interpreter's own symbols are available before and after the restore.
-        return library() if name else dlopen(name, *rest)
+        return refuse_library() if name else dlopen(name, *rest)
 
     def guarded_seed(self, a=None, version=2):
         # Unseeded generators are allowed: they are reseeded when a run starts. Drawing numbers from them earlier is
@@ -44,19 +44,21 @@ def guard():
 
     def guarded_import(name, *rest):
         # After the restore, the interpreter is in a different realm.
-        return realm() if name.partition(".")[0] in ("js", "pyodide_js") else load(name, *rest)
+        return refuse_realm() if name.partition(".")[0] in ("js", "pyodide_js") else load(name, *rest)
 
-    library, realm, randomness = refuse_with("a native library"), refuse_with("JavaScript"), refuse_with("random numbers")
+    refuse_library = refuse_with("a native library")
+    refuse_realm = refuse_with("JavaScript")
+    refuse_randomness = refuse_with("random numbers")
     guards = (
-        (importlib.machinery.ExtensionFileLoader, "create_module", library),
+        (importlib.machinery.ExtensionFileLoader, "create_module", refuse_library),
         (_ctypes, "dlopen", guarded_dlopen),
         (ctypes, "_dlopen", guarded_dlopen),
-        (os, "urandom", randomness),
-        (random, "_urandom", randomness),
-        (random, "random", randomness),
-        (random, "getrandbits", randomness),
-        (random.Random, "random", randomness),
-        (random.Random, "getrandbits", randomness),
+        (os, "urandom", refuse_randomness),
+        (random, "_urandom", refuse_randomness),
+        (random, "random", refuse_randomness),
+        (random, "getrandbits", refuse_randomness),
+        (random.Random, "random", refuse_randomness),
+        (random.Random, "getrandbits", refuse_randomness),
         (random.Random, "seed", guarded_seed),
         (builtins, "__import__", guarded_import),
     )
