@@ -93,7 +93,7 @@ export interface BuildContext {
   readonly registries: Registries;
   /** Aborted at the build's deadline and on cancellation; pass it to everything that waits. */
   readonly signal: AbortSignal;
-  /** Adds a line to the log; its end becomes `errorDetail`. Tokens and paths are removed. */
+  /** Adds a line to the log, without tokens and paths. The end of the log becomes `errorDetail`. */
   log(this: void, line: string): void;
   /** Milliseconds since the epoch. */
   now(): number;

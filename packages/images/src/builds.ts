@@ -119,7 +119,7 @@ export class Builds {
       timeoutMs,
     );
     const heartbeat = setInterval(() => {
-      if (!this.#isOwner(claim))
+      if (!this.#renew(claim))
         claimLoss.abort(new ImageError('provider_error', 'another process took over the build'));
     }, HEARTBEAT_MS);
     try {
@@ -146,7 +146,7 @@ export class Builds {
   }
 
   /** Renews the claim. Returns whether this process still holds it. */
-  #isOwner(claim: Claim): boolean {
+  #renew(claim: Claim): boolean {
     const { records, clock } = this.#options;
     try {
       return renewClaim(records, claim, clock.now());
@@ -193,7 +193,7 @@ export class Builds {
     return { result: { ...result, message, detail, log }, builtBy: runtime };
   }
 
-  /** Stores the outcome (image, lock and state) in one transaction. */
+  /** Stores the outcome (image, lock, log and state) in one transaction. */
   #record(claim: Claim, result: BuildSuccess | BuildFailure, builtBy: Runtime): void {
     const { records, clock } = this.#options;
     const nowMs = clock.now();

@@ -16,7 +16,10 @@ export interface Collected {
   readonly blobs: number;
 }
 
-/** Deletes builds of other runtimes, and images that no specification or lease has used for a day. */
+/**
+ * Deletes expired leases, unused builds of other runtimes or removed specifications, and images that no specification or
+ * lease has used for a day. Returns the number of deleted images.
+ */
 function collectImages(records: Records, runtimeKeys: readonly string[], nowMs: number): number {
   const current = JSON.stringify(runtimeKeys);
   records.change('DELETE FROM leases WHERE until <= ?', nowMs);
@@ -74,7 +77,10 @@ function collectBlobs(store: Store, nowMs: number): { readonly blobs: number; re
   return { blobs: removed, discarded };
 }
 
-/** Removes files in the store without a row in the index. Their process died before it wrote the row. */
+/**
+ * Removes files in the store without a row in the index, a day after they were added: their process died before it wrote
+ * the row. Returns their number.
+ */
 async function collectUnrecorded(store: Store, nowMs: number): Promise<number> {
   const { folder, records } = store;
   const home = join(folder, 'blobs');

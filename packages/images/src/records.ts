@@ -24,7 +24,7 @@ export interface SpecRow {
   readonly specHash: string;
   readonly spec: ImageSpec;
   readonly lock: Lock | undefined;
-  /** The builder that made the lock, if it is not the one that the specification requests. */
+  /** The builder that made the lock; it need not be the one that the specification requests. */
   readonly builder: string | undefined;
 }
 

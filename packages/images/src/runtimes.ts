@@ -45,7 +45,7 @@ export class Runtimes {
     return runtime;
   }
 
-  /** Returns the runtime of a specification's last build, otherwise the requested one. */
+  /** Returns the runtime of a specification's last successful build, otherwise the requested one. */
   for(row: Pick<SpecRow, 'spec' | 'builder'>): Promise<Runtime> {
     return this.of((row.builder as Kind | undefined) ?? kindOf(row.spec));
   }

@@ -62,7 +62,7 @@ const LODASH_CLOCK = {
 
 export interface Bundle {
   readonly code: string;
-  /** Builtins that packages import and that the sandbox does not provide. */
+  /** Essential builtins that packages import and that the sandbox does not provide. */
   readonly missing: readonly string[];
   /** Native addons that packages import. */
   readonly addons: readonly string[];
@@ -85,7 +85,7 @@ function stub(name: string): string {
   return `module.exports = __heddleImage.builtin(${text}, ${base});`;
 }
 
-/** Replaces builtins with shims and stubs, and records unavailable ones. */
+/** Replaces builtins with shims and stubs; records missing essential ones, and native addons. */
 function builtins(missing: Set<string>, addons: Set<string>): Plugin {
   return {
     name: 'builtins',

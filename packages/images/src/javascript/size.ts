@@ -60,7 +60,10 @@ export function watchSize(
   return { signal: AbortSignal.any([signal, excess.signal]), stop };
 }
 
-/** Throws ImageError if the installed packages exceed the limits, or contain a link that leads out of their folder. */
+/**
+ * Throws ImageError if the installed packages exceed the limits, or contain something that is not a file, a folder or a
+ * link within them.
+ */
 export async function checkInstalled(folder: string, max: Readonly<Size>): Promise<void> {
   await measure(folder, { files: 0, bytes: 0 }, max);
   await checkLinks(folder, await realpath(folder));

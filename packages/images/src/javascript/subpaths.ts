@@ -2,8 +2,8 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 
 /**
- * Maximum number of files per package. Each file enlarges the snapshot that every run reads; for packages with more,
- * only the main module is included.
+ * Maximum number of files per package. Each file enlarges the snapshot that every run reads. A package with more gets
+ * only the modules that it lists itself; if those have more files too, only its main module.
  */
 const MAX_SUBPATHS = 300;
 /**
@@ -171,12 +171,12 @@ export async function subpathsOf(name: string, nodeModules: string): Promise<str
     exports === undefined
       ? await fromFiles(home, typeof main === 'string' ? main : 'index.js')
       : await fromExports(home, typeof exports === 'object' && exports !== null ? exports : {});
-  const listed = await selectLoadable(home, named);
-  const discovered = await selectLoadable(home, unnamed);
-  const bytes = [...discovered.files.values()].reduce((sum, size) => sum + size, 0);
+  const loadableNamed = await selectLoadable(home, named);
+  const loadableUnnamed = await selectLoadable(home, unnamed);
+  const bytes = [...loadableUnnamed.files.values()].reduce((sum, size) => sum + size, 0);
   const includesUnnamed =
     bytes <= MAX_UNNAMED_BYTES &&
-    new Set([...listed.files, ...discovered.files].map(([file]) => file)).size <= MAX_SUBPATHS;
-  const paths = new Set(includesUnnamed ? [...listed.paths, ...discovered.paths] : listed.paths);
-  return listed.files.size > MAX_SUBPATHS ? [] : [...paths].map((path) => posix.join(name, path));
+    new Set([...loadableNamed.files, ...loadableUnnamed.files].map(([file]) => file)).size <= MAX_SUBPATHS;
+  const paths = new Set([...loadableNamed.paths, ...(includesUnnamed ? loadableUnnamed.paths : [])]);
+  return loadableNamed.files.size > MAX_SUBPATHS ? [] : [...paths].map((path) => posix.join(name, path));
 }

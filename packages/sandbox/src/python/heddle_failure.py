@@ -46,7 +46,7 @@ def _message(error):
 
 
 def _phase(phase, error):
-    """Returns `module` for a missing module, which the host describes in its own words."""
+    """Returns `module` for a missing module, so that the host reports MODULE_NOT_IN_IMAGE."""
     return "module" if phase == "run" and type(error) is ModuleNotFoundError and error.name else phase
 
 

@@ -22,7 +22,7 @@ const github = (path: string): string => `https://github.com/${path}`;
 
 /**
  * The recipes of the catalogue. Tools available only as a publisher's file have no checksum until someone with access
- * to the publisher adds it; until then they are not installed.
+ * to the publisher adds it; until then they are installed only with a checksum from the operator.
  */
 export const RECIPES: readonly Recipe[] = [
   recipe(

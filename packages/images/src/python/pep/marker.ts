@@ -142,7 +142,7 @@ export function isMet(marker: Marker, values: Readonly<Record<string, string>>):
   return compareTexts(read(left), marker.operator, read(right));
 }
 
-/** Compares versions if both sides are versions; other strings only for equality. */
+/** Compares versions if both sides are versions; other strings only for equality and containment. */
 function compareTexts(left: string, operator: string, right: string): boolean {
   if (operator === 'in') return right.includes(left);
   if (operator === 'not in') return !right.includes(left);

@@ -76,7 +76,8 @@ export class ReleaseCatalogue {
 
   /**
    * Looks up a project. A wheelhouse with a compatible wheel is used exclusively: an operator's wheels are not mixed
-   * with public ones of the same name. Among other sources, later ones add releases that earlier ones lack.
+   * with public ones of the same name. Otherwise the first index with the project is used, and the Pyodide mirror adds
+   * releases that it lacks.
    */
   async #lookUp(name: string): Promise<readonly Project[]> {
     const projects: Project[] = [];
@@ -89,7 +90,6 @@ export class ReleaseCatalogue {
         project.wheels.some(({ wheel }) => tagRank(wheel, this.#target) !== undefined)
       )
         break;
-      // Only the first index that has the project is used.
       if (source.kind === 'index') {
         const mirrors = this.#sources.filter(({ kind }) => kind === 'pyodide');
         for (const mirror of mirrors)

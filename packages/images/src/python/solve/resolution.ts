@@ -43,7 +43,7 @@ const MAX_READS = 400;
 /**
  * Returns the newest releases that satisfy the requirements together on the target.
  * @throws ImageError invalid_specifier, package_not_found, version_not_found, no_compatible_wheel,
- * incompatible_platform, resolution_conflict, and errors of the sources.
+ * incompatible_platform, unsupported_package, integrity_error, resolution_conflict, and errors of the sources.
  */
 export async function resolveRequirements(
   texts: readonly string[],
