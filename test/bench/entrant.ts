@@ -37,7 +37,7 @@ export class Entrant {
   ): Promise<Entrant> {
     const child = fork(MAIN, ['serve', contender, workload, String(size)], {
       execArgv: ['--no-warnings', '--no-node-snapshot', '--expose-gc'],
-      // Output of engines is ignored. The error message of a failure includes stderr.
+      // Output of engines is ignored. Failures are reported over the process channel.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       env: PROCESS_ENV,
     });

@@ -110,8 +110,16 @@ export function serviceApi({
     ...retentionAndApiOptions
   } = areaAndApiOptions;
   const { retention, ...apiOptions } = retentionAndApiOptions;
-  const limits = defined({ usage, concurrency, capacity, policy, publicInputs, bodyBytes, rate: limiter });
-  const areaOptions = defined({
+  const limits = withoutUndefined({
+    usage,
+    concurrency,
+    capacity,
+    policy,
+    publicInputs,
+    bodyBytes,
+    rate: limiter,
+  });
+  const areaOptions = withoutUndefined({
     sealer,
     credentialProviders,
     sandboxes,
@@ -136,7 +144,7 @@ export function serviceApi({
   });
 }
 
-function defined<T extends object>(values: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
+function withoutUndefined<T extends object>(values: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 }
 

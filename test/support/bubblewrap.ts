@@ -47,8 +47,8 @@ function copyOf({ path, tree }: FoundTool & { tree: string }): string {
 
 /**
  * Returns the path of a bubblewrap that any user can run with an empty environment, as a sandbox starts it; undefined
- * if the machine has none. A fetched bubblewrap is in the cache of this user, so it is copied to a folder that all
- * users can read.
+ * if the machine has none, or if other users cannot enter this checkout. A fetched bubblewrap is in the cache of this
+ * user, so it is copied to a folder that all users can read.
  */
 export function bubblewrap(): string | undefined {
   if (!othersPass) return undefined;

@@ -46,8 +46,8 @@ let isBusy = false;
 
 /**
  * Runs a command to its end, in this process from the sources, because a process of the real command line
- * (`startHeddle`) takes a second of processor time. A concurrent second command, a command with options of Node, and
- * every command of a full run get a process.
+ * (`startHeddle`) takes a second of processor time. A concurrent second command, a command with options of Node or
+ * another executable, and every command of a full run get a process.
  */
 export async function heddle(args: readonly string[], options: HeddleOptions = {}): Promise<CommandResult> {
   const needsProcess = isFull || isBusy || options.node || options.execPath !== undefined;

@@ -50,7 +50,7 @@ export interface HookProviders {
   close(): Promise<void>;
 }
 
-/** Credentials that the providers accept; `weak` credentials may not manage webhooks. */
+/** Credentials for the providers: `weak` ones may not manage webhooks, and `revoked` is not accepted. */
 export const HOOK_CREDENTIALS = {
   github: 'ghp_admin0123',
   github2: 'ghp_admin4567',

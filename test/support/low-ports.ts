@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net';
 /** The ports are above those of common services, and below the ephemeral ports and the end of signed 16-bit numbers. */
 const MIN_PORT = 15_000;
 const END_PORT = 32_768;
-const MAX_TRIES = 1000;
+const MAX_ATTEMPTS = 1000;
 
 /**
  * Returns `count` free ports of the loopback address below 32,768. A full Temporal server on PostgreSQL needs them: its
@@ -13,8 +13,8 @@ const MAX_TRIES = 1000;
  */
 export async function lowPorts(count: number): Promise<number[]> {
   const servers = new Map<number, Server>();
-  for (let tries = 0; servers.size < count; tries++) {
-    if (tries === MAX_TRIES)
+  for (let attempts = 0; servers.size < count; attempts++) {
+    if (attempts === MAX_ATTEMPTS)
       throw new Error(`No ${count} ports are free between ${MIN_PORT} and ${END_PORT}.`);
     const port = randomInt(MIN_PORT, END_PORT);
     const server = servers.has(port) ? undefined : await listenOn(port);

@@ -28,13 +28,13 @@ export interface NpmRegistry {
   answer: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
-interface Served {
+interface ServedProject {
   readonly packument: Record<string, unknown>;
   readonly files: Map<string, Buffer>;
 }
 
-function serve(packages: readonly FixturePackage[], origin: string): Map<string, Served> {
-  const served = new Map<string, Served>();
+function serve(packages: readonly FixturePackage[], origin: string): Map<string, ServedProject> {
+  const served = new Map<string, ServedProject>();
   for (const {
     name,
     version = '1.0.0',
@@ -88,7 +88,7 @@ export async function openNpmRegistry(packages: readonly FixturePackage[]): Prom
       server.close();
     },
   };
-  let served = new Map<string, Served>();
+  let served = new Map<string, ServedProject>();
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '/').slice(1);
     registry.requests.push(path);

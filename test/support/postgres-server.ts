@@ -112,8 +112,8 @@ function publish(folder: string, state: { connection: Connection } | { failure: 
 
 async function connectionIn(folder: string): Promise<Connection> {
   const file = join(folder, 'state.json');
-  for (let waited = 0; !existsSync(file); waited += POLL_MS) {
-    if (waited > START_MS)
+  for (let waitedMs = 0; !existsSync(file); waitedMs += POLL_MS) {
+    if (waitedMs > START_MS)
       throw new Error(
         `The process that starts PostgreSQL in ${folder} did not finish within ${START_MS / 1000} s.`,
       );
@@ -177,7 +177,7 @@ export async function freePort(): Promise<number> {
 
 async function untilReady(server: PostgresServer, hasExited: () => boolean, log: string): Promise<void> {
   let lastError: unknown;
-  for (let waited = 0; waited < START_MS && !hasExited(); waited += POLL_MS) {
+  for (let waitedMs = 0; waitedMs < START_MS && !hasExited(); waitedMs += POLL_MS) {
     const client = new Client({ connectionString: server.url('postgres') });
     client.on('error', () => undefined);
     try {

@@ -101,7 +101,7 @@ async function sendAll(
   const correct = totals.statusCodeStats[status]?.count ?? 0;
   if (correct === amount && totals.mismatches === 0) return { times, fromMs, lastMs };
   throw new Error(
-    `${correct} of ${amount} answers have status ${status}, ${totals.mismatches} have a text other than ${text}; ` +
+    `${correct} of ${amount} responses have status ${status}, ${totals.mismatches} do not contain ${text}; ` +
       `${totals.errors} errors, ${totals.timeouts} timeouts`,
   );
 }

@@ -76,8 +76,8 @@ async function flow(nodes: FlowNode[], expected: number): Promise<Timed> {
     logging,
   });
   await red.start();
-  for (let tries = 0; !bench.start; tries++) {
-    if (tries > 100) throw new Error('the flow has not started');
+  for (let polls = 0; !bench.start; polls++) {
+    if (polls > 100) throw new Error('the flow has not started');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return {

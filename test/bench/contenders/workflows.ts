@@ -15,8 +15,8 @@ export function chainOf(size: number): Json {
 /** Returns a start and a loop of `count` iterations over one step. */
 export function loopOf(count: number): Json {
   return workflow(
-    [loop('Turns', { loopType: 'for', count }, step('Step'))],
-    ['Start -> Turns', 'Turns -> Step'],
+    [loop('Iterations', { loopType: 'for', count }, step('Step'))],
+    ['Start -> Iterations', 'Iterations -> Step'],
   );
 }
 

@@ -17,7 +17,7 @@ const FROM_MS = Date.UTC(2026, 0, 1);
 /** Interval at which started runs are counted. */
 const POLL_MS = 10;
 
-/** Adds deployed workflows, each with an hourly schedule, at all minutes of the hour. */
+/** Adds deployed workflows, each with an hourly schedule. The schedules are spread over the minutes of the hour. */
 async function fill(
   { database: db, workspaces }: ServiceStore,
   engine: Engine,

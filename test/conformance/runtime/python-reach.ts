@@ -12,7 +12,8 @@ const py = (name: string, code: string, more: { [name: string]: Json } = {}): Dr
 const HOSTILE = `it's "quoted" \\ \n''' """ {x} <start.n> {{OTHER}}`;
 
 /**
- * Defines the tests of the access of Python in function blocks to environment, variables, large values and the network.
+ * Defines the tests of what Python code in function blocks can access: the environment, variables, large values and the
+ * network.
  */
 export function describePythonReach(make: MakeRuntime): void {
   describe('data available to code in Python', () => {

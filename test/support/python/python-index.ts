@@ -32,7 +32,7 @@ export interface PythonIndex {
   answer: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
-interface Served {
+interface ServedWheel {
   readonly wheel: IndexedWheel;
   readonly filename: string;
   readonly bytes: Buffer;
@@ -44,7 +44,7 @@ function announcedMetadata(wheel: IndexedWheel): string {
   return wheelMetadata(wheel.announced === undefined ? wheel : { ...wheel, requires: wheel.announced });
 }
 
-function pageOf(served: readonly Served[], form: 'json' | 'html'): string {
+function pageOf(served: readonly ServedWheel[], form: 'json' | 'html'): string {
   if (form === 'html') return `<!DOCTYPE html><html><body>${served.map(anchorOf).join('\n')}</body></html>`;
   const files = served.map(({ wheel, filename, bytes }) => ({
     filename,
@@ -58,7 +58,7 @@ function pageOf(served: readonly Served[], form: 'json' | 'html'): string {
   return JSON.stringify({ meta: { 'api-version': '1.1' }, name: served[0]?.wheel.name, files });
 }
 
-function anchorOf({ wheel, filename, bytes }: Served): string {
+function anchorOf({ wheel, filename, bytes }: ServedWheel): string {
   const python = wheel.python?.replace('<', '&lt;').replace('>', '&gt;');
   const attributes = [
     `href="../../files/${filename}#sha256=${sha256(bytes)}"`,
@@ -74,7 +74,7 @@ function anchorOf({ wheel, filename, bytes }: Served): string {
 function sendFile(
   path: string,
   range: string | undefined,
-  served: readonly Served[],
+  served: readonly ServedWheel[],
   response: ServerResponse,
 ): void {
   const entry = served.find(({ filename }) => path === filename || path === `${filename}.metadata`);
