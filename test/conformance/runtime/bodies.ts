@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { work } from '../../support/scripted.ts';
 import { condition, loop, parallel } from '../../support/workflow.ts';
 import type { Drawn } from '../../support/workflow.ts';
-import { workingEngineForAll } from './drawn.ts';
-import type { Outcome } from './drawn.ts';
+import { sharedWorkEngine } from './work-engine.ts';
+import type { Outcome } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
 
 /** The body of a container that runs twice. In its strings, `I` is the number of the iteration or branch. */
@@ -138,10 +138,10 @@ function withIndexes(blocks: Drawn[], inner: 'loop' | 'parallel'): Drawn[] {
  */
 export function describeBodies(make: MakeRuntime): void {
   describe('bodies of loops and parallels, including nested bodies', () => {
-    const working = workingEngineForAll(make);
+    const workEngine = sharedWorkEngine(make);
 
     it.each(BODIES.map((body) => [body.title, body] as const))('%s', async (_title, body) => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const outcomes: { [nesting: string]: Pick<Outcome, 'status' | 'ran'> } = {};
       for (const nesting of NESTINGS) {
         const outermost = nesting.depth === 1 ? 'In' : 'Out';

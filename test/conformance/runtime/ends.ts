@@ -4,7 +4,7 @@ import { Script, work } from '../../support/scripted.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import type { Call } from '../../support/scripted.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import { workingEngineForAll } from './drawn.ts';
+import { sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
 
 const respond = (name: string, data: string) => block(name, 'response', { dataMode: 'json', data });
@@ -12,10 +12,10 @@ const respond = (name: string, data: string) => block(name, 'response', { dataMo
 /** Defines the tests of the ends of runs: outputs, responses, failures, cancels, and their records. */
 export function describeEnds(make: MakeRuntime): void {
   describe('ends', () => {
-    const working = workingEngineForAll(make);
+    const workEngine = sharedWorkEngine(make);
 
     it('the output of the run is that of the last finished block without successors', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const line = { blocks: [work('A'), work('B')], edges: ['Start -> A -> B'] };
       expect(await sketch(line)).toMatchObject({ status: 'completed', output: { by: 'B' }, error: null });
       const handled = { blocks: [work('A'), work('H')], edges: ['Start -> A', 'A:error -> H'] };
@@ -24,7 +24,7 @@ export function describeEnds(make: MakeRuntime): void {
     });
 
     it('a Response on the chosen path sets the response, and later blocks do not run', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           condition('C', { a: 'true', b: '' }),
@@ -42,7 +42,7 @@ export function describeEnds(make: MakeRuntime): void {
     });
 
     it('a Response in one branch ends all branches, and no later block changes the response', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           parallel(
@@ -80,7 +80,7 @@ export function describeEnds(make: MakeRuntime): void {
     });
 
     it('a failed run has its failed block, the reason and its times, and keeps the logs of earlier blocks', async () => {
-      const { engine, sketch } = await working();
+      const { engine, sketch } = await workEngine();
       const result = await sketch({
         blocks: [work('A'), work('B'), work('C'), work('D')],
         edges: ['Start -> A', 'A -> B -> C', 'A -> D'],
@@ -122,7 +122,7 @@ export function describeEnds(make: MakeRuntime): void {
       ['an error of another class', 'throw new RangeError("too far")', 'too far'],
       ['no error at all', 'throw undefined', ''],
     ])('code that throws %s fails its block', async (_title, code, message) => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({ blocks: [fn('A', code)], edges: ['Start -> A'] });
       expect(result).toMatchObject({
         status: 'failed',
@@ -217,7 +217,7 @@ export function describeEnds(make: MakeRuntime): void {
     });
 
     it('a log entry exists from the start of its block, and never ends before it starts', async () => {
-      const { engine, sketch } = await working();
+      const { engine, sketch } = await workEngine();
       const result = await sketch({
         blocks: [loop('L', { loopType: 'for', count: 2 }, work('A')), work('Z')],
         edges: ['Start -> L -> A', 'L -> Z'],

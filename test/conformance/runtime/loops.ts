@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core';
 import { work } from '../../support/scripted.ts';
 import { condition, fn, loop, parallel } from '../../support/workflow.ts';
-import { workingEngineForAll } from './drawn.ts';
+import { sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
 
 /** The fields of the loop, the outputs of its block by iteration, and the input of the run. */
@@ -57,10 +57,10 @@ const LOOPS: [title: string, data: JsonObject, values: Json[], input?: Json][] =
 /** Defines the tests of iterations of loops, and their results. */
 export function describeLoops(make: MakeRuntime): void {
   describe('loops', () => {
-    const working = workingEngineForAll(make);
+    const workEngine = sharedWorkEngine(make);
 
     it.each(LOOPS)('%s', async (_title, data, values, input = {}) => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const body = fn('A', 'return <loop.index>');
       const result = await sketch({
         blocks: [loop('L', data, body), work('Z')],
@@ -73,7 +73,7 @@ export function describeLoops(make: MakeRuntime): void {
     });
 
     it('the collection of an inner loop may be the item of the outer loop, referenced as `loop` or by the name of the loop', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const inner = (name: string, collection: string) =>
         loop(name, { loopType: 'forEach', collection }, fn(`In ${name}`, `return <loop.currentItem> * 10`));
       const result = await sketch({
@@ -96,7 +96,7 @@ export function describeLoops(make: MakeRuntime): void {
     });
 
     it('results of a nested container appear once for each of its executions, in the iteration in which it ended', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           loop(
@@ -120,7 +120,7 @@ export function describeLoops(make: MakeRuntime): void {
     });
 
     it('a loop that contains only a loop runs, and edges across its border have no effect', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           loop('L', { loopType: 'for', count: 2 }, loop('M', { loopType: 'for', count: 2 }, work('A'))),
@@ -138,7 +138,7 @@ export function describeLoops(make: MakeRuntime): void {
       ['L', 'P', 'A.0 A.1 B.0 B.1 Z'],
       ['P', 'L', 'A.0 A.1 B.0 B.1 Z'],
     ])('%s before %s: the second container starts when the first is done', async (first, second, ran) => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const container = (name: string, block: string) =>
         name === 'L' || name === 'M'
           ? loop(name, { loopType: 'for', count: 2 }, work(block))
@@ -153,7 +153,7 @@ export function describeLoops(make: MakeRuntime): void {
     });
 
     it('an unhandled failure in an iteration ends the loop and the run', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           loop(
@@ -175,7 +175,7 @@ export function describeLoops(make: MakeRuntime): void {
     });
 
     it('a join waits only for the branch that its own iteration takes', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           condition('C', { yes: 'false', no: '' }),

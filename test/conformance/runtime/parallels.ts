@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/scripted.ts';
 import { condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import { workingEngineForAll } from './drawn.ts';
+import { sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
 
 const ITEMS = '["a", "b", "c", "d", "e"]';
@@ -9,7 +9,7 @@ const ITEMS = '["a", "b", "c", "d", "e"]';
 /** Defines the tests of branches of parallels: their concurrency, scope and results. */
 export function describeParallels(make: MakeRuntime): void {
   describe('parallels', () => {
-    const working = workingEngineForAll(make);
+    const workEngine = sharedWorkEngine(make);
 
     it('R9 with a concurrency of two the next branch starts as soon as one ends, and results are ordered by branch', async () => {
       const script = new Script();
@@ -52,7 +52,7 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('indexes and items refer to the whole parallel at any concurrency', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           parallel(
@@ -68,7 +68,7 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('a block reads only blocks of its own branch, at any depth', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           fn('Top', 'return "t"'),
@@ -97,7 +97,7 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('a block that did not run in a branch has no output there, even if it ran in other branches', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           parallel(
@@ -115,7 +115,7 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('a condition reads and returns the output of the preceding block in its own branch', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           parallel(
@@ -140,7 +140,7 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('three nested parallels run all their branches, each with its own indexes', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const twoBranches = { parallelType: 'count', count: 2 };
       const result = await sketch({
         blocks: [
@@ -166,7 +166,7 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('a parallel over an empty collection is skipped, even if it had branches in an earlier iteration', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           loop(
@@ -187,7 +187,7 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('a parallel after a parallel without branches runs all its branches', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           parallel('P', { parallelType: 'collection', collection: '[]' }, work('A')),
@@ -205,7 +205,7 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('a container at the end of the run provides the output of the run', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [parallel('P', { parallelType: 'count', count: 3, batchSize: 1 }, work('A'))],
         edges: ['Start -> P -> A'],
@@ -214,7 +214,7 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('no branch starts after a failure in another branch', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [parallel('P', { parallelType: 'count', count: 5, batchSize: 1 }, work('A')), work('Z')],
         edges: ['Start -> P -> A', 'P -> Z'],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { work } from '../../support/scripted.ts';
 import { block, condition, loop, parallel, workflow } from '../../support/workflow.ts';
-import { workingEngine, workingEngineForAll } from './drawn.ts';
-import type { Sketch } from './drawn.ts';
+import { openWorkEngine, sharedWorkEngine } from './work-engine.ts';
+import type { Sketch } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
 
 interface Case extends Sketch {
@@ -174,10 +174,10 @@ const CASES: Case[] = [
 /** Defines the tests of the blocks that run: joins, conditions, error ports, paths not taken. */
 export function describePaths(make: MakeRuntime): void {
   describe('paths', () => {
-    const working = workingEngineForAll(make);
+    const workEngine = sharedWorkEngine(make);
 
     it.each(CASES.map((drawn) => [drawn.title, drawn] as const))('%s', async (_title, drawn) => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       expect(await sketch(drawn)).toMatchObject({ status: 'completed', ran: drawn.ran });
     });
 
@@ -195,15 +195,15 @@ export function describePaths(make: MakeRuntime): void {
         blocks: [block('R', 'router_v2', { routes }), ...W('A B')],
         edges: ['Start -> R', 'R:router-a -> A', 'R:router-b -> B'],
       };
-      const toSecond = await workingEngine(make, { blocks: [router('router-b')] });
+      const toSecond = await openWorkEngine(make, { blocks: [router('router-b')] });
       expect(await toSecond.sketch(drawn)).toMatchObject({ status: 'completed', ran: 'B' });
       const olderRouter: Sketch = {
         blocks: [block('R', 'router'), ...W('A B')],
         edges: ['Start -> R', 'R -> A', 'R -> B'],
       };
-      const toNamed = await workingEngine(make, { blocks: [router('router-A')] });
+      const toNamed = await openWorkEngine(make, { blocks: [router('router-A')] });
       expect(await toNamed.sketch(olderRouter)).toMatchObject({ status: 'completed', ran: 'A' });
-      const toUnknown = await workingEngine(make, { blocks: [router('router-x')] });
+      const toUnknown = await openWorkEngine(make, { blocks: [router('router-x')] });
       const skipped = parallel('P', { parallelType: 'count', count: 2 }, work('C'));
       const withParallel: Sketch = {
         blocks: [block('R', 'router_v2', { routes }), skipped, ...W('Z')],
@@ -213,7 +213,7 @@ export function describePaths(make: MakeRuntime): void {
     });
 
     it('edges to unknown blocks are refused, and ignored with compat', async () => {
-      const { engine, sketch } = await working();
+      const { engine, sketch } = await workEngine();
       const drawn: Sketch = { blocks: W('A B'), edges: ['Start -> A -> B', 'A -> Ghost'] };
       await expect(sketch(drawn)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
       const source = { workflow: workflow(drawn.blocks, drawn.edges), compat: true };

@@ -3,7 +3,7 @@ import type { EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { echoServer } from '../../support/echo-server.ts';
 import { block, fn, type Drawn } from '../../support/workflow.ts';
-import { workingEngine, workingEngineForAll } from './drawn.ts';
+import { openWorkEngine, sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
 
 const py = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
@@ -22,10 +22,10 @@ export function describePythonReach(make: MakeRuntime): void {
       HOSTILE: { value: HOSTILE, secret: false },
       NUMBER: { value: '7', secret: false },
     };
-    const working = workingEngineForAll(make, { env });
+    const workEngine = sharedWorkEngine(make, { env });
 
     it('placeholders are text in every position and for every value, and unknown ones stay unchanged', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const code = `
 x = {{HOSTILE}}
 same = [x == "{{HOSTILE}}", x == '{{HOSTILE}}', x == """{{HOSTILE}}""", x == f"{{HOSTILE}}", x == r'{{HOSTILE}}']
@@ -38,7 +38,7 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
     });
 
     it('environmentVariables has all environment values, or those that the block mounts', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const code = 'return sorted(environmentVariables)';
       const scopes = { secretScope: 'selected', mountedSecrets: ['PLAIN'] };
       const result = await sketch({
@@ -57,7 +57,7 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
     });
 
     it('variables of every type are native Python values', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const variables = {
         text: { type: 'string', value: "it's" },
         yes: { type: 'boolean', value: true },
@@ -78,7 +78,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
     });
 
     it('an unknown block name stays text in quotes, and is an error of the workflow outside quotes', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const quoted = py('P', 'return ["<nosuch.x>", f"<nosuch.x> {1}"]');
       expect(await sketch({ blocks: [quoted], edges: ['Start -> P'] })).toMatchObject({
         output: { result: ['<nosuch.x>', '<nosuch.x> 1'] },
@@ -91,7 +91,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
     });
 
     it('large values are passed and returned whole', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           fn('A', 'return Array.from({ length: 20000 }, (_, i) => ({ i, s: "é\\u2028" }))'),
@@ -104,7 +104,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
     });
 
     it('output that is too long is truncated with a note', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const code = 'for n in range(3000): print("x" * 100)\nreturn 1';
       const result = await sketch({
         blocks: [py('P', code), fn('Z', 'return [<p.result>, <p.stdout>.length, <p.stdout>.slice(-18)]')],
@@ -120,7 +120,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
     it('requests, urllib and fetch obey the same egress policy as other blocks', async () => {
       const { url, port, close } = await echoServer();
       onTestFinished(close);
-      const { sketch } = await workingEngine(make, {
+      const { sketch } = await openWorkEngine(make, {
         egress: { allowPrivate: ['127.0.0.1/32'], ports: [port] },
       });
       const code = `

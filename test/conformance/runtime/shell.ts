@@ -3,7 +3,7 @@ import type { EngineOptions } from '@heddle/engine';
 import { afterAll, describe, expect, it, type TestContext } from 'vitest';
 import { scriptImage, type ScriptImage } from '../../support/native-images.ts';
 import { block, condition, fn, loop, parallel, type Drawn } from '../../support/workflow.ts';
-import { workingEngine, type Working } from './drawn.ts';
+import { openWorkEngine, type WorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
 
 const OPTIONS = { timeout: 120_000 };
@@ -16,7 +16,7 @@ export function describeShell(make: MakeRuntime): void {
       for (const clean of cleaners.toReversed()) await clean();
     });
 
-    const open = async (): Promise<(Working & ScriptImage) | undefined> => {
+    const open = async (): Promise<(WorkEngine & ScriptImage) | undefined> => {
       const script = await scriptImage();
       if (script === undefined) return undefined;
       cleaners.push(() => script.images.close());
@@ -26,12 +26,12 @@ export function describeShell(make: MakeRuntime): void {
         L: { value: 'l', secret: false },
       };
       const options: EngineOptions = { images, sandbox: { isolation }, env };
-      return { ...script, ...(await workingEngine(make, options, (clean) => void cleaners.push(clean))) };
+      return { ...script, ...(await openWorkEngine(make, options, (clean) => void cleaners.push(clean))) };
     };
     let opening: ReturnType<typeof open> | undefined;
 
     /** Returns functions that run a drawing and draw a script; skips the test if native images are unavailable. */
-    const working = async ({ skip }: TestContext) => {
+    const shellEngine = async ({ skip }: TestContext) => {
       const environment = await (opening ??= open());
       if (environment === undefined) return skip('Native images cannot be built and run on this machine');
       const sh = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
@@ -40,7 +40,7 @@ export function describeShell(make: MakeRuntime): void {
     };
 
     it('receive each value as one word, whatever it contains, and return JSON, text or nothing', async (context) => {
-      const { sketch, sh } = await working(context);
+      const { sketch, sh } = await shellEngine(context);
       const code = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
 # <a.result.text> and "<nosuch.x>"
 d=$(cat <<END
@@ -67,7 +67,7 @@ echo "__HEDDLE_RESULT__=$(f <a.result.text> "<a.result.text>" 'in <a.result.text
     });
 
     it('have all or only the mounted environment values as variables, and resolve placeholders to text', async (context) => {
-      const { sketch, sh } = await working(context);
+      const { sketch, sh } = await shellEngine(context);
       const code = `x={{K}}
 y=$(cat <<END
 {{K}}
@@ -99,7 +99,7 @@ jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" 
     });
 
     it('run in loops, parallels and branches, and read blocks that did not run as empty', async (context) => {
-      const { sketch, sh } = await working(context);
+      const { sketch, sh } = await shellEngine(context);
       const result = await sketch({
         blocks: [
           loop('L', { loopType: 'for', count: 2 }, sh('A', 'echo __HEDDLE_RESULT__=$((<loop.index> + 10))')),
@@ -125,7 +125,7 @@ jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" 
     });
 
     it('fail their block after a non-zero exit code, with the end of their output, and after a timeout', async (context) => {
-      const { sketch, sh } = await working(context);
+      const { sketch, sh } = await shellEngine(context);
       const result = await sketch({
         blocks: [
           sh('S', 'echo why >&2; exit 7'),

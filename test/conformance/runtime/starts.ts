@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import { work } from '../../support/scripted.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import type { Drawn } from '../../support/workflow.ts';
-import { workingEngineForAll } from './drawn.ts';
+import { sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
 
 const field = (name: string, type: string, more: JsonObject = {}): JsonObject => ({
@@ -32,12 +32,12 @@ const RESERVED: [title: string, fields: Json[], input: Json, code: string][] = [
 /** Defines the tests of starts of runs: their blocks and inputs. */
 export function describeStarts(make: MakeRuntime): void {
   describe('starts', () => {
-    const working = workingEngineForAll(make);
+    const workEngine = sharedWorkEngine(make);
     const hook = (name: string, more: JsonObject = {}): Drawn =>
       block(name, 'generic_webhook', {}, { triggerMode: true, ...more });
 
     it.each(FIELDS)('%s', async (_title, inputField, input, value) => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [fn('A', 'return <start.a>')],
         edges: ['Start -> A'],
@@ -50,7 +50,7 @@ export function describeStarts(make: MakeRuntime): void {
     it.each(RESERVED)(
       '%s with a reserved name is refused, and nothing starts',
       async (_title, ...[fields, input, code]) => {
-        const { engine, sketch } = await working();
+        const { engine, sketch } = await workEngine();
         const before = (await engine.listRuns()).runs.length;
         await expect(
           sketch({ blocks: [work('A')], edges: ['Start -> A'], drawing: { inputFormat: fields }, input }),
@@ -60,7 +60,7 @@ export function describeStarts(make: MakeRuntime): void {
     );
 
     it('rows of a field list without a name are ignored', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const drawing = {
         inputFormat: [
           { id: 'x', name: 5, type: 'string', value: 'no' },
@@ -74,7 +74,7 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('a run starts at its start block, and blocks of other triggers do not run', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const drawn = {
         blocks: [hook('Hook'), ...['A', 'B', 'J'].map((name) => work(name))],
         edges: ['Start -> A -> J', 'Hook -> B -> J'],
@@ -87,7 +87,7 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('a run cannot start at a block that is not a trigger, is disabled or is unknown', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const drawn = {
         blocks: [work('A'), hook('Off', { enabled: false })],
         edges: ['Start -> A', 'Off -> A'],
@@ -101,7 +101,7 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('a webhook trigger returns its payload, and references can read any part of it', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [hook('Hook'), fn('A', 'return [<hook.body.id>, <hook.absent>, <hook>]')],
         edges: ['Hook -> A'],
@@ -112,7 +112,7 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('any block may be the trigger, and is then not executed itself', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [block('T', 'work', {}, { triggerMode: true }), fn('A', 'return <t.x>')],
         edges: ['T -> A'],
@@ -123,7 +123,7 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('a start block alone returns its input, or an empty output without input', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       expect(await sketch({ blocks: [], edges: [], input: { a: 1 } })).toMatchObject({
         status: 'completed',
         output: { a: 1 },
@@ -132,7 +132,7 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('disabled and unconnected blocks do not run and do not delay the run', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [work('A'), work('Off', { enabled: false }), work('J'), work('Behind'), work('Loose')],
         edges: ['Start -> A -> J', 'Start -> Off -> J', 'Off -> Behind'],
@@ -141,7 +141,7 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('disabled containers, empty or not, do not prevent the run', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const disabledContainer = (name: string, type: string, inside: Drawn[]): Drawn => ({
         ...block(name, type, {}, { enabled: false }),
         inside,
@@ -159,7 +159,7 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('compiling and running do not change the definition', async () => {
-      const { engine } = await working();
+      const { engine } = await workEngine();
       const drawn = workflow(
         [{ ...block('L', 'loop'), data: { loopType: 'for', count: 2 }, inside: [work('A')] }],
         ['Start -> L -> A'],

@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
 import type { Drawn } from '../../support/workflow.ts';
-import { workingEngineForAll } from './drawn.ts';
+import { sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
 
 const set = (name: string, variableName: string, type: string, value: Json): Drawn =>
@@ -21,10 +21,10 @@ const TYPES: [type: string, value: Json, read: Json][] = [
 /** Defines the tests of variables of runs, and of code that reads them. */
 export function describeVariables(make: MakeRuntime): void {
   describe('variables', () => {
-    const working = workingEngineForAll(make);
+    const workEngine = sharedWorkEngine(make);
 
     it.each(TYPES)('of the type %s keep their type when assigned and read', async (type, value, read) => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [set('V', 'x', type, value), fn('A', 'return <variable.x>')],
         edges: ['Start -> V -> A'],
@@ -35,7 +35,7 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('large values are assigned, read and assigned again', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [
           fn('Make', 'return Array.from({ length: 5000 }, (_, i) => ({ i }))'),
@@ -55,7 +55,7 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('a child workflow has its own variables with their initial values', async () => {
-      const { engine } = await working();
+      const { engine } = await workEngine();
       const variables = { x: { type: 'number', value: 1 } };
       await engine.deploy(
         workflow(
@@ -84,7 +84,7 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('a Response of a child can be read with and without its envelope', async () => {
-      const { engine } = await working();
+      const { engine } = await workEngine();
       const reply = block('R', 'response', { dataMode: 'json', data: '{"n": 3}', status: '201' });
       await engine.deploy(workflow([reply], ['Start -> R'], { id: 'replies' }));
       const parent = workflow(
@@ -100,7 +100,7 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('R44 values do not change the structure of authored JSON in inputs of a child, rows of variables and a Response', async () => {
-      const { engine } = await working();
+      const { engine } = await workEngine();
       await engine.deploy(workflow([fn('A', 'return <start>')], ['Start -> A'], { id: 'keys' }));
       const rows = [{ variableName: 'x', type: 'object', value: '{"v": "<start.v>"}' }];
       const parent = workflow(
@@ -121,7 +121,7 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('the mapped inputs of a child contain only declared keys', async () => {
-      const { engine } = await working();
+      const { engine } = await workEngine();
       const inputFormat = [{ id: 'a', name: 'a', type: 'number' }];
       await engine.deploy(
         workflow([fn('A', 'return <start>')], ['Start -> A'], { id: 'takes', inputFormat }),
@@ -141,7 +141,7 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('code of several parts runs as one function, and its console output is returned', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const pieces = [
         { content: 'console.log("a", 1);' },
         { content: 'await null;' },
@@ -159,7 +159,7 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('a script without an image fails its block, with the requirement in the message', async () => {
-      const { sketch } = await working();
+      const { sketch } = await workEngine();
       const result = await sketch({
         blocks: [block('A', 'function', { code: 'echo 1', language: 'shell' }), fn('H', 'return <a.error>')],
         edges: ['Start -> A', 'A:error -> H'],

@@ -25,17 +25,17 @@ export interface Outcome extends RunResource {
 }
 
 /** An engine, and a function that runs a sketch on it. */
-export interface Working {
+export interface WorkEngine {
   engine: Engine;
-  sketch(drawn: Sketch): Promise<Outcome>;
+  sketch(sketch: Sketch): Promise<Outcome>;
 }
 
 /** Opens an engine whose `work` blocks return their name as `{ by }`, or fail if `fails` has their name. */
-export async function workingEngine(
+export async function openWorkEngine(
   make: MakeRuntime,
   options: EngineOptions = {},
   whenDone?: WhenDone,
-): Promise<Working> {
+): Promise<WorkEngine> {
   let fails: readonly string[] = [];
   const script = new Script({}, ({ block }) => {
     if (fails.includes(block.name)) throw new BlockError('BLOCK_FAILED', `${block.name} does not work`);
@@ -45,25 +45,25 @@ export async function workingEngine(
   const engine = await make(whenDone).open({ ...options, blocks });
   return {
     engine,
-    sketch: async (drawn) => {
-      fails = drawn.fails ?? [];
+    sketch: async (sketch) => {
+      fails = sketch.fails ?? [];
       script.calls.length = 0;
-      const source = { workflow: workflow(drawn.blocks, drawn.edges, drawn.drawing) };
-      const result = await engine.execute(source, drawn.input ?? {}, drawn.options);
+      const source = { workflow: workflow(sketch.blocks, sketch.edges, sketch.drawing) };
+      const result = await engine.execute(source, sketch.input ?? {}, sketch.options);
       return { ...result, ran: script.calls.toSorted().join(' ') };
     },
   };
 }
 
 /**
- * Opens one engine of `workingEngine` for all tests of a `describe`: starting sandbox processes for each of hundreds of
- * tests would take minutes.
+ * Returns a function that opens an engine with `openWorkEngine` at its first call and returns the same engine from then
+ * on. All tests of a `describe` share it: starting sandbox processes for each of hundreds of tests would take minutes.
  */
-export function workingEngineForAll(make: MakeRuntime, options: EngineOptions = {}): () => Promise<Working> {
+export function sharedWorkEngine(make: MakeRuntime, options: EngineOptions = {}): () => Promise<WorkEngine> {
   const cleaners: (() => Promise<void> | void)[] = [];
-  let working: Promise<Working> | undefined;
+  let workEngine: Promise<WorkEngine> | undefined;
   afterAll(async () => {
     for (const clean of cleaners.toReversed()) await clean();
   });
-  return () => (working ??= workingEngine(make, options, (clean) => void cleaners.push(clean)));
+  return () => (workEngine ??= openWorkEngine(make, options, (clean) => void cleaners.push(clean)));
 }
