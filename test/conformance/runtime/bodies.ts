@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { work } from '../../support/scripted.ts';
 import { condition, loop, parallel } from '../../support/workflow.ts';
 import type { Drawn } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 import type { Outcome } from './work-engine.ts';
-import type { MakeRuntime } from './suite.ts';
 
 /** The body of a container that runs twice. In its strings, `I` is the number of the iteration or branch. */
 interface Body {

@@ -4,8 +4,8 @@ import { Script, work } from '../../support/scripted.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import type { Call } from '../../support/scripted.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import { sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
+import { sharedWorkEngine } from './work-engine.ts';
 
 const respond = (name: string, data: string) => block(name, 'response', { dataMode: 'json', data });
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core';
 import { work } from '../../support/scripted.ts';
 import { condition, fn, loop, parallel } from '../../support/workflow.ts';
-import { sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
+import { sharedWorkEngine } from './work-engine.ts';
 
 /** The fields of the loop, the outputs of its block by iteration, and the input of the run. */
 const LOOPS: [title: string, data: JsonObject, values: Json[], input?: Json][] = [

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/scripted.ts';
 import { condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import { sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
+import { sharedWorkEngine } from './work-engine.ts';
 
 const ITEMS = '["a", "b", "c", "d", "e"]';
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { work } from '../../support/scripted.ts';
 import { block, condition, loop, parallel, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
 import { openWorkEngine, sharedWorkEngine } from './work-engine.ts';
 import type { Sketch } from './work-engine.ts';
-import type { MakeRuntime } from './suite.ts';
 
 interface Case extends Sketch {
   title: string;

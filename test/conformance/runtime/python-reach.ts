@@ -3,8 +3,8 @@ import type { EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { echoServer } from '../../support/echo-server.ts';
 import { block, fn, type Drawn } from '../../support/workflow.ts';
-import { openWorkEngine, sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
+import { openWorkEngine, sharedWorkEngine } from './work-engine.ts';
 
 const py = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
   block(name, 'function', { code, language: 'python', ...more });

@@ -1,8 +1,8 @@
 import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, type Drawn } from '../../support/workflow.ts';
-import { sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
+import { sharedWorkEngine } from './work-engine.ts';
 
 const py = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
   block(name, 'function', { code, language: 'python', ...more });

@@ -3,8 +3,8 @@ import type { EngineOptions } from '@heddle/engine';
 import { afterAll, describe, expect, it, type TestContext } from 'vitest';
 import { scriptImage, type ScriptImage } from '../../support/native-images.ts';
 import { block, condition, fn, loop, parallel, type Drawn } from '../../support/workflow.ts';
-import { openWorkEngine, type WorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
+import { openWorkEngine, type WorkEngine } from './work-engine.ts';
 
 const OPTIONS = { timeout: 120_000 };
 
@@ -30,7 +30,7 @@ export function describeShell(make: MakeRuntime): void {
     };
     let opening: ReturnType<typeof open> | undefined;
 
-    /** Returns functions that run a drawing and draw a script; skips the test if native images are unavailable. */
+    /** Returns functions that run a sketch and create a block of a script. Skips the test without native images. */
     const shellEngine = async ({ skip }: TestContext) => {
       const environment = await (opening ??= open());
       if (environment === undefined) return skip('Native images cannot be built and run on this machine');

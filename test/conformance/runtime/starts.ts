@@ -3,8 +3,8 @@ import type { Json, JsonObject } from '@heddle/core';
 import { work } from '../../support/scripted.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import type { Drawn } from '../../support/workflow.ts';
-import { sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
+import { sharedWorkEngine } from './work-engine.ts';
 
 const field = (name: string, type: string, more: JsonObject = {}): JsonObject => ({
   id: name,

@@ -2,8 +2,8 @@ import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
 import type { Drawn } from '../../support/workflow.ts';
-import { sharedWorkEngine } from './work-engine.ts';
 import type { MakeRuntime } from './suite.ts';
+import { sharedWorkEngine } from './work-engine.ts';
 
 const set = (name: string, variableName: string, type: string, value: Json): Drawn =>
   block(name, 'variables', { variables: [{ variableName, type, value }] });
