@@ -17,8 +17,8 @@ export interface Collected {
 }
 
 /**
- * Deletes expired leases, unused builds of other runtimes or removed specifications, and images that no specification or
- * lease has used for a day. Returns the number of deleted images.
+ * Deletes expired leases, unused builds of other runtimes or removed specifications, and images that no specification
+ * or lease has used for a day. Returns the number of deleted images.
  */
 function collectImages(records: Records, runtimeKeys: readonly string[], nowMs: number): number {
   const current = JSON.stringify(runtimeKeys);
@@ -78,8 +78,8 @@ function collectBlobs(store: Store, nowMs: number): { readonly blobs: number; re
 }
 
 /**
- * Removes files in the store without a row in the index, a day after they were added: their process died before it wrote
- * the row. Returns their number.
+ * Removes files in the store without a row in the index, a day after they were added: their process died before it
+ * wrote the row. Returns their number.
  */
 async function collectUnrecorded(store: Store, nowMs: number): Promise<number> {
   const { folder, records } = store;

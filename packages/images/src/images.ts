@@ -59,7 +59,8 @@ export interface Images extends ImageSource {
    */
   log(id: string): string | undefined;
   /**
-   * Removes a name, or a specification with its names; a later collection removes the files. Returns whether it existed.
+   * Removes a name, or a specification with its names; a later collection removes the files. Returns whether it
+   * existed.
    */
   remove(id: string): boolean;
   /** Removes images that no specification or run has used for a day, and files that belong to no image. */

@@ -54,7 +54,10 @@ function firstHop(request: EgressRequest): Hop {
   return { url: request.url, method, headers: requestHeaders(request.headers, host), body };
 }
 
-/** Returns a URL with only this host and port. Throws for an invalid port, or a host that a URL parser reads differently. */
+/**
+ * Returns a URL with only this host and port. Throws for an invalid port, or a host that a URL parser reads
+ * differently.
+ */
 function serverUrl(host: string, port: number): string {
   const isName = /^[^\s/?#@\\:[\]]+$/.test(host) || isIPv6(host);
   if (!isName || !Number.isInteger(port) || port < 1 || port > 65_535)

@@ -21,8 +21,8 @@ const CONNECTION = new Set([
 ]);
 
 /**
- * Returns the headers that may be sent, with names in lower case. Throws EGRESS_DENIED for too many or too long headers,
- * and for characters that could forge another header.
+ * Returns the headers that may be sent, with names in lower case. Throws EGRESS_DENIED for too many or too long
+ * headers, and for characters that could forge another header.
  */
 export function requestHeaders(headers: EgressRequest['headers'], host: string): Pairs {
   const entries =

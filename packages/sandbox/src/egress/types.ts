@@ -37,7 +37,10 @@ export interface EgressPolicy {
 
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
-/** A quota of response bytes shared by several requests. Bytes of a response that is not read to its end are returned to it. */
+/**
+ * A quota of response bytes shared by several requests. Bytes of a response that is not read to its end are returned to
+ * it.
+ */
 export interface Allowance {
   leftBytes: number;
 }
