@@ -35,7 +35,9 @@ const fields = z.object({
   piiMode: z
     .enum(['block', 'mask'])
     .default('block')
-    .describe('For pii: block does not pass a text with personal data; mask passes and replaces the data.'),
+    .describe(
+      'For pii: with block, a text with personal data does not pass; with mask, it passes with the data replaced.',
+    ),
   knowledgeBaseId: z
     .string()
     .optional()
