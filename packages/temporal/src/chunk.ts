@@ -3,8 +3,9 @@ import type { Stored } from '@heddle/core/run';
 import type { RuntimeParts, TimedEntry } from '@heddle/engine/runtime';
 
 /**
- * Returns journal entries as a payload. Short lists are inline. Lists with confidential entries (error messages, which
- * may contain any data, resume tokens, and people's answers) are always references, so that the server never has them.
+ * Returns journal entries as a payload. Short lists are inline. Lists with confidential entries (failures, whose
+ * messages may contain any data; resume tokens; people's answers) are always references, so that the server never has
+ * them.
  */
 export async function chunkOf(
   values: RuntimeParts['values'],

@@ -2,7 +2,7 @@ import type { Address, Command, Event, Region, StartedEvent, State } from '@hedd
 import type { Stored } from '@heddle/core/run';
 import type { PendingCommand, Position } from '@heddle/engine/runtime';
 
-/** Newest version of workflow inputs. A worker rejects newer versions. 2: the run starts inside a container. */
+/** Newest format of workflow inputs. A worker rejects newer formats. Format 2: the run starts inside a container. */
 export const INPUT_FORMAT = 2;
 
 /** Workflow type of every run. */
@@ -28,7 +28,7 @@ export interface RunInput {
   parent?: { workflowId: string; at: number[] };
 }
 
-/** Labels by which people find a run on the server. Contains no data of the run. */
+/** Labels by which people find a run on the server. They contain no data of the run. */
 export interface Labels {
   workflowId: string;
   /** Absent with encryption. */
@@ -58,6 +58,7 @@ export interface CarriedState {
   state: State;
   seq: number;
   atMs: number;
+  /** Id of the last item of the journal; `start` if only the first entry exists. */
   tip: string;
   /** Hashes of the tokens of open pause points, by address. */
   tokens: { [address: string]: string };
@@ -74,6 +75,7 @@ export type ActivityCommand = Extract<Command, { type: 'run' | 'expand' }>;
 export interface SegmentActivityInput {
   runId: string;
   position: Position;
+  /** The pending commands that the activity executes. */
   owed: PendingCommand[];
   /** False: run only `owed`, without the blocks that follow. */
   beyond: boolean;
@@ -91,7 +93,7 @@ export interface SegmentActivityResult {
   events: EncodedEvent[];
   /** Child runs to start. */
   children: ChildStart[];
-  /** True: stopped at `hardMs`, before slow blocks ended. */
+  /** True: the activity ended at `hardMs`, before slow blocks ended. */
   over: boolean;
   /** True: the run has ended, and the store has all its data. */
   written?: true;
@@ -140,7 +142,7 @@ export type EncodedEvent =
     ]
   | ['t', Address, number, string, (number | null)?];
 
-/** A message to a running workflow: an event with its journal entry. */
+/** Argument of the update that resumes a run: the answer to a pause point, with its journal entry. */
 export interface ResumeMessage {
   at: Address;
   /** Identifies the pause of a block that can pause several times. */
@@ -154,6 +156,7 @@ export interface ResumeMessage {
   seq?: number;
 }
 
+/** Argument of the signal that cancels a run, with the journal entry. */
 export interface CancelMessage {
   atMs: number;
   id: string;
@@ -162,9 +165,13 @@ export interface CancelMessage {
   announced?: true;
 }
 
+/** Argument of the signal with which a child run reports what it waits for. */
 export interface ChildMessage {
+  /** Address of the block that called the child run. */
   at: Address;
+  /** Id of the child run. */
   runId: string;
+  /** Null: the child run is running. */
   on: 'human' | 'time' | null;
   atMs: number;
 }

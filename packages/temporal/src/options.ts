@@ -51,7 +51,7 @@ export interface WorkerTuning {
   roles?: readonly Role[];
   /** Workflows cached in memory, at least 2; default: derived from the memory limit of the process. */
   cachedWorkflows?: number;
-  /** Maximum number of concurrent activities; default 100. */
+  /** Maximum number of concurrent activities of each role, without local activities; default 100. */
   activities?: number;
   /** The version of a worker deployment. Runs stay on the version that started them. Default: unversioned. */
   version?: { deployment: string; build: string };

@@ -110,7 +110,7 @@ function childFailure(
   };
 }
 
-/** Converts engine errors to retryable failures with only their code, because messages may contain user data. */
+/** Converts errors to retryable failures with only their code, because messages may contain user data. */
 async function withFailureCode<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

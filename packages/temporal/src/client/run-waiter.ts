@@ -5,7 +5,10 @@ import { isAtRest, isEnded } from '@heddle/engine/runtime';
 const FIRST_DELAY_MS = 10;
 const MAX_DELAY_MS = 1000;
 
-/** Waits for runs of other processes by polling their records. Workers write a run's logs with its record. */
+/**
+ * Waits for runs of other processes by polling their records. Workers write a run's logs together with its record, so
+ * callers can read both after the wait.
+ */
 export class RunWaiter {
   readonly #find: (runId: string) => Promise<RunRecord | undefined>;
   /** Functions that end the current delay, by run. */
@@ -25,7 +28,7 @@ export class RunWaiter {
     return this.#poll(runId, (record) => record !== undefined && record.seq >= seq && isAtRest(record));
   }
 
-  /** Resolves when the record covers more than `seq` entries, or the run has ended. */
+  /** Resolves when the record covers more than `seq` entries, the run has ended, or there is no record. */
   untilChanged(runId: string, seq: number): Promise<void> {
     return this.#poll(runId, (record) => !record || record.seq > seq || isEnded(record.status));
   }

@@ -48,7 +48,7 @@ export class TemporalRuntime implements RuntimePort {
     return this.#liveRun(runId, 1, () => this.#runs.events(runId));
   }
 
-  /** Starts a recorded run. If that fails, the record gets the reason, and another process starts the run later. */
+  /** Starts a recorded run. If that fails, the record gets the reason, and a sweeper starts the run later. */
   async #launch({ plan, header, first }: RecordedRun, cancel?: CancelMessage): Promise<void> {
     try {
       await this.#parts.launcher.start(runInputOf(plan, header, first, this.#parts.profile), cancel);
@@ -162,12 +162,12 @@ export class TemporalRuntime implements RuntimePort {
     if (isEnded(record.status)) return false;
     await this.#runs.expectRemote(runId);
     const isOpen = await this.#signalCancel(runId, reason);
-    const isChild = !isOpen && (await this.#cancelUnstarted(record, reason));
+    const isUnstartedChild = !isOpen && (await this.#cancelUnstarted(record, reason));
     await this.#handle(runId)
       .result()
       .catch(() => undefined);
     // The workflow failed with an engine error, was terminated, or was lost with its server.
-    if (!isOpen && !isChild) await this.#runs.cancelAbandoned(runId, reason);
+    if (!isOpen && !isUnstartedChild) await this.#runs.cancelAbandoned(runId, reason);
     return (await this.#runs.find(runId))?.status === 'cancelled';
   }
 
@@ -197,8 +197,8 @@ export class TemporalRuntime implements RuntimePort {
   }
 
   /**
-   * Starts an unstarted run with its cancel request, so that it ends like any other run. Returns true for a child run:
-   * its parent starts it.
+   * Starts an unstarted run with its cancel request, so that it ends like any other run. Returns true for an unstarted
+   * child run, which its parent starts.
    */
   async #cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<boolean> {
     const recorded = seq <= 1 ? await this.#runs.recorded(runId) : undefined;

@@ -40,7 +40,7 @@ export class UnstartedRunSweeper {
     });
   }
 
-  /** Resolves when the current sweep has ended. */
+  /** Stops sweeping. Resolves when the current sweep has ended. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -86,7 +86,7 @@ export class UnstartedRunSweeper {
     // A run that has started has more entries than its first.
     if (record && record.seq > 1) return 'never';
     const header = await stores.runs.header(runId);
-    // Parents start their child runs, and engines with the local runtime start their own runs.
+    // `elsewhere` marks runs of this runtime. Engines with the local runtime, and parents, start their own runs.
     if (!header?.elsewhere || header.parent) return 'never';
     const isOverdue = clock.now() - header.createdMs > START_TIMEOUT_MS;
     return record?.suspended !== undefined || isOverdue ? 'now' : 'later';

@@ -7,8 +7,8 @@ const BUILD_TIMEOUT_MS = 30 * 60_000;
 const REPORT_MS = 30_000;
 
 /**
- * Builds Temporal's command with Go from the module proxy. `say` gets a line before the build, every half minute during
- * it, and after its success.
+ * Returns an installer that builds Temporal's command with Go from the module proxy. `say` gets a line before the
+ * build, every half minute during the build, and after its success.
  */
 export function goInstaller(version: string, env: Env, say: (line: string) => void): Installer {
   return async (scratch) => {

@@ -71,7 +71,10 @@ export const POLL_LIMITS: Readonly<Record<string, number>> = {
  */
 const JOURNAL_MODE = 'journal_mode=WAL';
 
-/** Starts a development server on the loopback address, with raised poll limits. Returns it when it is ready. */
+/**
+ * Starts a development server on the loopback address, with raised poll limits. Returns the server when it is ready, or
+ * the reason why it did not start.
+ */
 export async function startDevServer(options: DevServerOptions): Promise<StartResult<DevServer>> {
   for (let starts = 1; ; starts++) {
     const port = options.port ?? (await freePorts(1))[0] ?? 0;
@@ -139,7 +142,7 @@ function commandOf(port: number, options: DevServerOptions): [file: string, ...a
   ];
 }
 
-/** Finds free ports of the loopback address. */
+/** Returns free ports of the loopback address. */
 export async function freePorts(count: number): Promise<number[]> {
   // All servers listen until the end, so that the ports are distinct.
   const servers = Array.from({ length: count }, () => createServer());

@@ -20,8 +20,9 @@ interface Archive {
 }
 
 /**
- * Downloads Temporal's command like the SDK's test environment: asks `service` for the archive of this platform,
- * downloads it and unpacks the one file. The SDK's own function cannot be used here, because it also starts the server.
+ * Returns an installer that downloads Temporal's command like the SDK's test environment: it asks `service` for the
+ * archive of this platform, downloads it and unpacks the one file. The SDK's own function also starts the server, so it
+ * cannot be used here.
  */
 export function downloadInstaller(version: string, options: { service: string; env: Env }): Installer {
   return async (scratch) => {

@@ -14,8 +14,8 @@ import { expectVersion, versioningOptions } from './version.ts';
 /** The prebuilt workflows: `npm run build` bundles them with the version of the SDK that runs them. */
 const BUNDLE = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
 
-/** Interval of heartbeats. Their responses carry cancel requests. */
-const HEARTBEAT_MS = 500;
+/** Minimum interval at which the SDK sends heartbeats. The server's responses carry cancel requests. */
+const HEARTBEAT_THROTTLE_MS = 500;
 /** Interval between checks for workers that the SDK has stopped by itself. */
 const CHECK_MS = 500;
 /** Time for blocks to finish after a worker has failed. Short, because other workers wait to run these blocks. */
@@ -115,7 +115,7 @@ export class WorkerGroup {
     return this.#workers.map((worker) => worker.getStatus());
   }
 
-  /** Starts no new work. Resolves when all workers have stopped (false) or were abandoned (true). */
+  /** Stops the workers in phases. Resolves when all workers have stopped (false) or were abandoned (true). */
   async stop({ drainMs, killMs }: StopOptions): Promise<boolean> {
     this.#stopWorkers({ drainMs, killMs });
     return this.finished.catch(() => false);
@@ -164,8 +164,8 @@ function commonOptions(
     connection,
     namespace,
     dataConverter,
-    maxHeartbeatThrottleInterval: HEARTBEAT_MS,
-    defaultHeartbeatThrottleInterval: HEARTBEAT_MS,
+    maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE_MS,
+    defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE_MS,
     maxConcurrentActivityTaskExecutions: tuning.activities ?? 100,
     // The group cancels blocks itself, so that their results are reported.
     shutdownGraceTime: '1 day',

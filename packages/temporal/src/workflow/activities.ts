@@ -14,7 +14,7 @@ import type {
 import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
 
 /** After this time without a heartbeat, the server gives an activity to another worker. */
-const HEARTBEAT_MS = 10_000;
+const HEARTBEAT_TIMEOUT_MS = 10_000;
 /** Longer than any block runs. The machine enforces the run's own time limit. */
 const MAX_DURATION = '30 days';
 
@@ -41,13 +41,13 @@ const remote = proxyActivities<{ [SETTLE_ACTIVITY](input: SettleActivityInput): 
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 
-/** Returns the activity `type` on a task queue, which executes commands. `summary`: label in the Temporal UI. */
+/** Returns the activity that executes commands on a task queue. `summary`: its label in the Temporal UI. */
 export function remoteActivity(type: string, taskQueue: string, summary: string): SegmentActivity {
   const activity = proxyActivities<{ [type: string]: SegmentActivity }>({
     taskQueue,
     summary,
     startToCloseTimeout: MAX_DURATION,
-    heartbeatTimeout: HEARTBEAT_MS,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
     retry: RETRY,
     // Waits for a cancelled activity, because it returns the results of the commands that it has completed.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -176,6 +176,7 @@ export class CommandExecutor {
     return work && 'dueMs' in work && work.dueMs !== undefined ? { ...command, dueMs: work.dueMs } : command;
   }
 
+  /** Starts the child runs of a result. Returns the other parts of the result as an input of the driver. */
   #toInboxItem(result: SegmentActivityResult, commands: readonly ActivityCommand[]): InboxItem {
     const tokens: { [index: number]: string } = {};
     result.events.forEach((encoded, index) => {

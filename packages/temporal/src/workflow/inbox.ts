@@ -5,7 +5,7 @@ export interface InboxItem {
   batch?: EventBatch;
   /** Commands to execute again if they are still pending. */
   retry?: readonly ActivityCommand[];
-  /** Commands that take too long for a workflow task. */
+  /** True: the commands that follow from this item take too long for a workflow task. */
   isSlow?: boolean;
   /** Called with the length of the journal after the batch, or 0 if the batch was late and changed nothing. */
   onRecorded?: (seq: number) => void;

@@ -64,7 +64,7 @@ export class RunHistory {
     events.forEach((event, index) => {
       const step = advance(this.skeleton, this.state, event);
       if (!step.changed) return void skip.push(index);
-      this.#recordToken(event, tokens?.[index]);
+      this.#recordTokenHash(event, tokens?.[index]);
       this.atMs = Math.max(this.atMs, event.atMs);
       for (const command of step.commands) commands.push(command);
     });
@@ -86,8 +86,8 @@ export class RunHistory {
     this.end ??= commands.find((command) => command.type === 'end');
   }
 
-  #recordToken(event: Event, token: string | undefined): void {
-    if (event.type === 'paused' && token !== undefined) this.tokens[event.at.join('.')] = token;
+  #recordTokenHash(event: Event, tokenHash: string | undefined): void {
+    if (event.type === 'paused' && tokenHash !== undefined) this.tokens[event.at.join('.')] = tokenHash;
     else if (event.type === 'resumed') delete this.tokens[event.at.join('.')];
   }
 
