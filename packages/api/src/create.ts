@@ -98,7 +98,8 @@ const RECOVERY_MS = 5000;
 /**
  * Returns the API of an engine: the operations of `areas`. Runs the migrations of the areas, and starts the runs that
  * earlier processes have left in the queue. Throws a TypeError for an engine without tenants, for an invalid base path,
- * for a limit of an unknown operation, and for areas that conflict with each other.
+ * for a limit of an unknown operation, for areas that conflict with each other, and for an area with tables if there is
+ * no database.
  */
 export async function createApi<const Areas extends readonly Area[]>(
   options: ApiOptions<Areas>,
@@ -185,7 +186,7 @@ async function closeAreas(openedAreas: readonly OpenedArea[]): Promise<void> {
   for (const { area, services } of openedAreas.toReversed()) await area.close?.(services);
 }
 
-/** Starts queued runs of processes that have died, at intervals. Returns a function that stops it. */
+/** Starts queued runs that other processes have left waiting, at intervals. Returns a function that stops it. */
 function recoverRepeatedly({ queue, every, now, report }: AreaContext): () => void {
   if (!queue) return () => undefined;
   return every(RECOVERY_MS, () => {

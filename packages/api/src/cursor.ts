@@ -5,11 +5,14 @@ import { unstorablePaths } from './http/unstorable.ts';
 
 /** Encodes the position at which a page ended as an opaque cursor. */
 export interface CursorCodec<Position> {
-  /** Returns the cursor of `position`, null without one. It is valid only with the same sort and filters as `query`. */
+  /**
+   * Returns the cursor of `position`; null if there is no position. The cursor is valid only with the same sort and
+   * filters as `query`.
+   */
   encode(position: Readonly<Position> | undefined, query: object): string | null;
   /**
-   * Returns the position of the cursor; undefined without one. Throws 400 for a cursor that cannot be read or was
-   * forged, and for the cursor of another query.
+   * Returns the position of the cursor; undefined if there is no cursor. Throws 400 for a cursor that cannot be read or
+   * has an invalid position, and for the cursor of another query.
    */
   decode(cursor: string | undefined, query: object): Position | undefined;
 }

@@ -130,7 +130,7 @@ export function payloadTooLarge(message = 'Request body is too large'): ApiError
   return new ApiError(413, message);
 }
 
-/** Returns a 429 for executions or runs in flight. */
+/** Returns a 429 with `Retry-After`, for too many runs, calls or requests. */
 export function tooManyInFlight(message: string, reason?: ApiDetailCode): ApiError {
   const details = reason === undefined ? {} : { details: { code: reason } };
   return new ApiError(429, message, { ...details, headers: RETRY_AFTER });

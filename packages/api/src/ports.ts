@@ -147,7 +147,10 @@ export interface StartQueue {
    * Returns the queued runs, oldest first. With `reservedBefore`, in ISO 8601: only those reserved before that time.
    */
   list(reservedBefore?: string): Promise<QueuedRun[]>;
-  /** Removes the run from the queue: it was started, or it failed to start. Returns false if it is not in the queue. */
+  /**
+   * Removes the run from the queue: it was started or cancelled, or it failed to start. Returns false if it is not in
+   * the queue.
+   */
   remove(engineId: string, failure?: ReservationFailure): Promise<boolean>;
 }
 

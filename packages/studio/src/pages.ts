@@ -36,7 +36,7 @@ interface Asset {
   compressed: Buffer<ArrayBuffer>;
 }
 
-/** Returns a function that serves the pages. Each file is read once. Throws a TypeError for an invalid base path. */
+/** Returns a function that serves the pages. Assets are cached. Throws a TypeError for an invalid base path. */
 export function studioPages({ basePath = '' }: StudioOptions = {}): Pages {
   if (!/^(\/[\w.~-]+)*$/.test(basePath))
     throw new TypeError(

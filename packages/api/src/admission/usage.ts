@@ -17,7 +17,10 @@ export interface RunRequest {
  */
 export type UsageRefusal = 'suspended' | 'limit' | 'payer' | 'member';
 
-/** Ends a reservation. Called once, when the run has ended, waits for a person, or was not started. */
+/**
+ * Ends a reservation or frees a slot. Called once: when the call has ended, or when the run has ended, waits for a
+ * person, or was not started.
+ */
 export type Release = () => void;
 
 /** Accounts for the cost of runs. The host provides it; without it nothing is counted. */

@@ -86,7 +86,7 @@ function textPayload(text: string, limits: WebhookLimits): Json {
 const JSON_FIELD = 'payload';
 
 function formPayload(text: string, limits: WebhookLimits): Json {
-  // Checked before the fields are split: each field takes at least two characters.
+  // Checked before the fields are decoded: a field takes as few as two characters, so a body can have millions of them.
   const fieldCount = text.split('&', limits.values + 2).length;
   if (fieldCount > limits.values) throw payloadTooLarge(`The form has more than ${limits.values} fields`);
   const fields = fieldsOf([...new URLSearchParams(text)]);
@@ -125,17 +125,17 @@ async function multipart(
   } catch {
     throw badRequest('The body must be valid multipart/form-data');
   }
-  const texts: [string, string][] = [];
+  const textFields: [string, string][] = [];
   const files: DeliveredFile[] = [];
   for (const [field, value] of form) {
-    if (typeof value === 'string') texts.push([field, value]);
+    if (typeof value === 'string') textFields.push([field, value]);
     else
       files.push({
         ...{ field, name: value.name, type: value.type || 'application/octet-stream' },
         bytes: new Uint8Array(await value.arrayBuffer()),
       });
   }
-  return { payload: fieldsOf(texts), files };
+  return { payload: fieldsOf(textFields), files };
 }
 
 /** Counts the occurrences of the text in the bytes, up to `maximum`. */

@@ -16,7 +16,7 @@ export async function cancelRun(path: RunRef): Promise<void> {
     throw new RequestError(409, `The run was not cancelled: ${data.reason.replace('_', ' ')}.`);
 }
 
-/** The block at which a run starts again, and the values that replace earlier ones. */
+/** Where and on which version a run starts again, and the values that replace earlier ones. */
 export interface RerunBody {
   blockId?: string;
   iterations?: number[];

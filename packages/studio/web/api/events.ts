@@ -11,8 +11,8 @@ export interface RunEvent {
 const RETRY_MS = 1000;
 
 /**
- * Calls `onEvent` for the events of a run, until the run ends or waits for a person, or until `signal` is aborted.
- * After a lost connection it reconnects and continues after the last event.
+ * Calls `onEvent` for the events of a run, until the run ends or waits for a person, the server refuses the request, or
+ * `signal` is aborted. After a lost connection it reconnects and continues after the last event.
  */
 export async function followRun(
   runId: string,

@@ -19,7 +19,7 @@ export type LogStats = Success<'/api/v2/logs/stats'>['data'];
 export type SearchPage = Success<'/api/v2/logs/search'>['data'];
 export type Graph = Overview['graph'];
 
-/** Interval at which data that can change is requested again. */
+/** Polling interval for the list of runs, and for a run that has not ended. */
 const LIVE_MS = 2000;
 /** Maximum age at which a page shows data that the router has loaded, without requesting it again. */
 const STALE_MS = 1000;
@@ -97,7 +97,7 @@ export function overviewQuery(runId: string) {
     queryFn: async () =>
       (await dataOf(client.GET('/api/v2/logs/{runId}/overview', { params: { path: { runId } } }))).data,
     staleTime: STALE_MS,
-    // A waiting run can change without an event here: by a timer, or by another person's answer.
+    // The event stream ends when the run waits for a person. Polling then detects a timer or another person's answer.
     refetchInterval: ({ state }) => (state.data && isOpen(state.data.status) ? LIVE_MS : false),
   });
 }

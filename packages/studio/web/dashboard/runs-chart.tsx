@@ -7,7 +7,7 @@ type Segments = LogStats['aggregateSegments'];
 
 const HEIGHT_PX = 200;
 
-/** Runs and failed runs over time. The table below it has the same numbers. */
+/** Runs and failed runs over time. The page also shows their totals as text. */
 export function RunsChart({ segments }: { segments: Segments }) {
   const container = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -110,8 +110,11 @@ function curve(from: Point, to: Point): Pick<Line, 'path' | 'labelAt' | 'box'> {
   };
 }
 
-/** Number of steps along the longer side of the view. The mounted part of the graph starts and ends at whole steps. */
-const STEPS = 8;
+/**
+ * Minimum number of steps along the longer side of the view. The mounted part of the graph starts and ends at whole
+ * steps.
+ */
+const MIN_STEPS = 8;
 
 /** A view of the graph: the translation and zoom of the graph, and the size of its element. */
 export interface View {
@@ -125,7 +128,7 @@ export interface View {
  * less than a step, so that most frames of a movement change no element.
  */
 export function partInView({ transform: [x, y, zoom], width, height }: View): Box {
-  const step = 2 ** Math.floor(Math.log2(Math.max(width, height, 1) / zoom / STEPS));
+  const step = 2 ** Math.floor(Math.log2(Math.max(width, height, 1) / zoom / MIN_STEPS));
   const start = (offset: number): number => Math.floor(-offset / zoom / step) * step;
   const length = (side: number): number => (Math.ceil(side / zoom / step) + 1) * step;
   return { x: start(x), y: start(y), width: length(width), height: length(height) };

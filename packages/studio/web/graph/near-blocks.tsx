@@ -60,7 +60,7 @@ export function NearBlocks({ graph, boxes, byBlock, selectedId, isReadable, sele
 
 /** Returns the part of the graph whose blocks are mounted. */
 function usePartInView(): Box {
-  // The store returns a string, because a new object would cause a render at each move.
+  // The selector returns a string, because a new object would cause a render at each move.
   const part = useStore((state) => {
     const { x, y, width, height } = partInView(state);
     return `${x} ${y} ${width} ${height}`;

@@ -10,7 +10,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   );
 }
 
-/** The content of a part of a page whose request has failed. It differs from an empty list. */
+/** The content of a part of a page whose request has failed. */
 export function Failed({ error, retry }: { error: Error; retry?: () => unknown }) {
   return (
     <div className="notice" data-kind="failed" role="alert">

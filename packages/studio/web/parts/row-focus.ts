@@ -4,7 +4,10 @@ interface Rows {
   scrollToIndex: (index: number) => void;
 }
 
-/** Returns functions that move the focus to a row. If the row is not mounted yet, it is scrolled into view first. */
+/**
+ * Returns `move`, which scrolls a row into view and focuses it, and `rowRef`, the ref of each row. A row that is not
+ * mounted yet is focused when it is mounted.
+ */
 export function useRowFocus(active: number, setActive: (index: number) => void, rows: Rows) {
   const pendingFocus = useRef<number>(undefined);
   const move = (target: number): void => {

@@ -59,8 +59,8 @@ function BlockDetails({ runId, span, type }: { runId: string; span: Span; type: 
 }
 
 /**
- * Returns a span; null if it does not exist. Reads the spans of its scope with its block, or with its number for an
- * iteration.
+ * Returns a span; null if it does not exist. Requests only the spans of its block in its scope; for an iteration, those
+ * with its number.
  */
 async function spanOf(run: Overview, spanId: string): Promise<Span | null> {
   const scope = scopeOf(run.graph, spanId);

@@ -8,9 +8,10 @@ interface Times {
 
 /** Maps times to positions on an axis from 0 to 1. Long idle periods are shortened. */
 export interface TimeScale {
+  /** Returns the position of a time since the start of the run. */
   at(ms: number): number;
   width(span: Times): number;
-  /** The idle time that the axis leaves out. */
+  /** Total idle time that the axis leaves out. */
   collapsedMs: number;
 }
 
@@ -28,24 +29,20 @@ export function timeScale(spans: readonly Times[], nowMs: number): TimeScale {
   const maxGapMs = Math.max(workMs * MAX_GAP_SHARE, 1);
   let collapsedMs = 0;
   let previousEnd = 0;
-  let shift = 0;
   const points = periods.map(({ from, to }) => {
     const gapMs = from - previousEnd;
-    if (gapMs > maxGapMs) {
-      collapsedMs += gapMs - maxGapMs;
-      shift += gapMs - maxGapMs;
-    }
+    if (gapMs > maxGapMs) collapsedMs += gapMs - maxGapMs;
     previousEnd = to;
-    return { from, to, shift };
+    return { from, to, collapsedBeforeMs: collapsedMs };
   });
-  const total = Math.max(previousEnd - shift, 1);
+  const total = Math.max(previousEnd - collapsedMs, 1);
   const at = (ms: number): number => {
     const index = periodIndexAt(points, ms);
     const point = points[index];
-    const shifted = point ? ms - point.shift : ms;
+    const shifted = point ? ms - point.collapsedBeforeMs : ms;
     // A time in a collapsed gap is placed at the start of the next period at the latest.
     const next = points[index + 1];
-    const limit = next ? next.from - next.shift : total;
+    const limit = next ? next.from - next.collapsedBeforeMs : total;
     return Math.min(Math.max(Math.min(shifted, limit), 0) / total, 1);
   };
   const width = (span: Times): number =>

@@ -36,6 +36,7 @@ export function ValueTree({ runId, address, page }: TreeProps) {
 interface EntriesProps {
   runId: string;
   address: ValueAddress;
+  /** Index of the first entry. */
   entry: number;
   firstPage: ValuePage | undefined;
 }

@@ -6,7 +6,7 @@ import { isOpen } from '../api/queries.ts';
 import type { LogEntry, RunFilters } from '../api/queries.ts';
 import { Confirm } from '../parts/confirm.tsx';
 
-/** Maximum number of runs of one action. */
+/** Maximum number of runs of an action on all matches. */
 const MAX_RUNS = 1000;
 /** Maximum number of concurrent requests. */
 const CONCURRENCY = 4;
@@ -19,7 +19,7 @@ interface BulkProps {
   hasFilters: boolean;
 }
 
-/** Buttons that cancel runs or start them again: the selected runs, or with filters all runs that match. */
+/** Buttons that cancel runs or start them again: the selected runs, or with filters the newest runs that match. */
 export function BulkActions({ rows, selected, select, filters, hasFilters }: BulkProps) {
   const queries = useQueryClient();
   const [report, setReport] = useState('');
@@ -84,9 +84,9 @@ function reportOf(
   verb: string,
   { done, failed, reason, isCut }: { done: number; failed: number; reason: string; isCut: boolean },
 ): string {
-  const refused = failed > 0 ? ` Refused: ${failed} (${reason}).` : '';
-  const more = isCut ? ` Only the newest ${MAX_RUNS} runs were included.` : '';
-  return `${verb}: ${done}.${refused}${more}`;
+  const failures = failed > 0 ? ` Refused: ${failed} (${reason}).` : '';
+  const limitNote = isCut ? ` Only the newest ${MAX_RUNS} runs were included.` : '';
+  return `${verb}: ${done}.${failures}${limitNote}`;
 }
 
 function refOf({ runId, workflowId }: LogEntry) {

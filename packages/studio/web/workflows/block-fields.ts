@@ -17,7 +17,7 @@ export interface FieldText {
 
 /** Keys of `data` that position a block. They are not settings of a loop or a parallel. */
 const LAYOUT_KEYS = new Set(['parentId', 'extent', 'width', 'height']);
-/** Settings of a block outside of its fields that change how it runs. */
+/** Settings that change how a block runs and are not fields of the block. */
 const SETTINGS = ['retry', 'timeoutMs', 'errorEnabled', 'triggerMode'];
 
 /** Returns the fields of a block that have a value, and its settings. */

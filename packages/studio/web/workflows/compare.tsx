@@ -10,7 +10,7 @@ interface CompareProps {
   versions: readonly number[];
 }
 
-/** The difference between two versions: blocks that were added, removed or changed, and their code line by line. */
+/** The difference between two versions: blocks, with their changed texts line by line; connections; variables. */
 export function Compare({ workflowId, versions }: CompareProps) {
   const [base, setBase] = useState(versions[1] ?? 0);
   const [target, setTarget] = useState(versions[0] ?? 0);
@@ -120,7 +120,7 @@ function Change({ sign, what, block, children }: ChangeProps) {
   );
 }
 
-/** Returns the text of a field of a block, as a draft has it; undefined for a field that is not text. */
+/** Returns the text of a field of a block in the format of drafts; undefined for a field that is not text. */
 function textOf(block: unknown, field: string): string | undefined {
   const fields = (block as { subBlocks?: { [name: string]: { value?: unknown } | undefined } } | undefined)
     ?.subBlocks;

@@ -50,7 +50,7 @@ export function Triggers({ workflowId }: { workflowId: string }) {
   );
 }
 
-/** Consecutive failures and the last error, except an error of the webhook at the provider: its own column shows it. */
+/** Consecutive failures and the last error, except errors of the webhook at the provider, which have their own column. */
 function Health({ health, hookError }: Pick<Trigger, 'health'> & { hookError: string | null }) {
   const { failures, lastError } = health;
   const shownError = lastError === hookError ? null : lastError;

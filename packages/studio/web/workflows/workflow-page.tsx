@@ -10,7 +10,7 @@ import { Compare } from './compare.tsx';
 import { deploymentQuery, versionsQuery, workflowQuery } from './queries.ts';
 import { Triggers } from './triggers.tsx';
 
-/** The code of the graph is large, so the page is shown before it is loaded. */
+/** The code of the graph is large, so it is loaded after the page is shown. */
 const WorkflowGraph = lazy(async () => ({
   default: (await import('./workflow-graph.tsx')).WorkflowGraph,
 }));

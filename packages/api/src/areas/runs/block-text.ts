@@ -16,7 +16,7 @@ export class BlockText {
   /** The scope whose text is sent as it arrives. */
   #liveScope: string | undefined;
   #isLive = true;
-  /** Text of ended scopes that the client has. Kept while text is sent as it arrives. */
+  /** Text of ended scopes that the client has. Stored while text is sent as it arrives. */
   #endedTexts: string[] = [];
   #endedChars = 0;
   /** Text that waits for the end of the live scope. */
@@ -31,7 +31,7 @@ export class BlockText {
     this.#liveScope = scope;
   }
 
-  /** Discards the text of the scope so far, which was not the answer. */
+  /** Discards the text of the scope so far. If the client has that text, it gets a `chunk_reset`. */
   *reset(scope: string): Generator<TextFrame> {
     this.#texts.delete(scope);
     if (this.#liveScope !== scope) return;

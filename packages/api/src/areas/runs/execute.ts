@@ -47,7 +47,7 @@ type ExecuteCall = Pick<
 type ReservedCall = ExecuteCall & RunIds & { wantsLines: boolean };
 type AdmittedCall = ReservedCall & { release: Release | undefined };
 
-/** An error of a run whose id stays used: the run has started, or its failure is recorded. */
+/** An error of a run whose id stays used: the run has started, may be queued, or has a recorded failure. */
 class RunStartedError extends Error {
   readonly reason: unknown;
 

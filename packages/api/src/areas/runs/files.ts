@@ -64,8 +64,8 @@ export function downloadPath(
 }
 
 /**
- * Returns the files of a run's output. `maxBytes` adds their contents, and throws 413 for a file over `maxBytes` or
- * over the limit of the response, 404 for a file that was deleted.
+ * Returns the files of a run's output; with `maxBytes`, also their contents. Then throws 413 for a file over `maxBytes`
+ * or over the limit of the response, 404 for a file that was deleted.
  */
 export async function runFilesOf(
   files: () => Promise<FileReader>,

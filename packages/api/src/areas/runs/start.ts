@@ -37,8 +37,8 @@ const API_TRIGGERS: ReadonlySet<string> = new Set([
 const CHAT_TRIGGERS: ReadonlySet<string> = new Set(['start_trigger', 'chat_trigger', 'starter']);
 
 /**
- * Returns the definition with the trigger at which the run begins. Throws 400 for an unknown trigger, and when several
- * triggers are possible and the body names none of them.
+ * Returns the definition with the trigger at which the run begins. Throws 400 for a workflow without a trigger, for an
+ * unknown trigger, and when several triggers are possible and the body names none of them.
  */
 export async function originFrom(
   services: AreaContext,
