@@ -318,7 +318,7 @@ export interface DefinitionStore {
     planHash: string;
     atMs: number;
   }): Promise<number> | number;
-  /** Returns the plan hash of a version, or of the newest if `version` is absent. Looks up by id, then by name. */
+  /** Returns a deployed version, the newest one if `version` is absent. Looks up by id, then by name. */
   find(workflow: string, version?: number): Promise<Deployment | undefined> | Deployment | undefined;
 }
 

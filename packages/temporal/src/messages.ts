@@ -81,7 +81,10 @@ export interface SegmentActivityInput {
   beyond: boolean;
   /** Milliseconds after which no further block starts. */
   softMs: number;
-  /** Milliseconds after which running blocks are cancelled, to run again in a regular activity. */
+  /**
+   * Milliseconds after which the activity returns. Running blocks continue in its process, until a regular activity
+   * takes them over.
+   */
   hardMs?: number;
   /** True: nothing else of the run is pending. If the run ends in this segment, the segment writes the end. */
   alone?: true;

@@ -18,9 +18,7 @@ export interface PlacedBlock {
 
 export type PlacedBlocks = ReadonlyMap<string, PlacedBlock>;
 
-/**
- * Returns the position of every block, from the `parentId` of blocks, and from stored maps only for blocks without one.
- */
+/** Returns the place of every block: from its `parentId`, or from the stored maps for blocks without `parentId`. */
 export function placeBlocks(workflow: Workflow, sink: DiagnosticSink): PlacedBlocks {
   // Sorted by id, so that the result does not depend on the order of the file's keys.
   const sortedBlocks = workflow.blocks
@@ -67,7 +65,7 @@ interface PlacingContext {
   sink: DiagnosticSink;
 }
 
-/** Computes the positions of the block and of the containers around it, outermost first. */
+/** Computes the places of the block and of the containers around it, outermost first. */
 function computePlace(id: string, context: PlacingContext): void {
   const { blocks, places, sink } = context;
   const { chain, outer } = unplacedChain(id, context);
@@ -83,7 +81,7 @@ function computePlace(id: string, context: PlacingContext): void {
   }
 }
 
-/** Returns the block and the containers around it, innermost first, up to one whose position is already known. */
+/** Returns the block and the containers around it, innermost first, up to one whose place is already known. */
 function unplacedChain(
   id: string,
   { blocks, parents, places, sink }: PlacingContext,

@@ -68,7 +68,7 @@ export function failNode(context: StepContext, level: Level, index: number, fail
   );
 }
 
-/** R16: returns the scope that drains after a failure in `level` that its node does not handle. */
+/** R16: returns the scope that drains after an unhandled failure of a node in `level`. */
 function scopeThatHandles(level: Level): DrainScope {
   for (let inner = level; inner.parent; inner = inner.parent) {
     const container = nodeAt(inner.parent.region, inner.node);

@@ -48,8 +48,8 @@ export function prepare(region: Region): PreparedRegion {
 }
 
 /**
- * R1: returns the cells of the run's own frame for a start at `start`. Nodes that `start` does not reach are skipped,
- * and no join waits for them.
+ * R1: returns the cells of a frame in which a run starts at `start`. Nodes that `start` does not reach are skipped, and
+ * no join waits for them.
  */
 export function cellsFrom(region: Region, start: number): { cells: Cell[]; left: number } {
   const { outs, reachable } = prepare(region);

@@ -113,7 +113,7 @@ function continueAttempt(
   context.commands.push({ type: 'timer', at, timer: 'timeout', dueMs, try: attempt });
 }
 
-/** R24: while the child runs that a block waits for are blocked, the block is also blocked. The attempt continues. */
+/** R24: a block is blocked while its child runs are blocked. Its attempt continues. */
 function updateBlocked(
   context: StepContext,
   level: Level,

@@ -29,7 +29,10 @@ const REQUIRED_FIELDS: ReadonlyMap<string, string> = new Map([
   ['webhook_request', 'url'],
 ]);
 
-/** Reports types without an executor, empty required fields, and fields that blocks do not read. */
+/**
+ * Reports types without an executor, data that the host does not store, empty containers, empty required fields, and
+ * misspelt or invalid fields.
+ */
 export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<string, BlockConfig>): void {
   const types = new SimilarNames(typeNames(compilation.types));
   const bodies = new Map<string, PlacedBlock[]>();

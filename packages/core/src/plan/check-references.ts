@@ -215,7 +215,7 @@ class RunOrder {
     return [...(this.#structure.places.get(id)?.containers ?? []), id];
   }
 
-  /** Returns true if every path to `later` in its region goes through `earlier`. */
+  /** Returns true if a path leads from `earlier` to `later`. False if the search has too many steps. */
   #isAfter(earlier: string, later: string): boolean {
     if ((this.#positions.get(later) ?? -1) < (this.#positions.get(earlier) ?? 0)) return false;
     let successors = this.#successors.get(earlier);

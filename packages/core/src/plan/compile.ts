@@ -67,7 +67,7 @@ export function compile(workflow: Workflow, options: CompileOptions = {}): Compi
   return plan && !hasErrors(diagnostics) ? { ok: true, plan, diagnostics } : { ok: false, diagnostics };
 }
 
-/** Returns all diagnostics of a workflow. `compile` refuses exactly the workflows with an error here. */
+/** Returns all diagnostics of a workflow. `compile` refuses the workflow if one of them is an error. */
 export function checkWorkflow(workflow: Workflow, options: CompileOptions = {}): Diagnostic[] {
   return analyze(workflow, options).diagnostics;
 }

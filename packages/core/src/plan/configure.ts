@@ -64,7 +64,7 @@ function readParams(
   return params;
 }
 
-/** Returns the value of a field. Routes stay rows, so that referenced values cannot break the list. */
+/** Returns the value of a field. Routes are returned as rows, so that referenced values cannot break the list. */
 function fieldValue(compilation: Compilation, block: Block, name: string): Json {
   const value = own(block.fields, name) ?? null;
   if (block.type !== 'router_v2' || name !== 'routes') return value;

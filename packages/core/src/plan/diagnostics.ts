@@ -118,11 +118,11 @@ export interface DiagnosticDetails {
 }
 
 /** Returns a diagnostic of `code`. The severity of the code is the default. */
-export function diagnostic(code: DiagnosticCode, finding: DiagnosticDetails): Diagnostic {
-  const { blockId, path, line, column, message, hint } = finding;
+export function diagnostic(code: DiagnosticCode, details: DiagnosticDetails): Diagnostic {
+  const { blockId, path, line, column, message, hint } = details;
   return {
     code,
-    severity: finding.severity ?? DIAGNOSTIC_CODES[code].severity,
+    severity: details.severity ?? DIAGNOSTIC_CODES[code].severity,
     ...(blockId !== undefined && { blockId }),
     path,
     ...(line !== undefined && { line }),
@@ -137,7 +137,7 @@ export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((each) => each.severity === 'error');
 }
 
-/** Maximum number of diagnostics per severity that are kept; further ones are only counted. */
+/** Maximum number of stored diagnostics per severity; further ones are only counted. */
 const MAX_DIAGNOSTICS = 500;
 
 /** Maximum length of messages and hints, which quote values of the input. Longer ones are truncated. */

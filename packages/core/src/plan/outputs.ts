@@ -47,7 +47,7 @@ function declaredOutputs(block: Block, types: TypeTable): Types | undefined {
   return Object.keys(outputs).length > 0 ? outputs : undefined;
 }
 
-/** External triggers output all fields of the payload. */
+/** Returns the outputs of a trigger; undefined for external triggers, which output all fields of the payload. */
 function triggerOutputs(block: Block): Types | undefined {
   switch (block.type) {
     case 'start_trigger':

@@ -13,7 +13,7 @@ interface Range {
   fallback: number;
 }
 
-/** Ranges of retry settings: for workflows written for Heddle, and for imported ones. */
+/** Maximum values of retry settings: for workflows written for Heddle, and for imported ones. */
 const LIMITS_BY_DIALECT = {
   heddle: { tries: 100, waitMs: 86_400_000 },
   import: { tries: 5, waitMs: 5000 },

@@ -17,7 +17,7 @@ const STACK_OVERFLOW_MESSAGE = 'Not enough stack space';
 /** Maximum number of characters of a faulty line in a message. */
 const MAX_LINE_CHARS = 120;
 
-/** Reports code of a function block that is not JavaScript. Unknown references in it have their own diagnostics. */
+/** Reports invalid JavaScript code of a function block. Unknown references in it have their own diagnostics. */
 export function checkCode(
   compilation: Compilation,
   location: FieldLocation,

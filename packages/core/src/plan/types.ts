@@ -200,7 +200,7 @@ export function typeNames(table: TypeTable): string[] {
   return [...table.keys(), ...TRIGGER_PRIORITY, ...EXTERNAL_TRIGGERS];
 }
 
-/** Types with known outputs for which no package of Heddle has an executor. */
+/** Known types for which no package of Heddle has an executor. */
 const TYPES_WITHOUT_EXECUTOR: ReadonlySet<string> = new Set(['table']);
 
 /**

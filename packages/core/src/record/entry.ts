@@ -2,10 +2,10 @@ import type { Json } from '../json.ts';
 import type { Address, Event, FrameStart, TimerName } from '../machine/event.ts';
 import type { Stored } from './stored.ts';
 
-/** Newest version of the journal's entries. Readers accept every earlier version. */
+/** Newest format of journals. Readers accept every earlier format. */
 export const JOURNAL_FORMAT = 2;
 
-/** Returns the format of a journal that begins with this entry: the oldest one whose readers understand it. */
+/** Returns the format of a journal whose first entry has this `reused`: the oldest one whose readers understand it. */
 export function formatOf(reused: Extract<EntryBody, { type: 'started' }>['reused']): number {
   return reused?.inside ? JOURNAL_FORMAT : 1;
 }

@@ -22,7 +22,7 @@ export class Ledger {
   /** The most recent failure. */
   latest: BlockFailure = { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false };
   input: Stored = { v: null };
-  /** R37: the output of the first Response, else that of the last finished terminal block. */
+  /** R37: the output of the first Response, else that of the last finished terminal or run-until block. */
   output: Stored | undefined;
   /** `place`: a `placeKey`. */
   #fields: { place: string; values: Stored } | undefined;
@@ -31,7 +31,7 @@ export class Ledger {
   #order = 0;
   readonly #plan: Plan;
   readonly #index: PlanIndex;
-  readonly #lastError = new Map<string, BlockFailure>();
+  readonly #lastErrors = new Map<string, BlockFailure>();
   /** Outputs that wait blocks get when their timers fire. */
   readonly #waitOutputs = new Map<string, Stored>();
   /**
@@ -60,7 +60,7 @@ export class Ledger {
   record(entry: Entry): void {
     if (entry.type === 'completed' || entry.type === 'resumed') this.#complete(entry);
     else if (entry.type === 'started') this.#begin(entry);
-    else if (entry.type === 'failed') this.#lastError.set(placeKey(entry), entry.error);
+    else if (entry.type === 'failed') this.#lastErrors.set(placeKey(entry), entry.error);
     else if (entry.type === 'expanded') this.#takeItems(entry, entry.items);
     else if (entry.type === 'paused') this.#suspend(entry);
     else if (entry.type === 'fired' && entry.timer === 'wait') this.#completeWait(entry as Entry & Place);
@@ -144,7 +144,7 @@ export class Ledger {
       const message = `Block "${name}" took longer than its timeout of ${timeoutMs} ms.`;
       return { code: 'BLOCK_TIMEOUT', message, retryable: true };
     }
-    const error = this.#lastError.get(placeKey(place));
+    const error = this.#lastErrors.get(placeKey(place));
     return error ?? { code: 'BLOCK_FAILED', message: `Block "${name}" failed.`, retryable: false };
   }
 
@@ -165,7 +165,7 @@ export class Ledger {
     // A failure is kept until something handles it. Afterwards only its message remains, as an output.
     if (!notice.handled) this.failures.set(placeKey(place), failure);
     else if (notice.cause) this.failures.delete(placeKey(this.#index.placeOf(notice.cause)));
-    this.#lastError.delete(placeKey(place));
+    this.#lastErrors.delete(placeKey(place));
     this.#forgetAnswers(place);
     const output: Stored = { v: { error: failure.message } };
     const scope = this.scopeAt(place);
@@ -250,7 +250,7 @@ export class Ledger {
     const scope = scopeOf(this.root, indexedNode, place.scope);
     if (scope) this.#write(scope, place.block, output);
     this.#append(indexedNode, scope, output);
-    if (this.#lastError.size > 0) this.#lastError.delete(placeKey(place));
+    if (this.#lastErrors.size > 0) this.#lastErrors.delete(placeKey(place));
     this.#forgetAnswers(place);
     if (this.#isAnswered) return;
     const { answers, terminal } = indexedNode.node;

@@ -23,7 +23,7 @@ export interface Applied {
   changed: boolean;
   commands: Command[];
   notices: Notice[];
-  /** Block logs that started, paused or ended. */
+  /** Logs of blocks that started, paused, continued or ended. */
   logs: BlockLog[];
 }
 

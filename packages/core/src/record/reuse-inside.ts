@@ -124,8 +124,7 @@ function restoredFrame(
 }
 
 /**
- * Returns true for an entry that ends a block. If the answer to a pause continues the block, the entry of the next
- * attempt ends it.
+ * Returns true for an entry that ends a block. If the answer to a pause continues the block, a later entry ends it.
  */
 function endsBlock(entry: Entry): entry is Entry & Place {
   if (entry.type === 'resumed') return entry.try === undefined;
@@ -171,8 +170,8 @@ function currentOf(scope: BranchScope | undefined, container: Node | undefined):
 }
 
 /**
- * Drops other data of the top level: its outputs are taken over separately, and its other containers are not entered
- * again.
+ * Drops the data of the top level, except that of the outermost container around the start: outputs are taken over
+ * separately, and other containers are not entered again.
  */
 function withoutTopLevel(scope: SavedScope, { plan, block }: RestartPoint): SavedScope {
   const index = indexPlan(plan);

@@ -34,7 +34,7 @@ function savedParallel(
   };
 }
 
-/** Adds a saved scope to a scope. `order`: position that its outputs follow. Returns the position of the last one. */
+/** Adds a saved scope to `target`. Its outputs follow the position `order`. Returns the position of the last output. */
 export function restoreScope(target: BranchScope, saved: SavedScope, order: number): number {
   let lastOrder = order;
   for (const { block, value, failed = false, order: savedOrder } of saved.outputs) {

@@ -41,8 +41,8 @@ export function newBranch(parent: BranchScope | undefined): BranchScope {
 }
 
 /**
- * Returns the scope in which the block `node` writes its output at the iteration and branch numbers `scope`; undefined
- * if it is closed.
+ * Returns the scope in which a block writes its output at the iteration and branch numbers `scope`; undefined if that
+ * scope is closed.
  */
 export function scopeOf(
   root: BranchScope,

@@ -209,9 +209,9 @@ export class JavaScriptScanner {
     let expression = quote;
     let from = this.#offset + 1;
     for (const site of sites) {
-      const constant =
+      const replacement =
         site.kind === 'blank' ? 'undefined' : `${quote} + ${this.#rewriter.bind(site, quote)} + ${quote}`;
-      expression += this.#text.slice(from, site.start) + constant;
+      expression += this.#text.slice(from, site.start) + replacement;
       from = site.end;
     }
     expression += this.#text.slice(from, contentEnd) + quote;

@@ -20,7 +20,8 @@ interface Walk {
 }
 
 /**
- * Returns a copy of `input` that is plain JSON: own properties only, no `__proto__`, within PARSE_LIMITS.
+ * Returns a copy of `input` that is plain JSON: own properties only, no `__proto__`, within the limits on strings,
+ * values and depth.
  *
  * Anything else is omitted and reported to `sink`. Never throws.
  */

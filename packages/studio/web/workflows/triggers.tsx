@@ -50,7 +50,10 @@ export function Triggers({ workflowId }: { workflowId: string }) {
   );
 }
 
-/** Consecutive failures and the last error, except errors of the webhook at the provider, which have their own column. */
+/**
+ * Consecutive failures and the last error, unless it is the error of the webhook at the provider, which has its own
+ * column.
+ */
 function Health({ health, hookError }: Pick<Trigger, 'health'> & { hookError: string | null }) {
   const { failures, lastError } = health;
   const shownError = lastError === hookError ? null : lastError;

@@ -86,7 +86,7 @@ export class UnstartedRunSweeper {
     // A run that has started has more entries than its first.
     if (record && record.seq > 1) return 'never';
     const header = await stores.runs.header(runId);
-    // `elsewhere` marks runs of this runtime. Engines with the local runtime, and parents, start their own runs.
+    // Without `elsewhere`, an engine with the local runtime starts the run. Parents start their child runs.
     if (!header?.elsewhere || header.parent) return 'never';
     const isOverdue = clock.now() - header.createdMs > START_TIMEOUT_MS;
     return record?.suspended !== undefined || isOverdue ? 'now' : 'later';
