@@ -83,8 +83,8 @@ function checkOperation(compilation: Compilation, block: Block): void {
   const { needs, uses } = compilation.types.get(block.type) ?? {};
   if (!needs) return;
   const operationValue = own(block.fields, 'operation');
-  const [first = ''] = Object.keys(needs);
-  const operation = isEmpty(operationValue) ? first : operationValue;
+  const [defaultOperation = ''] = Object.keys(needs);
+  const operation = isEmpty(operationValue) ? defaultOperation : operationValue;
   // An operation with a reference is known only at run time. The executor reports unknown operations.
   if (typeof operation !== 'string') return;
   const name = operation.trim();
@@ -302,9 +302,9 @@ function literalValue(template: Template | undefined): Json | undefined {
 
 /** Returns the paths of strings in a field that should be JSON and are not. An empty path is the field itself. */
 function faultsIn(template: Template, meaning: JsonUse): Path[] {
-  const first = template.kind === 'text' ? template.parts[0] : literalValue(template);
-  if (template.kind === 'text' || typeof first === 'string')
-    return isMeantAsJson(first, meaning) && !isJsonText(template) ? [[]] : [];
+  const firstPart = template.kind === 'text' ? template.parts[0] : literalValue(template);
+  if (template.kind === 'text' || typeof firstPart === 'string')
+    return isMeantAsJson(firstPart, meaning) && !isJsonText(template) ? [[]] : [];
   const rows = templateItems(template) ?? [];
   return rows.flatMap((row, index) => {
     const fields = templateFields(row);
@@ -315,9 +315,9 @@ function faultsIn(template: Template, meaning: JsonUse): Path[] {
 }
 
 /** Returns true if a text is intended as JSON, judged by its first part. A reference counts as any text. */
-function isMeantAsJson(first: unknown, meaning: JsonUse): boolean {
-  if (typeof first !== 'string') return meaning === 'json';
-  return meaning === 'json' ? first.trim() !== '' : /^\s*[[{]/.test(first);
+function isMeantAsJson(firstPart: unknown, meaning: JsonUse): boolean {
+  if (typeof firstPart !== 'string') return meaning === 'json';
+  return meaning === 'json' ? firstPart.trim() !== '' : /^\s*[[{]/.test(firstPart);
 }
 
 /** Keys of a start's output that control the run. */

@@ -186,7 +186,7 @@ function textTemplate(text: string, { parts, mark }: JsonText): Template {
   if (hole !== undefined) return { kind: 'text', parts: [hole] };
   const textParts = partsOf(text, { parts, mark });
   if (textParts.every((part) => typeof part === 'string')) return { kind: 'literal', value: text };
-  // An empty text next to a hole that fills a whole literal distinguishes the hole from a bare one.
+  // An empty string next to a hole that fills a whole literal distinguishes the hole from a bare one.
   return { kind: 'text', parts: textParts.length === 1 ? ['', ...textParts] : textParts };
 }
 

@@ -17,11 +17,11 @@ export function CodeAtLine({ runId, spanId, line }: CodeProps) {
   if (data?.kind !== 'string' || data.nextOffset !== null) return null;
   const lines = (JSON.parse(data.text) as string).split('\n');
   if (line > lines.length) return null;
-  const first = Math.max(1, line - CONTEXT_LINES);
+  const firstLine = Math.max(1, line - CONTEXT_LINES);
   return (
     <ol className="code-at-line mono" aria-label="Code" tabIndex={0}>
-      {lines.slice(first - 1, line + CONTEXT_LINES).map((text, index) => {
-        const lineNumber = first + index;
+      {lines.slice(firstLine - 1, line + CONTEXT_LINES).map((text, index) => {
+        const lineNumber = firstLine + index;
         return (
           <li key={lineNumber} className="code-line" aria-current={lineNumber === line ? 'true' : undefined}>
             <span>{lineNumber}</span>

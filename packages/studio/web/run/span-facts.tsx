@@ -66,12 +66,12 @@ async function spanOf(run: Overview, spanId: string): Promise<Span | null> {
   const scope = scopeOf(run.graph, spanId);
   const isIteration = scope === spanId;
   const under = isIteration ? spanId.slice(0, spanId.lastIndexOf('/')) : scope;
-  const last = spanId.slice(spanId.lastIndexOf('/') + 1);
+  const lastSegment = spanId.slice(spanId.lastIndexOf('/') + 1);
   const query = {
     direct: true,
     limit: 1000,
     ...(under !== '' && { under }),
-    ...(isIteration ? { index: Number(last) } : { blockId: last }),
+    ...(isIteration ? { index: Number(lastSegment) } : { blockId: lastSegment }),
   };
   const params = { path: { runId: run.runId }, query };
   const { data } = await dataOf(client.GET('/api/v2/logs/{runId}/spans', { params }));

@@ -35,11 +35,11 @@ export async function runCommand(
   args: readonly string[],
   options: { env: Env; cwd?: string; timeoutMs: number },
 ): Promise<CommandResult> {
-  const { timeoutMs, ...rest } = options;
+  const { timeoutMs, ...spawnOptions } = options;
   // Unlike spawn's `timeout`, this signal distinguishes a timeout from another kill.
   const signal = AbortSignal.timeout(timeoutMs);
   return new Promise((resolve) => {
-    const child = spawn(command, args, { ...rest, signal, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, { ...spawnOptions, signal, stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '';
     const append = (text: string): void => {
       out = (out + text).slice(-MAX_OUTPUT);

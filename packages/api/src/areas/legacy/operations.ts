@@ -83,8 +83,8 @@ export const executeLegacy = define({
     const { runId } = dataOf<{ runId: string }>(reply);
     const statusUrl = `${call.origin}/api/jobs/${encodeURIComponent(runId)}`;
     const message = 'Workflow execution queued';
-    const accepted = { success: true, async: true, jobId: runId, executionId: runId, message, statusUrl };
-    return { raw: Response.json(accepted, { status: 202 }) };
+    const receipt = { success: true, async: true, jobId: runId, executionId: runId, message, statusUrl };
+    return { raw: Response.json(receipt, { status: 202 }) };
   },
 });
 
@@ -99,10 +99,10 @@ function bodyOf(
   body: { [key: string]: unknown },
   { isAsync, isStream }: { isAsync: boolean; isStream: boolean },
 ): ExecuteBody {
-  const { stream, selectedOutputs, input, ...rest } = body;
+  const { stream, selectedOutputs, input, ...inlineInput } = body;
   const runInput = isJsonObject(input)
-    ? { ...rest, ...input }
-    : { ...rest, ...(input !== undefined && { input }) };
+    ? { ...inlineInput, ...input }
+    : { ...inlineInput, ...(input !== undefined && { input }) };
   const options = {
     ...((isStream || stream === true) && { stream: true }),
     ...(selectedOutputs !== undefined && { selectedOutputs }),

@@ -38,7 +38,7 @@ export const streamExecution = operationsOf<AreaContext>()({
     const { run, engineId, runId } = await findRun(services, workflow, path.executionId);
     // A queued run has no events yet.
     if (!run) throw notFound('Execution');
-    const received = query.from === undefined ? receivedCountsOf(headers) : { events: query.from, emissions: 0 };
+    const received = query.from === undefined ? countsFrom(headers) : { events: query.from, emissions: 0 };
     const cancellation = new AbortController();
     const events = eventsAfter(services, { ...run, engineId, runId }, received, cancellation.signal);
     return { raw: eventStream(events, { onCancel: () => cancellation.abort() }) };
@@ -54,7 +54,7 @@ interface ReceivedCounts {
 }
 
 /** Returns how many events a reconnecting client has received. */
-function receivedCountsOf(headers: Headers): ReceivedCounts {
+function countsFrom(headers: Headers): ReceivedCounts {
   const id = headers.get('last-event-id') ?? '0';
   const match = /^(\d{1,15})(?:\.(\d{1,15}))?$/.exec(id);
   if (match) return { events: Number(match[1]), emissions: Number(match[2] ?? 0) };

@@ -119,12 +119,12 @@ function resolve(selector: string, index: BlockIndex): ResolvedSelector | undefi
 
 /** Returns the first block whose id is the selector up to one of its underscores. */
 function blockIdBefore(selector: string, { positions, ids, longestId }: BlockIndex): string | undefined {
-  let first: number | undefined;
+  let firstPosition: number | undefined;
   for (let end = selector.indexOf('_'); end >= 0 && end <= longestId; end = selector.indexOf('_', end + 1)) {
     const position = positions.get(selector.slice(0, end));
-    if (position !== undefined && position < (first ?? Infinity)) first = position;
+    if (position !== undefined && position < (firstPosition ?? Infinity)) firstPosition = position;
   }
-  return first === undefined ? undefined : ids[first];
+  return firstPosition === undefined ? undefined : ids[firstPosition];
 }
 
 /**
