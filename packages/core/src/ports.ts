@@ -107,7 +107,7 @@ export interface BlockContext<Services = unknown> {
   field(name: string, mode?: 'text' | 'native' | 'json'): Json | undefined;
   /** Returns all fields, in mode `native`. */
   fields(): JsonObject;
-  /** Returns the output of the block that led here (the first source that ran), or {}. */
+  /** Returns the output of the first of the block's sources that ran, or {}. */
   sourceOutput(): JsonObject;
   /**
    * Sends a message to the readers of the run's events. Messages are stored for a limited time, and another attempt

@@ -195,7 +195,7 @@ export function typeTable(registered: readonly BlockTypeInfo[] = []): TypeTable 
   return table;
 }
 
-/** Returns the names of all possible block types: known ones, registered ones and triggers. */
+/** Returns the names of known and registered block types, and of triggers. */
 export function typeNames(table: TypeTable): string[] {
   return [...table.keys(), ...TRIGGER_PRIORITY, ...EXTERNAL_TRIGGERS];
 }

@@ -4,7 +4,7 @@ import { isOpen } from '../api/queries.ts';
 import type { Overview } from '../api/queries.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Status } from '../parts/status.tsx';
-import { CopyButtons } from './copy-menu.tsx';
+import { CopyButtons } from './copy-buttons.tsx';
 import { RunAgain } from './rerun.tsx';
 import { RunLink } from './run-link.tsx';
 import { Time, costText, durationText } from '../parts/time.tsx';

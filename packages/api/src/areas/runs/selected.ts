@@ -128,8 +128,8 @@ function blockIdBefore(selector: string, { positions, ids, longestId }: BlockInd
 }
 
 /**
- * Returns the selected values by selector. The last execution of a block, and the last call of a workflow, counts. A
- * block that did not run, and a path that does not exist, has no entry.
+ * Returns the selected values by selector. Of all executions of a block, over all calls of its workflow, the last
+ * completed one counts. A block that did not complete, and a path that does not exist, has no entry.
  */
 export async function selectedValues(
   engine: Engine,
