@@ -83,7 +83,7 @@ export interface ServiceAreaOptions {
   environments?: LintSources['environments'] & Partial<TenantEnvironments>;
   /** Options for receiving requests of other systems. */
   webhooks?: WebhookOptions;
-  /** Options of the requests to the sources of feeds. */
+  /** Options of the requests to the sources of feeds, and the credentials for them. */
   feeds?: FeedOptions;
   /** Options for creating the webhooks of triggers at their providers. The credentials are those of `feeds`. */
   hooks?: HookOptions;
@@ -151,7 +151,7 @@ export function serviceAreas({
   ] as const satisfies readonly Area[];
 }
 
-/** Returns whether webhooks can be created at providers, or why not. */
+/** Returns the public base URL for webhooks at providers, or the reason why none can be created. */
 function hookSettings({ origin }: HookOptions = {}, sealer: Sealer | undefined): HookSettings {
   if (!sealer) return { missing: 'This server stores no credentials.' };
   if (origin !== undefined) return { origin: origin.replace(/\/+$/, '') };

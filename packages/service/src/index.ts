@@ -1,4 +1,4 @@
-/** The areas of the v2 API that have tables, and the ports of the API over a database. */
+/** The areas and ports of the v2 API over a database, and the sealing of secrets and credentials. */
 export { serviceAreas, servicePorts, triggerWork } from './compose.ts';
 export type { ServiceAreaOptions, ServiceAreas, ServicePortOptions, TriggerWorkOptions } from './compose.ts';
 export type { TriggerType } from './triggers/types.ts';

@@ -129,7 +129,7 @@ export function keysInText(text: string): SealingKeys {
   return { current: () => first, find: (id) => keys.find((key) => key.id === id) };
 }
 
-/** Returns an empty set of keys, which cannot seal or open anything. `message` says what to do. */
+/** Returns keys that throw a SealingError NO_KEY for every use. `message` says what to do. */
 export function missingKeys(message: string): SealingKeys {
   return {
     current() {
@@ -156,8 +156,8 @@ const NO_KEYS = 'The server has no key to encrypt secrets with, so it cannot sto
 const KEY_FILE = /^(\d{6})\.key$/;
 
 /**
- * The keys in a folder, one private file each; the highest number seals. The first key is created when something is
- * sealed. Files are read when they are needed, so that a process sees the rotation of another one.
+ * The keys in a folder, one private file each; the highest number seals. `current` creates the first key. Files are
+ * read when they are needed, so that a process sees the rotation of another one.
  */
 export class KeyFolder implements RotatableKeys {
   readonly #folder: string;

@@ -60,7 +60,9 @@ function idOf({ iss, sub, client_id: client, jti, iat, exp }: TokenClaims): stri
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 32);
 }
 
-/** Finds users by a claim: `sub` is the id of a Heddle user, `email` a verified email address. */
+/**
+ * Returns a function that finds users by a claim: `sub` is the id of a Heddle user, `email` a verified email address.
+ */
 export function usersByClaim(
   claim: 'sub' | 'email',
   users: {

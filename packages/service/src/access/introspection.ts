@@ -14,7 +14,7 @@ export interface IntrospectionOptions {
   audience: string;
   /** The exact `iss` of the response, if it has one. */
   issuer?: string;
-  /** Time for which a response is cached. Until then, a revoked token is still accepted. Default 30 seconds. */
+  /** Time for which a response is cached. During this time, a revoked token is still accepted. Default 30 seconds. */
   cacheMs?: number;
   /** Time limit of a request. Default 5 seconds. */
   timeoutMs?: number;

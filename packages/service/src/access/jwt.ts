@@ -80,7 +80,10 @@ export function jwtAuthenticator(options: JwtOptions, userOf: UserOfToken): Auth
   };
 }
 
-/** Returns the key of a token. Throws a JOSEError for a token without a valid key, another error without the keys. */
+/**
+ * Returns a function that finds the key of a token. It throws a JOSEError if the issuer has no such key, and another
+ * error if the keys are not available.
+ */
 function issuerKeys(options: JwtOptions): JWTVerifyGetKey {
   const {
     cacheMs = DEFAULTS.cacheMs,

@@ -18,7 +18,7 @@ const TOKEN_MS = 3_600_000;
 export interface SessionRules {
   /** Values of `host:port` under which browsers reach the server. Undefined: any. */
   hosts: ReadonlySet<string> | undefined;
-  /** Cookies do not distinguish ports, so servers on one machine need different names. */
+  /** Name of the cookie. Cookies do not distinguish ports, so servers on one machine need different names. */
   cookie: string;
   /** The path below which the interface is served. */
   basePath?: string;

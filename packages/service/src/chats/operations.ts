@@ -175,7 +175,7 @@ interface Replacement {
   updatedAt: string;
 }
 
-/** Stores the deployment. Throws 400 if a required password is missing, 409 for an identifier that is taken. */
+/** Stores the deployment. Throws 400 for a missing or unexpected password, 409 for an identifier that is taken. */
 async function storeDeployment(
   tx: Db,
   workflow: WorkflowRow,

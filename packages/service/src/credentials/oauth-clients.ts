@@ -68,7 +68,7 @@ export function readOAuthClients(json: string): { [provider: string]: OAuthClien
   throw new RangeError(`The file of OAuth clients is invalid: ${problems.join('; ')}.`);
 }
 
-/** Time limit of a request. A refresh needs up to two of them, which is less than its lease. */
+/** Time limit of a request. A refresh sends up to two requests, so it ends before its lease expires. */
 const TOKEN_TIMEOUT_MS = 10_000;
 const MAX_RESPONSE_BYTES = 65_536;
 const MAX_ACCOUNT_CHARS = 255;

@@ -27,7 +27,7 @@ export interface RefreshOptions {
   /** Receives failures of a refresh while the current token can still be used. */
   report: (error: unknown) => void;
   now?: () => number;
-  /** Waits for another process. */
+  /** Waits before the next poll or the next attempt to store tokens. Default: a timer. */
   wait?: (ms: number) => Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export interface RefreshOptions {
 const REFRESH_BEFORE_MS = 60_000;
 /** A token that expires within this time is no longer used: it could expire before it reaches the provider. */
 const MIN_LIFE_MS = 5_000;
-/** Duration of the lease of a refresh: longer than a request may take. */
+/** Duration of the lease of a refresh: longer than its requests may take. */
 const REFRESH_LEASE_MS = 30_000;
 /** Longer than the lease, so that a caller that waits for a dead process then refreshes the token itself. */
 const MAX_WAIT_MS = REFRESH_LEASE_MS + 5_000;

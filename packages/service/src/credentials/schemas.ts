@@ -43,7 +43,7 @@ const headerText = z
   .regex(/^[\x21-\x7e]*$/, 'it has characters other than printable ASCII');
 export const apiKey = headerText.max(MAX_KEY_CHARS);
 
-/** A string of one unpaired surrogate cannot be stored as UTF-8, and would be read back as another value. */
+/** A string with an unpaired surrogate cannot be stored as UTF-8: it would be read back as another string. */
 export const accountKey = z
   .string()
   .min(MIN_SECRET_CHARS)

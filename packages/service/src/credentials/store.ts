@@ -286,7 +286,7 @@ export async function credentialKeyIds(db: Db): Promise<Set<string>> {
 }
 
 /**
- * Seals the material of up to `limit` rows that have another key with the current key. Returns the number of these
+ * Reseals with the current key the material of up to `limit` rows that another key sealed. Returns the number of these
  * rows; 0: all have the current key. Material that is replaced at the same time is not changed.
  */
 export async function resealCredentials(db: Db, sealer: Sealer, limit: number): Promise<number> {

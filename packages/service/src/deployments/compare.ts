@@ -49,7 +49,7 @@ export interface EntryDifference {
 
 /** Fields that are ignored, or compared separately. */
 const EXCLUDED_FIELDS: ReadonlySet<string> = new Set(['id', 'position', 'height', 'subBlocks']);
-/** Fields of `data` that place a container on the screen. */
+/** Fields of `data` with the size of a container on the screen. */
 const SIZE_FIELDS: ReadonlySet<string> = new Set(['width', 'height']);
 /** Default values of fields that a block does not set. */
 const DEFAULTS: ReadonlyMap<string, Json> = new Map<string, Json>([

@@ -265,7 +265,7 @@ async function deployToEngine(
   const starts = await engine.triggers(row.id, { version });
   return {
     version,
-    triggers: triggers.planned(graph.blocks, starts),
+    triggers: triggers.plan(graph.blocks, starts),
     warnings: diagnostics.map(({ message }) => message),
   };
 }

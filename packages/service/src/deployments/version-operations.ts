@@ -93,7 +93,7 @@ export const revertWorkflowVersion = defineChange({
     await replaceDraft(services, row, {
       edit: () => ({ graph: readGraph(state) }),
       record: (tx) => record({ resourceId: row.id, details: { version } }, tx),
-      fault: 'Another workflow has taken ids of the version',
+      conflictMessage: 'Another workflow has taken ids of the version',
     });
     return { data: { id: row.id, version, lastSaved: now() } };
   },

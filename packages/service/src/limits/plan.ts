@@ -46,7 +46,7 @@ const NONE: LimitPlan = {
   asyncTimeoutSeconds: null,
 };
 
-/** Rates of the plans, by name. They have no time limits: a run may wait for days. */
+/** The limits of the plans, by name. No plan has time limits: a run may wait for days. */
 export const PLANS = {
   none: NONE,
   free: planOf([30, 50, 200, 10]),

@@ -175,7 +175,7 @@ function concurrencyOf(
 async function renew(pool: Pool, slots: Map<string, string>): Promise<void> {
   const sorted = [...slots].toSorted(([a], [b]) => (a < b ? -1 : 1));
   if (sorted.length === 0) return;
-  await pool.query(RENEW, [sorted.map(([slot]) => slot), sorted.map(([, workspace]) => workspace), SLOT_MS]);
+  await pool.query(RENEW, [sorted.map(([slot]) => slot), sorted.map(([, subject]) => subject), SLOT_MS]);
   // The renewal may have inserted slots again that were released while it ran.
   const released = sorted.map(([slot]) => slot).filter((slot) => !slots.has(slot));
   if (released.length > 0) await pool.query(RELEASE, [released]);

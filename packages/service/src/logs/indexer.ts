@@ -16,7 +16,7 @@ type IndexedEngine = Pick<Engine, 'runChanges' | 'getTrace' | 'readValue'>;
 
 /** Maximum number of changes in one batch. Each batch is one transaction. */
 const BATCH_SIZE = 200;
-/** Interval at which changes are read while the log has no readers. */
+/** Interval at which changes are read, even if nobody reads the log. */
 const BEAT_MS = 500;
 /** Maximum number of batches that a reader of the log waits for. */
 const BATCHES_PER_READ = 5;
@@ -158,7 +158,8 @@ async function newLogs(
 }
 
 /**
- * Returns the event of a run that has ended. Runs that events have started, and runs of child workflows, cause none.
+ * Returns the event of a run that has completed or failed. Cancelled runs, runs that events have started, and runs of
+ * child workflows cause none.
  */
 function eventOf({ engine_id, workspace_id, workflow_id, ...run }: EndedLog): ServiceEvent[] {
   const { status, trigger, is_child, ended_ms } = run;
@@ -204,7 +205,7 @@ function stateOf(
   };
 }
 
-/** A paused run is pending in the log; resources of runs show it as paused. */
+/** Returns the status in the log, in which queued and paused runs are pending. Resources of runs tell them apart. */
 function statusOf(status: RunSummary['status']): LogStatus {
   return status === 'paused' || status === 'queued' ? 'pending' : status;
 }

@@ -7,7 +7,7 @@ import { WIDTHS } from './totals.ts';
 
 type Db = Kysely<LogTables>;
 
-/** The runs that a list, an export or statistics cover. Absent: all. */
+/** The runs that a list, a search or statistics cover. Absent: all. */
 export interface LogFilters {
   workspaceId: string;
   workflowIds?: readonly string[] | undefined;
@@ -104,7 +104,8 @@ function positions(db: Db, query: LogPageQuery) {
 
 /**
  * Returns the conditions of the filters. One condition selects the index: the workspace, or a single workflow or run.
- * The others compare expressions, because SQLite would choose an index by any column and then sort all its rows.
+ * The others, except for start times, compare expressions, because SQLite would choose an index by any column and then
+ * sort all its rows.
  */
 export function conditions(filters: LogFilters): RawBuilder<boolean>[] {
   const { workspaceId, runId, triggers, statuses, level } = filters;

@@ -9,7 +9,10 @@ import { pageOfLogs, workflowsOf } from './store.ts';
 import type { LogRow } from './tables.ts';
 import { entryOf, traceOf } from './views.ts';
 
-/** Limits of one request. Values of more than `valueBytes` bytes are not searched. */
+/**
+ * Limits of one request. It ends with the run that reaches one of them. Values of more than `valueBytes` bytes are not
+ * searched.
+ */
 export const SEARCH_BOUNDS = { runs: 100, spans: 50_000, bytes: 16 * 2 ** 20, valueBytes: 2 ** 20 } as const;
 
 /** Number of characters of a preview on each side of the text. */
@@ -34,8 +37,8 @@ export interface SearchResult {
 }
 
 /**
- * Searches inputs, outputs and errors of runs for a string, case-insensitive, newest runs first. Reads at most
- * SEARCH_BOUNDS and returns the position at which the next request continues. Throws 400.
+ * Searches inputs, outputs and errors of runs for a string, case-insensitive, newest runs first. Stops after the run
+ * that reaches one of SEARCH_BOUNDS, and returns the position at which the next request continues. Throws 400.
  */
 export async function searchLogs(
   services: LogServices,

@@ -40,7 +40,7 @@ function blockOf({ id, type, name, params, code, conditions, containers }: Block
   const parentId = containers.at(-1);
   const fields: [string, Json][] = Object.entries(params).map(([field, template]) => [
     field,
-    authored(template),
+    authoredValue(template),
   ]);
   if (code) fields.push(['code', code.authored]);
   if (conditions) {
@@ -59,16 +59,16 @@ function blockOf({ id, type, name, params, code, conditions, containers }: Block
 }
 
 /** Returns the value of a field as it was written. */
-function authored(template: Template): Json {
+function authoredValue(template: Template): Json {
   switch (template.kind) {
     case 'literal':
       return template.value;
     case 'text':
       return template.parts.map(textOf).join('');
     case 'list':
-      return template.items.map(authored);
+      return template.items.map(authoredValue);
     case 'object':
-      return Object.fromEntries(template.entries.map(([key, value]) => [key, authored(value)]));
+      return Object.fromEntries(template.entries.map(([key, value]) => [key, authoredValue(value)]));
   }
 }
 
@@ -105,7 +105,7 @@ function countValue(count: Extract<ContainerConfig, { kind: 'for' }>['count']): 
 function itemsValue(collection: Extract<ContainerConfig, { kind: 'forEach' }>['collection']): Json {
   if ('static' in collection) return collection.static;
   if ('reference' in collection) return collection.reference.text;
-  return 'template' in collection ? authored(collection.template) : null;
+  return 'template' in collection ? authoredValue(collection.template) : null;
 }
 
 function edgesOf({ nodes, entries }: Region, container?: { id: string; kind: string }): Json[] {

@@ -56,8 +56,8 @@ export async function saveLogs(db: Db, logs: readonly NewLog[]): Promise<void> {
 }
 
 /**
- * Counts the runs that have ended and are not counted yet, and records when the last run of each workflow began. Runs
- * once for the rows that `saveLogs` has saved, in its transaction: the rows are locked, so each run is counted once.
+ * Counts the runs that have ended and are not counted yet, and records when the last run of each workflow began. Call
+ * it for the rows that `saveLogs` has saved, in the same transaction: the rows are locked, so each run is counted once.
  * Returns the runs that were counted.
  */
 export async function countRuns(db: Db, logs: readonly NewLog[]): Promise<EndedLog[]> {

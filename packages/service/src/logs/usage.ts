@@ -36,7 +36,7 @@ export function callsModel(blockType: string): boolean {
   return MODEL_BLOCKS.has(blockType);
 }
 
-/** Returns the usage of the block; undefined for blocks that call no model. */
+/** Returns the usage of the block; undefined for a block that calls no model, or whose output is not an object. */
 export function usageOf(blockType: string, output: Json | undefined): ModelUsage | undefined {
   if (!callsModel(blockType) || !isJsonObject(output)) return undefined;
   const { model, tokens, cost } = output;

@@ -61,7 +61,7 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
       madeFor?.(inner, request);
       return fetch(inner);
     };
-    // A key is needed, even for public workflows. An invalid key is refused before the protocol begins.
+    // A credential is needed, even for public workflows. An invalid one is refused before the protocol begins.
     const access = await callApi(`/api/v2/workflows/${encodeURIComponent(workflows[0] ?? '')}`);
     if (access.status === 401) return access;
     await access.body?.cancel();
@@ -74,7 +74,7 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
         server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
           const found = (await listTools(workflows, callApi)).find(({ tool }) => tool.name === params.name);
           if (!found) return failure(`There is no tool "${params.name.slice(0, 100)}".`);
-          // Clients of earlier protocol versions have no session here, so only the end of their connection cancels a
+          // With earlier protocol revisions, this server keeps no session, so only the end of the connection cancels a
           // call.
           const signal = AbortSignal.any([mcpReq.signal, request.signal]);
           const report = progressOf(mcpReq);

@@ -9,7 +9,7 @@ export interface ShownValue {
   value: Json;
 }
 
-/** A notification of a pause. Its reason is for the author: it can name addresses and accounts. */
+/** A notification of a pause, without the reason of its status, which can name addresses and accounts. */
 export interface ShownNotification {
   name: string;
   status: Json;
@@ -53,9 +53,9 @@ ${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
 
 /** Returns the page for a link without an open pause. It does not tell which of the possible reasons applies. */
 export function closedPage(): string {
-  const texts = { title: 'Nothing to answer', description: null };
+  const content = { title: 'Nothing to answer', description: null };
   const text = 'The question at this link was answered, its run has ended, or the link has expired.';
-  return documentOf(undefined, texts, `<p>${text}</p>`);
+  return documentOf(undefined, content, `<p>${text}</p>`);
 }
 
 /** Returns the values of the field `builderData` in the output of a pause. */
@@ -74,10 +74,10 @@ export function notificationsOf(output: Json): ShownNotification[] {
   const rows = valueAtKeys(output, ['response', 'data', 'notifications']);
   if (!Array.isArray(rows)) return [];
   return rows.map((row) => {
-    const texts = [valueAtKeys(row, ['title']), valueAtKeys(row, ['type'])].filter(
+    const labels = [valueAtKeys(row, ['title']), valueAtKeys(row, ['type'])].filter(
       (each) => typeof each === 'string' && each !== '',
     );
-    const [name = 'notification'] = texts as string[];
+    const [name = 'notification'] = labels as string[];
     return { name: name.slice(0, MAX_NAME), status: valueAtKeys(row, ['status']) ?? null };
   });
 }

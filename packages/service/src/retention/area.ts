@@ -15,7 +15,10 @@ import type { RetentionJob } from './sweep.ts';
 
 /** Retention times of records, and the size limit of runs. */
 export interface RetentionLimits extends RunLimits {
-  /** Milliseconds for which runs without a credential are kept after their end. Default: 30 days; Infinity: forever. */
+  /**
+   * Milliseconds for which runs of callers without a credential are kept after their end. Default: 30 days; Infinity:
+   * forever.
+   */
   publicRunsMs?: number | undefined;
   /** Milliseconds for which receipts of imports are kept. Default: 30 days; Infinity: forever. */
   receiptsMs?: number | undefined;
@@ -64,7 +67,7 @@ function openSweep(
 ): RetentionSweep {
   const { publicRunsMs = DEFAULT_RETENTION_MS, receiptsMs = DEFAULT_RETENTION_MS } = limits;
   const db = database as Kysely<LogTables>;
-  // This indexer reads the changes of deleted runs. The area of the log has its own, which follows all changes.
+  // Updates the log after deletions. The area of the log has its own indexer, which works in the background.
   const indexer = new LogIndexer({ engine, db, every: () => () => undefined, report, now, triggers });
   const index = () => indexer.updateAll();
   return new RetentionSweep({

@@ -86,7 +86,7 @@ export class SandboxImages implements ImageSource {
     }
   }
 
-  /** Returns the record of an image; undefined while its build is queued. */
+  /** Returns the record of an image; undefined if there is none, or while a build is queued. */
   async describe(imageId: string): Promise<ImageRecord | undefined> {
     if (this.#queued.has(imageId)) return undefined;
     const record = (await (await this.#options.images()).get(imageId)) ?? undefined;

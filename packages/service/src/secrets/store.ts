@@ -168,8 +168,8 @@ export async function keyIdsInUse(db: Db): Promise<Set<string>> {
 }
 
 /**
- * Reseals up to `limit` values of other keys with the current key. Returns how many it found; 0: all have the current
- * key. A value that is replaced at the same time is not changed.
+ * Reseals with the current key up to `limit` values that another key sealed. Returns the number of these values; 0: all
+ * have the current key. A value that is replaced at the same time is not changed.
  */
 export async function resealBatch(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const current = sealer.currentKeyId();

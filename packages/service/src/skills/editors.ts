@@ -25,9 +25,9 @@ export async function pageOfEditors(
   query: EditorsQuery,
 ): Promise<{ editors: SkillEditor[]; next: SkillPosition | undefined }> {
   const { sortBy } = query;
-  const select = members(db, skill.workspaceId).where((or) =>
-    or.or([
-      or('members.role', '=', 'admin'),
+  const select = members(db, skill.workspaceId).where((eb) =>
+    eb.or([
+      eb('members.role', '=', 'admin'),
       sql<boolean>`exists ${grants(db, skill)
         .select(sql`1`.as('one'))
         .where('user_id', '=', sql.ref<string>('users.id'))}`,

@@ -120,7 +120,7 @@ export function findSkills(db: Db, workspaceId: string, references: readonly str
     .selectFrom('skills')
     .select(COLUMNS)
     .where('workspace_id', '=', workspaceId)
-    .where((or) => or.or([or('id', 'in', references), or('name', 'in', references)]))
+    .where((eb) => eb.or([eb('id', 'in', references), eb('name', 'in', references)]))
     .execute();
 }
 
@@ -138,6 +138,6 @@ export async function pageOfSkills(
   const column = SORT_COLUMNS[query.sortBy];
   let select = db.selectFrom('skills').select(COLUMNS).where('workspace_id', '=', workspaceId);
   if (search !== undefined)
-    select = select.where((or) => or.or([contains('name', search), contains('description', search)]));
+    select = select.where((eb) => eb.or([contains('name', search), contains('description', search)]));
   return readPage(select, [column, 'id'], query, (row): SkillPosition => [row[column], row.id]);
 }

@@ -3,34 +3,34 @@ import type { Compilable, Kysely } from 'kysely';
 import type { Db } from './database.ts';
 
 /**
- * Returns a query whose SQL is compiled once, for queries of every execution: compiling takes longer than running.
- * `build` fills its parameters with placeholders; each call passes the values, in the order of the SQL.
+ * Returns a query whose SQL is compiled once. It is for queries that each request or run sends: compiling takes longer
+ * than running. `build` fills its parameters with placeholders; each call passes the values, in the order of the SQL.
  */
-export function compiled<Row>(
+export function compiledQuery<Row>(
   db: Db,
   build: (db: Db) => Compilable<Row>,
 ): (...values: unknown[]) => Promise<Row[]> {
-  const run = compiledIn(build);
+  const run = compiledQueryIn(build);
   return (...values) => run(db, values);
 }
 
 /**
- * Like `compiledIn`, for a query on several items. Its SQL is compiled once for each number of items; `values` are
+ * Like `compiledQueryIn`, for a query on several items. Its SQL is compiled once for each number of items; `values` are
  * those of all items, in the order of the SQL.
  */
-export function compiledForMany<Tables, Row>(
+export function compiledQueryForMany<Tables, Row>(
   build: (db: Kysely<Tables>, items: number) => Compilable<Row>,
 ): (db: Kysely<Tables>, items: number, values: readonly unknown[]) => Promise<Row[]> {
-  const queries = new Map<number, ReturnType<typeof compiledIn<Tables, Row>>>();
+  const queries = new Map<number, ReturnType<typeof compiledQueryIn<Tables, Row>>>();
   return (db, items, values) => {
-    const query = queries.get(items) ?? compiledIn<Tables, Row>((builder) => build(builder, items));
+    const query = queries.get(items) ?? compiledQueryIn<Tables, Row>((builder) => build(builder, items));
     queries.set(items, query);
     return query(db, values);
   };
 }
 
-/** Like `compiled`, for a query that runs in transactions: each call passes its transaction. */
-export function compiledIn<Tables, Row>(
+/** Like `compiledQuery`, for a query that runs in transactions: each call passes its transaction. */
+export function compiledQueryIn<Tables, Row>(
   build: (db: Kysely<Tables>) => Compilable<Row>,
 ): (db: Kysely<Tables>, values: readonly unknown[]) => Promise<Row[]> {
   // A transaction has the adapter of its database.

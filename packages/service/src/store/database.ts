@@ -38,7 +38,7 @@ export async function openDatabase(
     await db.destroy();
     throw error;
   }
-  return { db, migrate: (area, own) => migrate(db, schema, { area, migrations: own }) };
+  return { db, migrate: (area, areaMigrations) => migrate(db, schema, { area, migrations: areaMigrations }) };
 }
 
 /** Returns the number of rows that the query selects. */

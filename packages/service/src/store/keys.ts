@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { Authenticator, Principal } from '@heddle/api';
 import { isAfter } from '../paging.ts';
-import { compiled } from './compiled.ts';
+import { compiledQuery } from './compiled.ts';
 import type { Db } from './database.ts';
 import type { ApiKeyRow } from './schema.ts';
 
@@ -34,7 +34,7 @@ export class KeyStore {
   constructor(db: Db, secret: string) {
     this.#db = db;
     this.#secret = secret;
-    this.#byHash = compiled(db, (query) =>
+    this.#byHash = compiledQuery(db, (query) =>
       query.selectFrom('api_keys').selectAll().where('hash', '=', '').where('revoked_at', 'is', null),
     );
   }
@@ -78,7 +78,7 @@ export class KeyStore {
     return row;
   }
 
-  /** Returns the caller of the key with this id; undefined for a key that is revoked, or expired at `nowMs`. */
+  /** Returns the caller of the key with this id; undefined if the key is unknown, revoked, or expired at `nowMs`. */
   async findById(id: string, nowMs: number): Promise<Principal | undefined> {
     const row = await this.#db
       .selectFrom('api_keys')
@@ -105,7 +105,8 @@ export class KeyStore {
   }
 
   /**
-   * Returns the keys of a workspace that are not revoked, oldest first. `after`: the time and the id of the key before.
+   * Returns the keys of a workspace that are not revoked, oldest first. `after`: the creation time and the id of the
+   * last key of the previous page.
    */
   async ofWorkspace(
     workspaceId: string,

@@ -256,7 +256,7 @@ async function postgresTrigger(db: Kysely<unknown>, { name, event, statement }: 
   await sql.raw(`create trigger ${name} ${event} for each row execute function ${name}()`).execute(db);
 }
 
-/** Adds which queued runs wait for flow control. */
+/** Adds the column that marks the queued runs that wait for flow control. */
 async function heldRuns({ schema }: Kysely<unknown>): Promise<void> {
   await schema.alterTable('claims').addColumn('held', 'integer').execute();
 }

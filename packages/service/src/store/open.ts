@@ -35,7 +35,7 @@ import { Sessions } from './sessions.ts';
 import { WorkflowStore } from './workflows.ts';
 import { WorkspaceStore } from './workspaces.ts';
 
-/** The tables of each area of this package. */
+/** The migrations that run when the store opens, by area. Those of other areas run when the area opens. */
 const AREAS = {
   credentials: CREDENTIAL_MIGRATIONS,
   events: EVENT_MIGRATIONS,

@@ -1,7 +1,7 @@
 import type { Db } from './database.ts';
 import type { PublicRunRow } from './schema.ts';
 
-/** Runs of anonymous callers. */
+/** The runs of callers without a credential. */
 export class PublicRunStore {
   readonly #db: Db;
 

@@ -8,7 +8,7 @@ import type {
   StartQueue,
 } from '@heddle/api/ports';
 import { Batches } from './batches.ts';
-import { compiled, compiledForMany } from './compiled.ts';
+import { compiledQuery, compiledQueryForMany } from './compiled.ts';
 import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
 import type { ReservationRow, Tables } from './schema.ts';
@@ -103,13 +103,13 @@ const TEMPLATE: NewRow = {
 };
 const COLUMNS = Object.keys(TEMPLATE) as (keyof typeof TEMPLATE)[];
 
-const insertQueued = compiledForMany<Tables, unknown>((db, runs) =>
+const insertQueued = compiledQueryForMany<Tables, unknown>((db, runs) =>
   db
     .insertInto('claims')
     .values(Array.from({ length: runs }, () => ({ ...TEMPLATE, waiting: '', held: 1 as const }))),
 );
 
-const dequeue = compiledForMany<Tables, { engine_id: string }>((db, runs) =>
+const dequeue = compiledQueryForMany<Tables, { engine_id: string }>((db, runs) =>
   db
     .updateTable('claims')
     .set({ waiting: null, held: null, failure: null })
@@ -130,7 +130,7 @@ export class ReservationStore implements Reservations {
 
   constructor(db: Db) {
     this.#db = db;
-    this.#insert = compiled(db, (query) => query.insertInto('claims').values(TEMPLATE));
+    this.#insert = compiledQuery(db, (query) => query.insertInto('claims').values(TEMPLATE));
     this.queue = new StoredQueue(db);
   }
 

@@ -1,6 +1,6 @@
 import { changeUnlocked } from '../workflows/change.ts';
 import type { Db as FolderDb } from '../workflows/folders.ts';
-import { compiled } from './compiled.ts';
+import { compiledQuery } from './compiled.ts';
 import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
 import type { VersionRow, WorkflowRow } from './schema.ts';
@@ -24,8 +24,8 @@ export class WorkflowStore {
 
   constructor(db: Db) {
     this.#db = db;
-    this.#byId = compiled(db, (query) => query.selectFrom('workflows').selectAll().where('id', '=', ''));
-    this.#versionOf = compiled(db, (query) =>
+    this.#byId = compiledQuery(db, (query) => query.selectFrom('workflows').selectAll().where('id', '=', ''));
+    this.#versionOf = compiledQuery(db, (query) =>
       query
         .selectFrom('workflow_versions')
         .selectAll()
@@ -159,7 +159,7 @@ export class WorkflowStore {
     });
   }
 
-  /** Allows or forbids anonymous runs of the live version. */
+  /** Allows or forbids runs of the live version without a credential. */
   async setPublic(workflowId: string, isPublic: boolean, record: Recorder): Promise<void> {
     await this.#change(workflowId, async (db) => {
       await db

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal, Role } from '@heddle/api';
 import type { Access, AccessAnswer } from '@heddle/api/ports';
-import { compiled } from './compiled.ts';
+import { compiledQuery } from './compiled.ts';
 import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
 
@@ -24,7 +24,7 @@ export class WorkspaceStore implements Access {
 
   constructor(db: Db) {
     this.#db = db;
-    this.#accessOf = compiled(db, (query) =>
+    this.#accessOf = compiledQuery(db, (query) =>
       query
         .selectFrom('members')
         .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
@@ -55,14 +55,14 @@ export class WorkspaceStore implements Access {
       ?.id;
   }
 
-  async createWorkspace(name: string, admin: string): Promise<string> {
+  async createWorkspace(name: string, adminId: string): Promise<string> {
     const id = randomUUID();
     const created_at = new Date().toISOString();
     await this.#db.transaction().execute(async (db) => {
       await db.insertInto('workspaces').values({ id, name, personal_keys: 1, created_at }).execute();
       await db
         .insertInto('members')
-        .values({ workspace_id: id, user_id: admin, role: 'admin', created_at })
+        .values({ workspace_id: id, user_id: adminId, role: 'admin', created_at })
         .execute();
     });
     return id;

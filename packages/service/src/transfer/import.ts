@@ -76,7 +76,7 @@ export function expectMayBind({ mappings, bindings }: PreviewRequest, { kind }: 
   });
 }
 
-/** Returns a hash of an import and of the targets of its references. It changes when a target is added or removed. */
+/** Returns a hash of an import and of the targets of its references. It changes when a target changes or disappears. */
 export function previewFingerprint(request: PreviewRequest, plan: ImportPlan): string {
   const { bindings, unresolvedBindings, configuration } = plan;
   return fingerprintOf({ request: withoutReceipt(request), bindings, unresolvedBindings, configuration });

@@ -126,8 +126,8 @@ function kindIn(key: string): KindName {
   return key.slice(0, key.indexOf(' ')) as KindName;
 }
 
-function conflictError(what: string): ApiError {
-  return badRequest(`The import has contradicting instructions for ${what}: send one`);
+function conflictError(subject: string): ApiError {
+  return badRequest(`The import has contradicting instructions for ${subject}: send one`);
 }
 
 /** Returns the name of an occurrence in errors. */

@@ -15,10 +15,7 @@ export interface Destination {
   principal: Principal;
 }
 
-/**
- * Returns the ids that the workspace has and the caller may use. Ids of other workspaces are left out, like unknown
- * ones.
- */
+/** Returns the ids that exist in the workspace. Ids of other workspaces are left out, like unknown ones. */
 export type Lookup = (
   ids: readonly string[],
   destination: Pick<Destination, 'workspaceId'>,

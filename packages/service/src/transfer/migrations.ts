@@ -22,7 +22,7 @@ async function receipts({ schema }: Kysely<unknown>): Promise<void> {
 }
 
 /** Adds the index with which old receipts are found. */
-async function oldest({ schema }: Kysely<unknown>): Promise<void> {
+async function ageIndex({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createIndex('operation_receipts_oldest')
     .on('operation_receipts')
@@ -33,5 +33,5 @@ async function oldest({ schema }: Kysely<unknown>): Promise<void> {
 /** The migrations of the area. Entries are added, never changed. */
 export const TRANSFER_MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => receipts(db) },
-  '0002': { up: (db: Kysely<unknown>) => oldest(db) },
+  '0002': { up: (db: Kysely<unknown>) => ageIndex(db) },
 };

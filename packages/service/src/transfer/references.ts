@@ -58,7 +58,7 @@ export function* referencesOf(graph: PortableGraph, kinds: Kinds): Generator<Fou
   }
 }
 
-/** Returns the references grouped by kind and id, and whether some were left out because there are too many. */
+/** Returns the references grouped by kind and id. `isComplete`: false if there are too many, so some were left out. */
 export function manifestOf(references: Iterable<FoundReference>): {
   manifest: ReferenceManifest;
   isComplete: boolean;
@@ -133,8 +133,12 @@ function* idsAt(field: Field, { kind, slot, path, value }: FieldIds): Generator<
     if (idPositions && idPositions.length < MAX_POSITIONS) idPositions.push(position);
     else if (!idPositions) positions.set(id, [position]);
   }
-  for (const [sourceId, at] of positions) {
-    const occurrence = { ...placeOf(field, path), encoding, ...(encoding !== 'scalar' && { positions: at }) };
+  for (const [sourceId, idPositions] of positions) {
+    const occurrence = {
+      ...placeOf(field, path),
+      encoding,
+      ...(encoding !== 'scalar' && { positions: idPositions }),
+    };
     yield { kind: kind.kind, sourceId, required, isChosen: isChosenFromList(slot), occurrence };
   }
 }
@@ -178,8 +182,9 @@ function* namesAt(field: Field, path: (string | number)[], text: string): Genera
     else if (name.length <= MAX_ID) positions.set(name, [position]);
     position += 1;
   }
-  for (const [sourceId, at] of positions) {
-    const occurrence: Occurrence = { ...placeOf(field, path), encoding: 'environment', positions: at };
+  for (const [sourceId, namePositions] of positions) {
+    const place = placeOf(field, path);
+    const occurrence: Occurrence = { ...place, encoding: 'environment', positions: namePositions };
     yield { kind: 'env-var', sourceId, required: false, isChosen: false, occurrence };
   }
 }

@@ -32,7 +32,7 @@ import type { ReceiptPosition, ReceiptsQuery } from './receipts.ts';
 import type { ImportRequest, ImportResult, PreviewRequest, Report } from './schemas.ts';
 import type { ReceiptTables } from './tables.ts';
 
-type Record = Call<never, never, never>['record'];
+type Recorder = Call<never, never, never>['record'];
 
 /** Dependencies of exports and imports. */
 export interface TransferOptions {
@@ -43,11 +43,11 @@ export interface TransferOptions {
 /** The caller who imports a workflow, and the function that records the import. */
 interface Importer {
   principal: Principal;
-  record: Record;
+  record: Recorder;
 }
 
-/** A mapped import that is being applied. */
-interface Request {
+/** The id of a mapped import, and the hash of its request. */
+interface RequestKey {
   requestId: string;
   hash: string;
 }
@@ -68,7 +68,7 @@ export class Transfers {
   async export(
     row: WorkflowRow,
     options: Omit<ExportOptions, 'exportedAt'>,
-    record: Record,
+    record: Recorder,
   ): Promise<WorkflowExport> {
     const { id, name, description, workspace_id: workspaceId, folder_path: folderPath } = row;
     const exported = exportOf(
@@ -128,7 +128,7 @@ export class Transfers {
     return { reports: rows.map(({ report }) => JSON.parse(report) as Report), next };
   }
 
-  async #earlier(workspaceId: string, request: Request): Promise<ImportResult | undefined> {
+  async #earlier(workspaceId: string, request: RequestKey): Promise<ImportResult | undefined> {
     const row = await receiptOf(this.#receipts(this.#db), { workspaceId, ...request });
     return row && (JSON.parse(row.result) as ImportResult);
   }
@@ -175,7 +175,7 @@ export class Transfers {
   async #reserve(
     tx: Db,
     id: string,
-    { workspaceId, requestId, hash }: Request & { workspaceId: string },
+    { workspaceId, requestId, hash }: RequestKey & { workspaceId: string },
   ): Promise<boolean> {
     return addReceipt(this.#receipts(tx), {
       id,
@@ -213,8 +213,8 @@ export class Transfers {
 interface ApplyOptions {
   file: ImportFile;
   plan: ImportPlan;
-  request: Request | undefined;
-  record: Record;
+  request: RequestKey | undefined;
+  record: Recorder;
 }
 
 function viewOf(row: WorkflowRow, { blocks }: PortableGraph) {

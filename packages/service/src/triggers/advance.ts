@@ -1,5 +1,5 @@
 import { AuditStore } from '../store/audit.ts';
-import { compiledIn } from '../store/compiled.ts';
+import { compiledQueryIn } from '../store/compiled.ts';
 import { recordEvents } from './events/outbox.ts';
 import type { Db, LiveTrigger } from './fire.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
@@ -31,7 +31,7 @@ const SCHEDULE_COLUMNS = [
  */
 export function triggerAdvancer(): (db: Db, advance: Advance) => Promise<boolean> {
   const placeholder = { id: '', due_ms: 0, fire_ms: 0, version: 0, config: '' };
-  const update = compiledIn<TriggerTables, { id: string }>((db) =>
+  const update = compiledQueryIn<TriggerTables, { id: string }>((db) =>
     updateIfUnchanged(db, placeholder)
       .set(Object.fromEntries(SCHEDULE_COLUMNS.map((column) => [column, null])))
       .returning('id'),
@@ -64,7 +64,7 @@ function updateIfUnchanged(db: Db, { id, due_ms, fire_ms, version, config }: AsR
     );
 }
 
-/** Records a suspension. Returns true. */
+/** Records the suspension if the change is one. Returns true. */
 async function recordIfSuspended(db: Db, advance: Advance): Promise<true> {
   if (advance.change.state === 'suspended') await recordSuspension(db, advance);
   return true;

@@ -31,15 +31,17 @@ export interface RunReader {
   report: (error: unknown) => void;
 }
 
-/** Trigger types that start runs without checking the previous run. Schedules check it themselves. */
-const STARTED_BY: ReadonlySet<string> = new Set(['webhook', 'event']);
+/** Triggers that start runs without checking the previous one, so their runs are counted here. Schedules check it. */
+const COUNTED_TRIGGERS: ReadonlySet<string> = new Set(['webhook', 'event']);
 
 /**
  * Reads the results of ended runs for the health of webhooks and event triggers: failed runs, and runs that completed
  * after failures of the same trigger.
  */
 export async function endedRuns(db: Db, reader: RunReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
-  const roots = logs.filter(({ trigger, is_child: isChild }) => STARTED_BY.has(trigger) && isChild === 0);
+  const roots = logs.filter(
+    ({ trigger, is_child: isChild }) => COUNTED_TRIGGERS.has(trigger) && isChild === 0,
+  );
   const failures = roots.filter(({ status }) => status === 'failed');
   const successes = roots.filter(({ status }) => status === 'completed');
   const failing = await failingWorkflows(db, successes);

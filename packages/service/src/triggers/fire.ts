@@ -40,7 +40,7 @@ export function asyncLimit({ asyncSeconds }: AreaContext['policy']): { timeoutMs
 }
 
 /** Returns whether a later attempt to start the run can succeed. */
-export function isRefusedForNow({ status }: ApiError): boolean {
+export function isRetryableRefusal({ status }: ApiError): boolean {
   return status === 429 || status === 503;
 }
 

@@ -15,7 +15,10 @@ export function errorText(message: string): string {
 /** The health after a success. */
 export const HEALTHY = { failures: 0, failing_since_ms: null, last_error: null } as const;
 
-/** Counts a failure of the previous run or of this start. Suspends a trigger that only fails. */
+/**
+ * Returns the change of the health at a start: a failure of the previous run or of this start is counted, and a trigger
+ * that only fails is suspended.
+ */
 export function healthOf(
   trigger: TriggerRow,
   { last, refused, nowMs }: { last: LastRun; refused: string | undefined; nowMs: number },
@@ -25,7 +28,7 @@ export function healthOf(
   return healthAfterFailure(trigger, error, nowMs);
 }
 
-/** Counts a failure. Suspends a trigger that only fails. */
+/** Returns the change of the health after a failure. A trigger that only fails is suspended. */
 export function healthAfterFailure(trigger: TriggerRow, message: string, nowMs: number): Partial<TriggerRow> {
   const failures = trigger.failures + 1;
   const since = trigger.failing_since_ms ?? nowMs;

@@ -183,12 +183,12 @@ export const backfillTrigger = define({
   errors: RUN_ERRORS,
   async handle(services, { body, record: audit }, row) {
     await requireUnlocked(services.db, row);
-    const dues = duesOf(services, row, body);
+    const instants = dueInstantsOf(services, row, body);
     const type = typeOf(services, row);
     const started: { dueAt: string; runId: string }[] = [];
     let refused: string | null = null;
     let alreadyStarted = 0;
-    for (const dueMs of dues) {
+    for (const dueMs of instants) {
       if (await isClaimed(services.db, row, dueMs)) {
         alreadyStarted += 1;
         continue;
@@ -219,7 +219,7 @@ export const backfillTrigger = define({
 /**
  * Returns the due instants of a period. Throws 400 if it ends in the future or has more due instants than the limit.
  */
-function duesOf(
+function dueInstantsOf(
   services: TriggerServices,
   row: LiveTrigger,
   { from, to, limit }: z.output<typeof schemas.backfillBody>,
@@ -228,13 +228,13 @@ function duesOf(
   const config = JSON.parse(row.config) as JsonObject;
   const untilMs = Date.parse(to);
   if (untilMs > services.now()) throw badRequest('"to" is in the future');
-  const dues: number[] = [];
+  const instants: number[] = [];
   for (let afterMs = Date.parse(from) - 1; ;) {
     const due = type.nextDue(config, afterMs);
-    if (due === undefined || due > untilMs) return dues;
-    if (dues.length === limit)
+    if (due === undefined || due > untilMs) return instants;
+    if (instants.length === limit)
       throw badRequest(`More than ${limit} runs were due: shorten the period, or raise "limit"`);
-    dues.push(due);
+    instants.push(due);
     afterMs = due;
   }
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '@heddle/core';
 import { DueLoop } from './due-loop.ts';
 import { decide, jitterOf } from './due.ts';
 import type { DueDecision } from './due.ts';
-import { admitDue, claimDue, isRefusedForNow, queueAllDue, retryDelayMs } from './fire.ts';
+import { admitDue, claimDue, isRetryableRefusal, queueAllDue, retryDelayMs } from './fire.ts';
 import type { AdmittedRun, FireServices, LiveTrigger } from './fire.ts';
 import { dueTriggers, earliestTrigger } from './due-triggers.ts';
 import type { DueTrigger } from './due-triggers.ts';
@@ -126,7 +126,7 @@ export class Scheduler {
           for (const { release } of runs) release?.();
           throw error;
         }
-        if (isRefusedForNow(error)) {
+        if (isRetryableRefusal(error)) {
           const change = retryColumns(trigger, { dueMs, nowMs }, error.message);
           return { trigger, runs, change: { ...change, ...firedColumns(runs, nowMs) } };
         }

@@ -50,7 +50,7 @@ export class Triggers {
   /**
    * Returns the triggers of a graph whose types this process supports. Throws 400 if a field of a trigger is invalid.
    */
-  planned(blocks: { readonly [id: string]: JsonObject }, starts: readonly WorkflowBlock[]): PlannedTrigger[] {
+  plan(blocks: { readonly [id: string]: JsonObject }, starts: readonly WorkflowBlock[]): PlannedTrigger[] {
     return plannedTriggers(this.types, blocks, starts);
   }
 
@@ -70,33 +70,35 @@ export class Triggers {
   /** Stops the triggers of a workflow that is undeployed. */
   async deactivate(
     transaction: unknown,
-    undeployed: { workflowId: string; workspaceId: string; nowMs: number },
+    workflow: { workflowId: string; workspaceId: string; nowMs: number },
   ): Promise<void> {
-    const { nowMs: happenedMs, ...fields } = undeployed;
+    const { nowMs: happenedMs, ...fields } = workflow;
     await deactivateTriggers(transaction as Db, fields.workflowId);
-    await this.wantHooks(transaction, undeployed);
+    await this.wantHooks(transaction, workflow);
     await deactivateEvents(transaction, fields.workflowId);
     await recordEvents(transaction, [{ kind: 'workflow_undeployed', ...fields, happenedMs }]);
     await forgetCursors(transaction as FeedDb, [fields.workflowId]);
   }
 
   /** Stops the triggers of the archived workflows of a workspace. */
-  async stopArchived(transaction: unknown, archived: { workspaceId: string; nowMs: number }): Promise<void> {
-    const { workspaceId, nowMs } = archived;
+  async stopArchived(
+    transaction: unknown,
+    { workspaceId, nowMs }: { workspaceId: string; nowMs: number },
+  ): Promise<void> {
     await forgetCursors(transaction as FeedDb, await stopArchived(transaction as Db, workspaceId));
     for (const workflowId of await archivedWithHooks(transaction as Kysely<HookTables>, workspaceId))
       await this.wantHooks(transaction, { workflowId, nowMs });
   }
 
   /** Starts the triggers of a restored workflow again. */
-  async startRestored(transaction: unknown, restored: { workflowId: string; nowMs: number }): Promise<void> {
-    await startRestored(transaction as Db, this.types, restored);
-    await this.wantHooks(transaction, restored);
+  async startRestored(transaction: unknown, workflow: { workflowId: string; nowMs: number }): Promise<void> {
+    await startRestored(transaction as Db, this.types, workflow);
+    await this.wantHooks(transaction, workflow);
   }
 
   /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
-  wantHooks(transaction: unknown, changed: { workflowId: string; nowMs: number }): Promise<void> {
-    return wantHooks(transaction as Kysely<HookTables>, this.hooks, changed);
+  wantHooks(transaction: unknown, workflow: { workflowId: string; nowMs: number }): Promise<void> {
+    return wantHooks(transaction as Kysely<HookTables>, this.hooks, workflow);
   }
 
   /**
@@ -113,11 +115,11 @@ export class Triggers {
   async countEnded(
     transaction: unknown,
     runs: readonly LoggedRun[],
-    counted: { ended: EndedRuns; nowMs: number },
+    results: { ended: EndedRuns; nowMs: number },
   ): Promise<void> {
-    if (counted.ended.size === 0) return;
-    for (const workflowId of await countEnded(transaction as Db, runs, counted))
-      await this.wantHooks(transaction, { workflowId, nowMs: counted.nowMs });
+    if (results.ended.size === 0) return;
+    for (const workflowId of await countEnded(transaction as Db, runs, results))
+      await this.wantHooks(transaction, { workflowId, nowMs: results.nowMs });
   }
 
   /** Returns the triggers of the live version of a workflow, and warnings for suspended triggers and failed hooks. */

@@ -15,7 +15,7 @@ export interface ScheduleType extends TriggerInfo {
   /** Returns the first due instant after `afterMs`; undefined if there is none. */
   nextDue(config: JsonObject, afterMs: number): number | undefined;
   /** Returns the last due instant after `afterMs` and up to `untilMs`; undefined if there is none. */
-  lastDue(config: JsonObject, span: { afterMs: number; untilMs: number }): number | undefined;
+  lastDue(config: JsonObject, range: { afterMs: number; untilMs: number }): number | undefined;
   policyOf(config: JsonObject): SchedulePolicy;
   /** Returns the input of the run that is due at `dueMs`. */
   inputOf(config: JsonObject, dueMs: number): JsonObject;

@@ -18,7 +18,7 @@ interface JoinedColumns {
   hookExpiresMs: number | string | null;
 }
 
-/** Selects triggers of live versions, with the name and folder of their workflow. */
+/** Selects triggers of live versions, with the name and folder of their workflow, and the state of their hook. */
 export function shownRows(db: Db) {
   return db
     .selectFrom('triggers')

@@ -110,14 +110,14 @@ interface Replacement<Edited> {
   dryRun?: boolean;
   record: (tx: unknown) => Promise<void>;
   /** The message for ids that another workflow of the workspace uses. */
-  fault: string;
+  conflictMessage: string;
 }
 
 /** Replaces a draft. Returns the result of `edit` and the new draft as JSON. Throws 409 for ids of another workflow. */
 export async function replaceDraft<Edited extends { graph: Graph }>(
   { store }: Pick<WorkflowServices, 'store'>,
   row: WorkflowRow,
-  { edit, dryRun = false, record, fault }: Replacement<Edited>,
+  { edit, dryRun = false, record, conflictMessage }: Replacement<Edited>,
 ): Promise<Edited & { state: string }> {
   const applyEdit = (state: string) => {
     const edited = edit(state);
@@ -127,7 +127,7 @@ export async function replaceDraft<Edited extends { graph: Graph }>(
   const foreign = result
     ? await store.workflows.foreignIds(row, result.ids)
     : await store.workflows.replaceState(row, (state) => (result = applyEdit(state)), record);
-  if (foreign.length > 0) throw conflict(`${fault}: ${foreign.slice(0, MAX_SHOWN_IDS).join(', ')}`);
+  if (foreign.length > 0) throw conflict(`${conflictMessage}: ${foreign.slice(0, MAX_SHOWN_IDS).join(', ')}`);
   if (!result) throw new Error('The draft was not replaced.');
   return result;
 }

@@ -94,14 +94,14 @@ export const replaceWorkflowState = defineChange({
   success: [{ status: 200, schema: schemas.replaceResult, description: 'The problems of the draft' }],
   errors: WRITE_ERRORS,
   async handle(services, { principal, query, body, record }, row) {
-    const { before, graph, warnings, state } = await replaceDraft(services, row, {
+    const { oldGraph, graph, warnings, state } = await replaceDraft(services, row, {
       edit(current) {
         const stored = readGraph(current);
-        return { before: stored, ...graphOf(body, stored) };
+        return { oldGraph: stored, ...graphOf(body, stored) };
       },
       dryRun: query.dryRun,
       record: (tx) => record({ resourceId: row.id }, tx),
-      fault: 'The graph has ids of another workflow',
+      conflictMessage: 'The graph has ids of another workflow',
     });
     const active = await activeVersion(services, row);
     const isOutdated = needsRedeployment(query.dryRun ? row : { ...row, state }, active);
@@ -109,7 +109,7 @@ export const replaceWorkflowState = defineChange({
       data: {
         ...{ id: row.id, warnings, needsRedeployment: isOutdated, dryRun: query.dryRun },
         lint: await lint(services, { row, principal }, graph),
-        removedBindings: removedBindings(before, graph),
+        removedBindings: removedBindings(oldGraph, graph),
       },
     };
   },

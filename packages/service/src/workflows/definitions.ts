@@ -1,6 +1,6 @@
 import { isStorable } from '@heddle/engine/stores';
 import type { Definition, Definitions } from '@heddle/api/ports';
-import { compiled } from '../store/compiled.ts';
+import { compiledQuery } from '../store/compiled.ts';
 import type { Db } from '../store/database.ts';
 import { engineFormat, readGraph } from './graph.ts';
 
@@ -17,7 +17,7 @@ interface Row {
  * need no `this`.
  */
 export function storedDefinitions(db: Db): Definitions {
-  const byId = compiled<Row>(db, (query) =>
+  const byId = compiledQuery<Row>(db, (query) =>
     withLiveVersion(query)
       .select(['workflows.id', 'workflows.workspace_id', 'workflows.public_api', 'workflows.archived_at'])
       .select('workflow_versions.engine_version')
@@ -59,7 +59,7 @@ export function storedDefinitions(db: Db): Definitions {
         .where('workflows.workspace_id', '=', caller.workspaceId)
         .where('workflows.archived_at', 'is', null)
         .where('workflows.active_version', 'is not', null)
-        .where((or) => or.or([or('workflows.id', '=', reference), or('workflows.name', '=', reference)]))
+        .where((eb) => eb.or([eb('workflows.id', '=', reference), eb('workflows.name', '=', reference)]))
         .orderBy('workflows.deployed_at', 'desc')
         .execute();
       // Ids take precedence over names. If workflows in several folders have the name, the one deployed last is used.

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '@heddle/api';
 import { badRequest, PEOPLE } from '@heddle/api/areas';
-import type { Json } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core';
 import { changeUnlocked } from './change.ts';
 import { parentIdOf } from './containers.ts';
 import {
@@ -31,6 +31,7 @@ import * as schemas from './schemas.ts';
 import { changeVariables } from './store.ts';
 import { activeVersion, needsRedeployment } from './views.ts';
 import { applyVariables, VariableError, variablesBody } from './variables.ts';
+import type { VariableOperation } from './variables.ts';
 
 const ONE = { resource: workflowRow, params: schemas.workflowPath } as const;
 
@@ -48,16 +49,16 @@ export const applyWorkflowOperations = defineChange({
   success: [{ status: 200, schema: schemas.operationsResult, description: 'What was applied' }],
   errors: WRITE_ERRORS,
   async handle(services, { principal, query: { dryRun }, body, record }, row) {
-    const { before, graph, outcome, state } = await replaceDraft(services, row, {
+    const { oldGraph, graph, outcome, state } = await replaceDraft(services, row, {
       edit(current) {
         const stored = readGraph(current);
         const { graph: parts, ...results } = applyAll(services, stored, body);
         if (body.atomic) expectAllApplied(results);
-        return { before: stored, graph: { ...stored, ...parts }, outcome: results };
+        return { oldGraph: stored, graph: { ...stored, ...parts }, outcome: results };
       },
       dryRun,
       record: (tx) => record({ resourceId: row.id }, tx),
-      fault: 'The graph has ids of another workflow',
+      conflictMessage: 'The graph has ids of another workflow',
     });
     const active = await activeVersion(services, row);
     const newIds = Object.values(outcome.mintedBlockIds);
@@ -69,7 +70,7 @@ export const applyWorkflowOperations = defineChange({
         needsRedeployment: needsRedeployment(dryRun ? row : { ...row, state }, active),
         dryRun,
         lint: await lint(services, { row, principal }, graph),
-        removedBindings: removedBindings(before, graph),
+        removedBindings: removedBindings(oldGraph, graph),
       },
     };
   },
@@ -110,7 +111,7 @@ export const applyWorkflowVariables = define({
   errors: WRITE_ERRORS,
   async handle(services, { body, record }, row) {
     const data = await changeUnlocked(tablesOf(services), row.id, async (tx) => {
-      const change = (before: Parameters<typeof applyVariables>[0]) => withVariables(before, body.operations);
+      const change = (variables: JsonObject) => withVariables(variables, body.operations);
       const result = await changeVariables(tx, row, { change, now: timeOf(services) });
       if (result.changed) await record({ resourceId: row.id }, tx);
       return { id: row.id, ...result };
@@ -119,11 +120,9 @@ export const applyWorkflowVariables = define({
   },
 });
 
-function withVariables(
-  ...[before, operations]: [Parameters<typeof applyVariables>[0], Parameters<typeof applyVariables>[1]]
-) {
+function withVariables(variables: JsonObject, operations: readonly VariableOperation[]) {
   try {
-    return applyVariables(before, operations, randomUUID);
+    return applyVariables(variables, operations, randomUUID);
   } catch (error) {
     if (error instanceof VariableError) throw badRequest(error.message);
     throw error;

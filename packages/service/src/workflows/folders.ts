@@ -166,7 +166,7 @@ export async function relocateFolder(
     .updateTable('workflows')
     .set({ folder_path: movedPath('folder_path') })
     .where('workspace_id', '=', workspaceId)
-    .where((or) => or.or([or('folder_path', '=', path), isInsideSql('folder_path', path)]))
+    .where((eb) => eb.or([eb('folder_path', '=', path), isInsideSql('folder_path', path)]))
     .execute();
   return row;
 }
@@ -193,7 +193,7 @@ export async function deleteFolder(
     db
       .updateTable('workflows')
       .where('workspace_id', '=', workspaceId)
-      .where((or) => or.or([or('folder_path', '=', path), isInsideSql('folder_path', path)]));
+      .where((eb) => eb.or([eb('folder_path', '=', path), isInsideSql('folder_path', path)]));
   for (const folder of subfolders) expectNotLocked(folder);
   const archived = await inFolder()
     .set({ archived_at: now, updated_at: now, folder_path: ROOT })
@@ -208,7 +208,7 @@ export async function deleteFolder(
   await db
     .deleteFrom('workflow_folders')
     .where('workspace_id', '=', workspaceId)
-    .where((or) => or.or([or('path', '=', path), isInsideSql('path', path)]))
+    .where((eb) => eb.or([eb('path', '=', path), isInsideSql('path', path)]))
     .execute();
   return { folders: subfolders.length + 1, workflows };
 }

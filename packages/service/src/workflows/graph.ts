@@ -34,8 +34,11 @@ export function seededGraph(): Graph {
   return { blocks: { [id]: start }, edges: [], loops: {}, parallels: {}, variables: {} };
 }
 
-/** Returns the draft for a body, and a warning for everything that was changed or dropped. */
-export function graphOf(body: GraphBody, before: Graph): { graph: Graph; warnings: string[] } {
+/**
+ * Returns the draft for a body, and a warning for everything that was changed or dropped. A body without variables gets
+ * those of `oldGraph`.
+ */
+export function graphOf(body: GraphBody, oldGraph: Graph): { graph: Graph; warnings: string[] } {
   const dropped = new DroppedKeys();
   const warnings: string[] = [];
   const blocks = Object.entries(body.blocks).map(([id, block]): [string, JsonObject] => {
@@ -48,7 +51,7 @@ export function graphOf(body: GraphBody, before: Graph): { graph: Graph; warning
     const id = edge.id ?? edgeId(edge, index);
     return toJson({ ...dropped.drop(edgeShape, edge, `edge "${id}"`), id });
   });
-  const newVariables = body.variables == null ? before.variables : variables(body.variables, dropped);
+  const newVariables = body.variables == null ? oldGraph.variables : variables(body.variables, dropped);
   const graph: Graph = {
     blocks: Object.fromEntries(blocks),
     edges,
@@ -176,7 +179,7 @@ function parallel(id: string, { data, nodes, enabled }: Container): JsonObject {
   });
 }
 
-/** Returns the variables by id, from a record or a list. */
+/** Returns the variables by id, from a record or an array. */
 function variables(rows: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
   const keyed = Array.isArray(rows)
     ? rows.map((variable) => [variable.id ?? variable.name, variable] as const)
@@ -206,9 +209,9 @@ function objectOr(value: Json | undefined): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }
 
-/** Returns the value if it is a string, otherwise `otherwise`. */
-export function textOr(value: unknown, otherwise: string): string {
-  return typeof value === 'string' ? value : otherwise;
+/** Returns the value if it is a string, otherwise `fallback`. */
+export function textOr(value: unknown, fallback: string): string {
+  return typeof value === 'string' ? value : fallback;
 }
 
 /** Returns the value as JSON, without undefined keys. */

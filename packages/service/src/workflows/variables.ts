@@ -33,17 +33,17 @@ export class VariableError extends Error {
 }
 
 /**
- * Applies the operations in order. Finds variables by name. Does not change `before`.
+ * Applies the operations in order. Finds variables by name. Does not change `draftVariables`.
  *
- * @returns the variables by id, and whether they differ from before.
+ * @returns the variables by id, and whether they differ from `draftVariables`.
  * @throws {VariableError} if a variable to add exists, a variable to edit does not exist, or there would be too many.
  */
 export function applyVariables(
-  before: JsonObject,
+  draftVariables: JsonObject,
   operations: readonly VariableOperation[],
   newId: () => string,
 ): { variables: JsonObject; changed: boolean } {
-  const variables = new Map(Object.entries(before));
+  const variables = new Map(Object.entries(draftVariables));
   const idOf = new Map([...variables].map(([id, stored]) => [objectOr(stored)['name'], id]));
   let changed = false;
   for (const operation of operations) {
@@ -55,7 +55,7 @@ export function applyVariables(
       changed = true;
       continue;
     }
-    const next = merge(operation, { id, before: id === undefined ? undefined : variables.get(id), newId });
+    const next = merge(operation, { id, stored: id === undefined ? undefined : variables.get(id), newId });
     const isUnchanged = id !== undefined && JSON.stringify(next) === JSON.stringify(variables.get(id));
     if (isUnchanged) continue;
     const key = String(next['id']);
@@ -70,7 +70,7 @@ export function applyVariables(
 
 function merge(
   operation: Exclude<VariableOperation, { operation: 'delete' }>,
-  { id, before, newId }: { id: string | undefined; before: Json | undefined; newId: () => string },
+  { id, stored, newId }: { id: string | undefined; stored: Json | undefined; newId: () => string },
 ): JsonObject & { id: string } {
   if (operation.operation === 'add' && id !== undefined) {
     throw new VariableError(`There is a variable named "${operation.name}" already. Edit it.`);
@@ -78,7 +78,7 @@ function merge(
   if (operation.operation === 'edit' && id === undefined) {
     throw new VariableError(`There is no variable named "${operation.name}". Add it.`);
   }
-  const previous = objectOr(before);
+  const previous = objectOr(stored);
   const variableType = operation.type ?? knownType(previous['type']);
   return {
     ...previous,

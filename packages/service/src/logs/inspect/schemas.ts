@@ -7,7 +7,7 @@ export { logPath };
 const timestamp = z.iso.datetime();
 const SPAN_STATUSES = ['running', 'completed', 'failed', 'paused', 'cancelled'] as const;
 const spanStatus = z.enum(SPAN_STATUSES);
-/** Maximum length of a span id, which consists of block ids and numbers of the containers of a block. */
+/** The id of a span: ids of blocks, and numbers of iterations and branches. */
 const spanId = z.string().max(4096);
 const count = z.int().min(0);
 
@@ -171,7 +171,7 @@ const kind = z.enum(['object', 'array', 'string', 'number', 'boolean', 'null']);
 export const valuePage = z.object({
   kind,
   bytes: count.meta({ description: 'Size of the whole value as JSON text' }),
-  size: count.nullable().meta({ description: 'Number of entries of a list or object' }),
+  size: count.nullable().meta({ description: 'Number of entries of an array or object' }),
   entries: z.array(z.object({ key: z.string(), kind, preview: z.string() })),
   nextEntry: count.nullable(),
   text: z.string().meta({ description: 'JSON text, at most 65,536 characters' }),

@@ -3,13 +3,13 @@ import { isJsonObject } from '@heddle/core/blocks';
 
 /** Maximum number of characters of JSON text in one response. */
 export const MAX_TEXT_CHARACTERS = 65_536;
-/** Maximum number of entries of a list or object in one response. */
+/** Maximum number of entries of an array or object in one response. */
 const MAX_ENTRIES = 100;
 const PREVIEW_CHARACTERS = 120;
 
 export type ValueKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
-/** An entry of a list or object, with the beginning of its JSON text, or with its number of entries. */
+/** An entry of an array or object, with the beginning of its JSON text, or with its number of entries. */
 export interface ValueEntry {
   key: string;
   kind: ValueKind;
@@ -21,7 +21,7 @@ export interface ValuePage {
   kind: ValueKind;
   /** Size of the whole value as JSON text. */
   bytes: number;
-  /** Number of entries; null for a value that is neither a list nor an object. */
+  /** Number of entries; null for a value that is neither an array nor an object. */
   size: number | null;
   entries: ValueEntry[];
   nextEntry: number | null;

@@ -6,7 +6,7 @@ import { EventDispatcher } from './dispatcher.ts';
 import { EVENT_MIGRATIONS } from './migrations.ts';
 import type { EventTables } from './tables.ts';
 
-/** Stops the work of the area. */
+/** The open area. */
 export interface OpenedEvents {
   close(): Promise<void>;
 }

@@ -60,7 +60,10 @@ export async function isMet(db: Db, rule: EventRule, run: EndedRun): Promise<boo
   }
 }
 
-/** Selects the ended runs of the workflow up to this one, latest first, without runs that events have started. */
+/**
+ * Selects the completed and failed runs of the workflow up to this one, latest first, without child runs and runs that
+ * events have started.
+ */
 function runsUpTo(db: Db, { workflow_id, started_ms }: EndedRun) {
   return db
     .selectFrom('run_logs')

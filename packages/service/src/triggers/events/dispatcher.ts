@@ -206,7 +206,7 @@ export class EventDispatcher {
   /** Schedules another attempt to handle the event, or drops it if it is too old. */
   async #postpone(
     { id, attempts, happened_ms, workspace_id }: ServiceEventRow,
-    why: string,
+    reason: string,
   ): Promise<boolean> {
     const { db, now, types } = this.#options;
     if (now() - happened_ms < DROP_MS) {
@@ -218,7 +218,7 @@ export class EventDispatcher {
     await db.deleteFrom('service_events').where('id', '=', id).execute();
     await db
       .updateTable('triggers')
-      .set({ last_error: `An event was dropped after a day. ${why}`, last_check_ms: now() })
+      .set({ last_error: `An event was dropped after a day. ${reason}`, last_check_ms: now() })
       .where('workspace_id', '=', workspace_id)
       .where('type', 'in', [...types.keys()])
       .execute();

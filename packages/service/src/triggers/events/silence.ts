@@ -9,7 +9,8 @@ export const CHECK_MS = 300_000;
 const MAX_WORKFLOWS = 100;
 
 /**
- * Returns the watched workflows that have been deployed without a run for the time of the rule, except for cooldowns.
+ * Returns the watched workflows that have been deployed for the time of the rule and have had no run in it, without
+ * those in a cooldown.
  */
 export async function silentWorkflows(
   db: Kysely<EventTables>,

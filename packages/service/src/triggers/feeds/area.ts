@@ -9,13 +9,13 @@ import { FeedPoller } from './poller.ts';
 import { sweepFeeds } from './store.ts';
 import type { FeedDb } from './store.ts';
 
-/** Options of the clients that send requests to sources. */
+/** Options of the clients that send requests to sources, and the credentials for them. */
 export interface FeedOptions extends ClientOptions {
   /** Stored credentials of workspaces. Default: none. */
   credentials?: TenantCredentials;
 }
 
-/** The parts that the area opens. */
+/** The open area. */
 export interface OpenedFeeds {
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Egress } from '@heddle/sandbox/egress';
 import { addQueued } from '../../store/reservations.ts';
-import { asyncLimit, isRefusedForNow, retryDelayMs } from '../fire.ts';
+import { asyncLimit, isRetryableRefusal, retryDelayMs } from '../fire.ts';
 import type { LiveTrigger } from '../fire.ts';
 import { groupIdOf, placeEvent } from '../flow/place.ts';
 import type { FlowEvent } from '../flow/place.ts';
@@ -71,7 +71,7 @@ interface AdmittedItem {
 /** The admitted runs of items. `refused`: why further runs were not admitted. */
 interface Admission {
   runs: AdmittedItem[];
-  refused: { message: string; isForNow: boolean } | undefined;
+  refused: { message: string; isRetryable: boolean } | undefined;
 }
 
 /** One poll of the source of a trigger, which this process has claimed. */
@@ -153,7 +153,7 @@ export class Poll {
       return { runs, refused: undefined };
     } catch (error) {
       if (isApiError(error)) {
-        const refused = { message: error.message, isForNow: isRefusedForNow(error) };
+        const refused = { message: error.message, isRetryable: isRetryableRefusal(error) };
         return { runs, refused };
       }
       for (const { release } of runs) release?.();
@@ -280,7 +280,7 @@ export class Poll {
       ? { last_run_id: last.run.engineId, last_due_ms: this.#trigger.due_ms, last_fired_ms: nowMs }
       : {};
     const columns = { ...firedColumns, last_check_ms: nowMs };
-    if (refused?.isForNow) {
+    if (refused?.isRetryable) {
       const { attempts } = this.#trigger;
       const dueMs = nowMs + retryDelayMs(WAIT_MS, attempts);
       const retry = { due_ms: dueMs, fire_ms: dueMs, held: 'limits', attempts: attempts + 1 } as const;

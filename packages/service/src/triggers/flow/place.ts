@@ -226,7 +226,7 @@ async function holdRun(
   await addQueued(db, { ...ids, trigger, mode: 'async', createdAt }, start, { isHeld: true });
   const collecting = collectingOf(policy, receivedMs);
   const isBehind = !collecting && (await countRuns(db, groupId, ['held'])) > 0;
-  const columns = {
+  const heldColumns = {
     state: 'held',
     reason: null,
     look_ms: isBehind ? null : receivedMs,
@@ -237,7 +237,7 @@ async function holdRun(
     .values({
       ...{ run_id: runId, group_id: groupId, seq, workspace_id: workspaceId, workflow_id: workflowId },
       ...{ block_id: blockId, events: 1, bytes: bytesOf(start.input), attempts: 0 },
-      ...{ created_ms: receivedMs, started_ms: null, ...(collecting ?? columns) },
+      ...{ created_ms: receivedMs, started_ms: null, ...(collecting ?? heldColumns) },
     })
     .execute();
   const reason = collecting?.reason ?? 'queue';
@@ -246,7 +246,7 @@ async function holdRun(
   return { runId, state: 'waiting', reason };
 }
 
-/** Returns how a run collects events; undefined for a policy without debounce and batch. */
+/** Returns the columns of a run that collects events; undefined for a policy without debounce and batch. */
 function collectingOf({ debounce, batch }: FlowPolicy, nowMs: number) {
   const window = debounce ?? batch;
   if (!window) return undefined;

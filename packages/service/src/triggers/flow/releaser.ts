@@ -6,7 +6,7 @@ import type { QueuedStart } from '@heddle/api/ports';
 import type { Json, JsonObject } from '@heddle/core';
 import { heldStart, releaseQueued } from '../../store/reservations.ts';
 import { DueLoop } from '../due-loop.ts';
-import { isLive, isRefusedForNow, retryDelayMs } from '../fire.ts';
+import { isLive, isRetryableRefusal, retryDelayMs } from '../fire.ts';
 import type { FireServices, LiveTrigger } from '../fire.ts';
 import { turnBy, withNumbers } from '../rows.ts';
 import { countRuns, endRun, lockGroup } from './place.ts';
@@ -20,8 +20,8 @@ import type { FlowRunRow, HoldReason } from './tables.ts';
 /** Maximum number of due runs in one query. */
 const BATCH_SIZE = 100;
 /**
- * Interval at which a run that waits for the end of other runs is checked. The process that executes those runs checks
- * it as soon as they end.
+ * Interval at which a run that waits for the end of other runs is checked, and delay before the first retry of a
+ * refused start. The process that executes the other runs checks it as soon as they end.
  */
 const WAIT_MS = 1000;
 /** Delay of the next check of a run whose trigger is paused, or whose check has failed. */
@@ -195,7 +195,7 @@ export class FlowReleaser {
       release = await admitRun(this.#services, request, workspaceId);
     } catch (error) {
       if (!isApiError(error)) throw error;
-      if (!isRefusedForNow(error)) return this.#end(row, 'limits', error.message);
+      if (!isRetryableRefusal(error)) return this.#end(row, 'limits', error.message);
       const lookMs = this.#services.now() + retryDelayMs(WAIT_MS, attempts);
       return this.#wait(row, { reason: 'limits', lookMs }, attempts + 1);
     }

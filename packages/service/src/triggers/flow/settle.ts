@@ -29,15 +29,15 @@ export async function prepareEvent(services: Services, event: FlowEvent): Promis
 }
 
 /** Records which runs of a group have ended. Returns the active runs. */
-export async function settleGroup({ db, ...runs }: Services, groupId: string): Promise<string[]> {
-  const active = await db
+export async function settleGroup(services: Services, groupId: string): Promise<string[]> {
+  const active = await services.db
     .selectFrom('flow_runs')
     .select('run_id')
     .where('group_id', '=', groupId)
     .where('state', '=', 'active')
     .execute();
   return settleRuns(
-    { db, ...runs },
+    services,
     active.map(({ run_id: runId }) => runId),
   );
 }

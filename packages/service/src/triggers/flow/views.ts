@@ -40,7 +40,7 @@ export async function eventsOf(db: FlowDb, ids: readonly string[]): Promise<Read
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** PostgreSQL returns milliseconds as strings. */
+/** Returns the time as ISO 8601. PostgreSQL returns milliseconds as strings. */
 function timeOf(ms: number): string {
   return new Date(Number(ms)).toISOString();
 }

@@ -217,7 +217,7 @@ export class HookJob {
 
   /**
    * Records which hooks may exist and ends the lease, in one transaction. Keeps the state if the wanted hook has
-   * changed since then.
+   * changed since the row was claimed.
    */
   async #record(active: ActiveHook | undefined, failure: Failure | undefined): Promise<void> {
     const { db, sealer } = this.#services;

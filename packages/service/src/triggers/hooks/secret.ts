@@ -60,7 +60,10 @@ export async function hookKeyIds(db: Db): Promise<Set<string>> {
   return new Set(rows.flatMap(({ key_id: id }) => id ?? []));
 }
 
-/** Seals up to `limit` secrets of other keys again, with the current key. Returns the number of secrets found. */
+/**
+ * Reseals with the current key up to `limit` secrets that another key sealed. Returns the number of these secrets; 0:
+ * all have the current key.
+ */
 export async function resealHooks(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const rows = await db
     .selectFrom('provider_hooks')

@@ -1,7 +1,7 @@
 import type { NewReservation, QueuedStart } from '@heddle/api/ports';
 import { sql } from 'kysely';
 import type { CompiledQuery, Kysely } from 'kysely';
-import { compiledForMany, compiledIn } from '../../store/compiled.ts';
+import { compiledQueryForMany, compiledQueryIn } from '../../store/compiled.ts';
 import { Batches } from '../../store/batches.ts';
 import { addAllQueued } from '../../store/reservations.ts';
 import { groupIdOf, placeEvent } from '../flow/place.ts';
@@ -122,7 +122,7 @@ function keyOf({ row, held }: NewDelivery): string {
  * its check is live.
  */
 function insertStatement() {
-  return compiledForMany<WebhookTables, { id: string }>((db, deliveries) => {
+  return compiledQueryForMany<WebhookTables, { id: string }>((db, deliveries) => {
     const text = sql`cast(${''} as text)`;
     const [integer, bigint] = [sql`cast(${0} as integer)`, sql`cast(${0} as bigint)`];
     // Both databases name these columns column1, column2 ….
@@ -146,7 +146,7 @@ function insertStatement() {
 }
 
 function findStatement() {
-  return compiledIn<WebhookTables, { run_id: string }>((db) =>
+  return compiledQueryIn<WebhookTables, { run_id: string }>((db) =>
     db
       .selectFrom('webhook_deliveries')
       .select('run_id')

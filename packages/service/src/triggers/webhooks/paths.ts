@@ -55,9 +55,9 @@ async function randomPathOf(
   return existing?.path ?? RANDOM_PREFIX + randomBytes(PATH_BYTES).toString('base64url');
 }
 
-type Owner = { path: string; workspace_id: string; workflow_id: string; block_id: string };
+type PathClaim = { path: string; workspace_id: string; workflow_id: string; block_id: string };
 
-async function claimPath(db: Db, claim: Owner): Promise<void> {
+async function claimPath(db: Db, claim: PathClaim): Promise<void> {
   const { path, ...owner } = claim;
   await db
     .insertInto('webhook_paths')
@@ -87,14 +87,14 @@ async function claimPath(db: Db, claim: Owner): Promise<void> {
     .execute();
 }
 
-/** Returns whether a live version of the owner has the webhook. */
-async function isInUse(db: Db, owner: Owner & { is_current: number }): Promise<boolean> {
-  if (owner.is_current === 0) return false;
+/** Returns whether a live version has the webhook to which the path belongs. */
+async function isInUse(db: Db, claim: PathClaim & { is_current: number }): Promise<boolean> {
+  if (claim.is_current === 0) return false;
   const row = await db
     .selectFrom('triggers')
     .select('id')
-    .where('workflow_id', '=', owner.workflow_id)
-    .where('block_id', '=', owner.block_id)
+    .where('workflow_id', '=', claim.workflow_id)
+    .where('block_id', '=', claim.block_id)
     .where('version', 'is not', null)
     .executeTakeFirst();
   return row !== undefined;

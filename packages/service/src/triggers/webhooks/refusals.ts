@@ -5,7 +5,7 @@ type Db = Kysely<WebhookTables>;
 
 /** Interval at which counts are written, so that a flood of refused requests causes one write of a row per second. */
 const FLUSH_MS = 1000;
-const MAX_REASON = 200;
+const MAX_REASON_CHARS = 200;
 /** Maximum number of reasons of one trigger, because senders choose the names of events. */
 const MAX_REASONS = 50;
 /** Maximum number of counts that wait to be written. */
@@ -39,7 +39,7 @@ export class RefusalCounter {
   }
 
   add({ workflowId, blockId }: { workflowId: string; blockId: string }, reason: string, nowMs: number): void {
-    const text = storableText(reason).slice(0, MAX_REASON);
+    const text = storableText(reason).slice(0, MAX_REASON_CHARS);
     const key = JSON.stringify([workflowId, blockId, text]);
     const existing = this.#counts.get(key);
     if (existing) {

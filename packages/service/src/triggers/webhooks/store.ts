@@ -14,7 +14,7 @@ import type {
 import type { Json, JsonObject } from '@heddle/core';
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
-import { compiledForMany } from '../../store/compiled.ts';
+import { compiledQueryForMany } from '../../store/compiled.ts';
 import type { Sealer } from '../../sealing.ts';
 import { asyncLimit } from '../fire.ts';
 import { hookSecret } from '../hooks/secret.ts';
@@ -74,7 +74,7 @@ interface WebhookRow {
 }
 
 function findStatement() {
-  return compiledForMany<WebhookTables, WebhookRow>((db, paths) =>
+  return compiledQueryForMany<WebhookTables, WebhookRow>((db, paths) =>
     db
       .selectFrom('webhook_paths')
       .innerJoin('triggers', (join) =>
@@ -232,7 +232,7 @@ export class ServiceWebhooks implements WebhookStore {
     await this.#refusals.close();
   }
 
-  /** Returns the run of an earlier delivery with the same id. */
+  /** Returns the run of an earlier delivery with the same id, and counts the duplicate. */
   async #firstRunOf(webhook: StoredWebhook, event: WebhookEvent): Promise<string | undefined> {
     if (event.deliveryId === undefined) return undefined;
     const { workflowId: workflow_id, blockId: block_id } = webhook;

@@ -151,7 +151,7 @@ export function shownDelivery(
   };
 }
 
-/** PostgreSQL returns milliseconds as strings. */
+/** Returns the time as ISO 8601. PostgreSQL returns milliseconds as strings. */
 function timeOf(ms: number): string {
   return new Date(Number(ms)).toISOString();
 }

@@ -4,7 +4,7 @@ import { containersOf } from '../containers.ts';
 import type { Containers, DraftGraph } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
 import type { Batch, Step } from './batch.ts';
-import { addBlock, applyParams, fitsInto, isDisabled, isLocked, levelsOf } from './blocks.ts';
+import { addBlock, applyParams, checkFit, isDisabled, levelsOf, skipIfLocked } from './blocks.ts';
 import { connectPending, removeEdges } from './connections.ts';
 import { DraftEditor, textOr } from './draft-editor.ts';
 import { placeBlocks } from './layout.ts';
@@ -97,7 +97,7 @@ function apply(batch: Batch, operation: DraftOperation): boolean {
   if (operation.operation_type === 'insert_into_subflow') return insert(step, requestedId, operation.params);
   if (!batch.editor.find(step.blockId))
     return skip(step, 'block_not_found', `There is no block "${requestedId}".`);
-  if (isLocked(step, step.blockId)) return false;
+  if (skipIfLocked(step, step.blockId)) return false;
   switch (operation.operation_type) {
     case 'edit':
       edit(step, operation.params);
@@ -131,7 +131,7 @@ function insert(step: Step, requestedId: string, { subflowId, type, ...params }:
     const newParams = { ...params, ...(type !== undefined && { type }) };
     return addBlock({ ...step, blockId: requestedId }, newParams, parent);
   }
-  if (isLocked(step, blockId)) return false;
+  if (skipIfLocked(step, blockId)) return false;
   if (batch.editor.parentOf(blockId) !== parent && !moveInto(step, block, parent)) return false;
   applyParams(step, params);
   return true;
@@ -142,7 +142,7 @@ function moveInto(step: Step, block: JsonObject, parent: string): boolean {
   if (blockId === parent || batch.editor.ancestors(parent).includes(blockId)) {
     return skip(step, 'nested_subflow_not_allowed', 'A container cannot be inside itself.');
   }
-  if (!fitsInto(step, { parent, levels: levelsOf(step, blockId) })) return false;
+  if (!checkFit(step, { parent, levels: levelsOf(step, blockId) })) return false;
   if (isTriggerType(textOr(block['type'])) || block['triggerMode'] === true) {
     return skip(step, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
   }
@@ -191,7 +191,7 @@ function setEnabled(batch: Batch, requestedId: string, enabled: boolean): void {
     skip(step, 'block_not_found', `There is no block "${requestedId}".`);
     return;
   }
-  if (isLocked(step, step.blockId)) return;
+  if (skipIfLocked(step, step.blockId)) return;
   if (enabled && editor.ancestors(step.blockId).some((id) => isDisabled(editor.find(id)))) {
     skip(step, 'disabled_ancestor', 'A container around the block is disabled. Enable it first.');
     return;

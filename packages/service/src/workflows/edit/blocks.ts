@@ -28,8 +28,8 @@ export function addBlock(step: Step, params: AddedBlock, parent?: string): boole
       `The draft has a block with the id "${requestedId}" already. Edit it.`,
     );
   }
-  if (!isAllowedType(step, type, parent) || !isFreeName(step, name)) return false;
-  if (parent !== undefined && !fitsInto(step, { parent, levels: isContainer(type) ? 1 : 0 })) return false;
+  if (!checkType(step, type, parent) || !checkName(step, name)) return false;
+  if (parent !== undefined && !checkFit(step, { parent, levels: isContainer(type) ? 1 : 0 })) return false;
   const id = UUID.test(requestedId) ? requestedId : batch.newId();
   batch.ids.set(requestedId, id);
   batch.editor.put(id, newBlock(id, { type, name, parent }));
@@ -54,11 +54,11 @@ export function applyParams(step: Step, params: Omit<AddedBlock, 'type'>): void 
   const current = batch.editor.find(blockId) ?? {};
   const block: JsonObject = { ...current };
   const { name, inputs, retry, triggerMode, advancedMode } = params;
-  if (name !== undefined && name !== current['name'] && isFreeName(step, name)) block['name'] = name;
+  if (name !== undefined && name !== current['name'] && checkName(step, name)) block['name'] = name;
   if (triggerMode !== undefined) block['triggerMode'] = triggerMode;
   if (advancedMode !== undefined) block['advancedMode'] = advancedMode;
   if (retry === null) delete block['retry'];
-  else if (retry !== undefined && canRetry(step, block)) block['retry'] = retry as JsonObject;
+  else if (retry !== undefined && checkRetry(step, block)) block['retry'] = retry as JsonObject;
   if (inputs !== undefined) applyInputs(step, block, inputs);
   batch.editor.put(blockId, block);
   if (params.connections !== undefined) connect(step, params.connections);
@@ -76,14 +76,16 @@ function applyInputs(step: Step, block: JsonObject, inputs: { [field: string]: u
   }
 }
 
-function canRetry(step: Step, block: JsonObject): boolean {
+/** Returns true if the block can be retried. Otherwise records a skip. */
+function checkRetry(step: Step, block: JsonObject): boolean {
   const type = textOr(block['type']);
   const isNeverRetried = NEVER_RETRIED.has(type) || isContainer(type) || isTriggerType(type);
   if (!isNeverRetried && block['triggerMode'] !== true) return true;
   return skip(step, 'retry_not_supported', `Blocks of the type "${type}" cannot be retried.`);
 }
 
-function isAllowedType(step: Step, type: string, parent: string | undefined): boolean {
+/** Returns true if a block of the type can be added. Otherwise records a skip. */
+function checkType(step: Step, type: string, parent: string | undefined): boolean {
   const { editor, types } = step.batch;
   if (!types.has(type)) return skip(step, 'invalid_block_type', `There is no block type "${type}".`);
   if (!isTriggerType(type)) return true;
@@ -96,7 +98,7 @@ function isAllowedType(step: Step, type: string, parent: string | undefined): bo
 }
 
 /** Returns true if the block can have the name. Otherwise records a skip. */
-function isFreeName(step: Step, name: string): boolean {
+function checkName(step: Step, name: string): boolean {
   const { editor } = step.batch;
   const block = editor.find(step.blockId);
   // The block may take a name that references do not distinguish from its current name.
@@ -110,19 +112,19 @@ function isFreeName(step: Step, name: string): boolean {
 }
 
 /** Returns true if a block with `levels` levels of containers can be put into `parent`. Otherwise records a skip. */
-export function fitsInto(step: Step, { parent, levels }: { parent: string; levels: number }): boolean {
+export function checkFit(step: Step, { parent, levels }: { parent: string; levels: number }): boolean {
   const { editor } = step.batch;
   const container = editor.find(parent);
   if (!container || !isContainer(container['type'])) {
     return skip(step, 'invalid_subflow_parent', `There is no loop or parallel "${parent}".`);
   }
-  if (isLocked(step, parent)) return false;
+  if (skipIfLocked(step, parent)) return false;
   if (editor.ancestors(parent).length + 1 + levels <= MAX_NESTING) return true;
   return skip(step, 'nested_subflow_not_allowed', `Containers nest at most ${MAX_NESTING} levels deep.`);
 }
 
 /** Records a skip and returns true if the block, or an enclosing container, is locked. */
-export function isLocked(step: Step, id: string): boolean {
+export function skipIfLocked(step: Step, id: string): boolean {
   const { editor } = step.batch;
   const lockedId = [id, ...editor.ancestors(id)].find((each) => editor.find(each)?.['locked'] === true);
   if (lockedId === undefined) return false;

@@ -18,7 +18,7 @@ export function connect(step: Step, connections: Connections): void {
   const existing = edgesByHandle(batch.editor.edgesFrom(blockId));
   for (const [port, targets] of Object.entries(connections)) {
     const handle = port === 'success' ? 'source' : port;
-    if (!isPort(step, handle)) continue;
+    if (!checkPort(step, handle)) continue;
     for (const edge of existing.get(handle) ?? []) batch.editor.disconnect(edge);
     for (const target of Array.isArray(targets) ? targets : [targets]) {
       const { block: requestedId, handle: targetHandle } =
@@ -57,7 +57,7 @@ export function removeEdges(step: Step, edges: NonNullable<EditedBlock['removeEd
 }
 
 /** Returns true if the block has the port. Otherwise records a skip. */
-function isPort(step: Step, handle: string): boolean {
+function checkPort(step: Step, handle: string): boolean {
   const block = step.batch.editor.find(step.blockId) ?? {};
   if (block['type'] === 'note') return skip(step, 'invalid_edge_source', 'A note has no ports.');
   if (isContainer(block['type']) && handle === `${block['type']}-start-source`) return true;

@@ -145,8 +145,8 @@ export class DraftEditor {
   }
 }
 
-export function textOr(value: Json | undefined, otherwise = ''): string {
-  return typeof value === 'string' ? value : otherwise;
+export function textOr(value: Json | undefined, fallback = ''): string {
+  return typeof value === 'string' ? value : fallback;
 }
 
 function append(index: Map<string, Set<JsonObject>>, key: string, edge: JsonObject): void {

@@ -57,7 +57,8 @@ export async function unresolvedResources(graph: Graph, workspace: Workspace): P
     const ofKind = byKind.get(kind) ?? [];
     if (ofKind.length === 0) continue;
     const reasonOf = await check([...new Set(ofKind.map(({ sourceId }) => sourceId))], workspace);
-    for (const each of ofKind) add(unresolved, { graph, each, reason: reasonOf(each.sourceId) });
+    for (const reference of ofKind)
+      add(unresolved, { graph, reference, reason: reasonOf(reference.sourceId) });
   }
   for (const tool of unknownTools(graph, tools)) {
     if (unresolved.length === MAX_LISTED) break;
@@ -77,10 +78,10 @@ function* takeFirst(references: Iterable<FoundReference>): Generator<FoundRefere
 
 function add(
   unresolved: Unresolved[],
-  { graph, each, reason }: { graph: Graph; each: FoundReference; reason: string | undefined },
+  { graph, reference, reason }: { graph: Graph; reference: FoundReference; reason: string | undefined },
 ): void {
   if (reason === undefined || unresolved.length === MAX_LISTED) return;
-  const { kind, sourceId, occurrence } = each;
+  const { kind, sourceId, occurrence } = reference;
   unresolved.push({
     ...refOf(graph, occurrence.blockId),
     field: occurrence.subBlockKey,
@@ -93,16 +94,16 @@ function add(
 /** Checks child workflows. They are named by their id or name, and must be live. */
 async function checkWorkflows(names: readonly string[], { db, workspaceId }: Workspace): Promise<ReasonOf> {
   const live = new Map<string, boolean>();
-  const chunks = inChunks((some) =>
+  const findWorkflows = inChunks((chunk) =>
     db
       .selectFrom('workflows')
       .select(['id', 'name', 'active_version'])
       .where('workspace_id', '=', workspaceId)
       .where('archived_at', 'is', null)
-      .where((or) => or.or([or('id', 'in', some), or('name', 'in', some)]))
+      .where((eb) => eb.or([eb('id', 'in', chunk), eb('name', 'in', chunk)]))
       .execute(),
   );
-  for (const { id, name, active_version: version } of await chunks(names)) {
+  for (const { id, name, active_version: version } of await findWorkflows(names)) {
     for (const key of [id, name]) live.set(key, (live.get(key) ?? false) || version !== null);
   }
   return (name) => {

@@ -33,7 +33,7 @@ export function emptyOutgoingPorts(graph: Graph): LintReport['emptyOutgoingPorts
     const ports = branchPorts(rows);
     if (ports.length === 0) continue;
     const edges = edgesFrom.get(id) ?? [];
-    const usedPorts = isContainer(block['type']) ? usedStart(graph, id, edges) : usedBranches(rows, edges);
+    const usedPorts = isContainer(block['type']) ? hasInnerEdge(graph, id, edges) : usedBranches(rows, edges);
     for (const { handle, label } of ports) {
       if (usedPorts === true || (usedPorts !== false && usedPorts.has(handle))) continue;
       if (empty.length === MAX_LISTED) return empty;
@@ -50,7 +50,7 @@ interface RealEdge {
 }
 
 /** Returns whether an edge leads from a container to a block inside. */
-function usedStart(graph: Graph, container: string, edges: readonly RealEdge[]): boolean {
+function hasInnerEdge(graph: Graph, container: string, edges: readonly RealEdge[]): boolean {
   return edges.some(({ target }) => parentIdOf(graph.blocks[target] ?? {}) === container);
 }
 
