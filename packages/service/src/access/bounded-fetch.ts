@@ -4,7 +4,10 @@ export interface FetchLimits {
   maxBytes: number;
 }
 
-/** Sends a request and returns its response with the whole body. Throws for a redirect, a large body, and a timeout. */
+/**
+ * Sends a request. Returns the response with its status, content type and whole body. Throws for a redirect, a large
+ * body, and a timeout.
+ */
 export async function fetchBounded(
   url: string,
   init: RequestInit,
@@ -30,7 +33,10 @@ export async function fetchBounded(
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Returns the URL of an identity provider. Throws a RangeError unless it is `https:`, or `http:` on this machine. */
+/**
+ * Returns the URL of an identity provider. Throws a RangeError unless it is `https:`, or `http:` on this machine, and
+ * for a URL with a user name or password.
+ */
 export function providerUrl(value: string, name: string): URL {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname));

@@ -16,7 +16,7 @@ const JWT_FORM = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 
 /**
  * Returns an authenticator for access tokens. With `jwt`, signed tokens are verified by their signature; all other
- * tokens are introspected.
+ * tokens are introspected, or refused without `introspection`.
  */
 export function oauthAuthenticator({ jwt, introspection }: OAuthOptions, userOf: UserOfToken): Authenticator {
   const jwtAuth = jwt && jwtAuthenticator(jwt, userOf);

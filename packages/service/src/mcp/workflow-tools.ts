@@ -72,13 +72,13 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
           tools: (await listTools(workflows, callApi)).map(({ tool }) => tool),
         }));
         server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-          const found = (await listTools(workflows, callApi)).find(({ tool }) => tool.name === params.name);
-          if (!found) return failure(`There is no tool "${params.name.slice(0, 100)}".`);
+          const entry = (await listTools(workflows, callApi)).find(({ tool }) => tool.name === params.name);
+          if (!entry) return failure(`There is no tool "${params.name.slice(0, 100)}".`);
           // With earlier protocol revisions, this server keeps no session, so only the end of the connection cancels a
           // call.
           const signal = AbortSignal.any([mcpReq.signal, request.signal]);
           const report = progressOf(mcpReq);
-          return run(found.id, params.arguments ?? {}, { callApi, signal, report, onError });
+          return run(entry.id, params.arguments ?? {}, { callApi, signal, report, onError });
         });
         return server;
       },

@@ -79,8 +79,8 @@ export class Scheduler {
       return await this.#decide(trigger);
     } catch (error) {
       this.#options.report(error);
-      const at = { dueMs: trigger.due_ms, nowMs: this.#options.now() };
-      return { trigger, runs: [], change: retryColumns(trigger, at, 'The run could not be started.') };
+      const times = { dueMs: trigger.due_ms, nowMs: this.#options.now() };
+      return { trigger, runs: [], change: retryColumns(trigger, times, 'The run could not be started.') };
     }
   }
 

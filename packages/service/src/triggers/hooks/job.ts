@@ -69,12 +69,13 @@ export class HookJob {
 
   /** Creates the wanted hook and removes all others, as far as possible, and records which hooks exist. */
   async run(): Promise<void> {
-    const wanted = this.#row.wanted === null ? undefined : (JSON.parse(this.#row.wanted) as WantedHook);
+    const { wanted } = this.#row;
+    const wantedHook = wanted === null ? undefined : (JSON.parse(wanted) as WantedHook);
     let failure: Failure | undefined;
     let active: ActiveHook | undefined;
     try {
       this.#secret = openSecret(this.#services.sealer, this.#row);
-      const entry = wanted && this.#entryOf(wanted);
+      const entry = wantedHook && this.#entryOf(wantedHook);
       // A hook without an id is identified by its URL only, so it could later be mistaken for the wanted hook.
       await this.#removeAll((hook) => hook !== entry && hook.hookId === null);
       if (entry) active = await this.#activate(entry);
@@ -82,7 +83,7 @@ export class HookJob {
       failure = this.#failureOf(error);
     }
     try {
-      const entry = wanted && this.#entryOf(wanted);
+      const entry = wantedHook && this.#entryOf(wantedHook);
       await this.#removeAll((hook) => hook !== entry && hook.hookId !== null);
     } catch (error) {
       failure ??= this.#failureOf(error);
@@ -91,11 +92,11 @@ export class HookJob {
   }
 
   /** Returns the entry of the wanted hook in the list of hooks that may exist. Adds it if it is missing. */
-  #entryOf(wanted: WantedHook): PresentHook {
-    const place = this.#hookOf(wanted).placeOf(wanted.config) ?? '';
-    const existing = this.#present.find((hook) => hook.place === place && hook.url === wanted.url);
-    const entry: PresentHook = existing ?? { ...wanted, place, hookId: null };
-    if (existing) Object.assign(existing, wanted);
+  #entryOf(wantedHook: WantedHook): PresentHook {
+    const place = this.#hookOf(wantedHook).placeOf(wantedHook.config) ?? '';
+    const existing = this.#present.find((hook) => hook.place === place && hook.url === wantedHook.url);
+    const entry: PresentHook = existing ?? { ...wantedHook, place, hookId: null };
+    if (existing) Object.assign(existing, wantedHook);
     else this.#present.push(entry);
     return entry;
   }

@@ -85,15 +85,17 @@ function isUnchanged(row: ProviderHookRow, trigger: HookedTrigger, settings: Hoo
   return storedHook.url !== '' && JSON.stringify({ ...storedHook, url: '' }) === trigger.wanted;
 }
 
-/** Records the needed hooks again after a change of the server's public base URL. */
+/** Records the needed hooks again if the server's public base URL has changed. */
 export async function wantHooksAt(db: Db, rules: HookRules, now: () => number): Promise<void> {
   if ('missing' in rules.settings) return;
   const triggers = await hookedTriggers(db, rules);
   if (triggers.length === 0) return;
   const rows = await db.selectFrom('provider_hooks').select(['workflow_id', 'block_id', 'wanted']).execute();
-  const wanted = new Map(rows.map((row) => [JSON.stringify([row.workflow_id, row.block_id]), row.wanted]));
+  const storedHooks = new Map(
+    rows.map((row) => [JSON.stringify([row.workflow_id, row.block_id]), row.wanted]),
+  );
   const changed = triggers.filter(
-    (trigger) => wanted.get(JSON.stringify([trigger.workflowId, trigger.blockId])) !== trigger.wanted,
+    (trigger) => storedHooks.get(JSON.stringify([trigger.workflowId, trigger.blockId])) !== trigger.wanted,
   );
   for (const workflowId of new Set(changed.map((trigger) => trigger.workflowId)))
     await db.transaction().execute(async (tx) => {
