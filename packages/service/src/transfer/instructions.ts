@@ -51,16 +51,17 @@ export class Instructions {
    * instructions contradict each other or the reference.
    */
   lookupFor({ kind, sourceId, occurrence }: InstructedReference): (position: number | undefined) => Target {
-    const mapped = this.#mappings.get(idKey(kind, sourceId));
+    const mappedTarget = this.#mappings.get(idKey(kind, sourceId));
     const byPosition = this.#bindings.get(bindingKey(occurrence));
-    if (!byPosition) return () => mapped;
+    if (!byPosition) return () => mappedTarget;
     return (position) => {
       const binding = byPosition.get(position) ?? byPosition.get(undefined);
-      if (binding?.targetId === undefined) return mapped;
+      if (binding?.targetId === undefined) return mappedTarget;
       this.#used.add(binding);
       if (binding.kind !== kind)
         throw badRequest(`${placeName(binding)} has a ${kind}, and the binding names a ${binding.kind}`);
-      if (mapped !== undefined && mapped !== binding.targetId) throw conflictError(placeName(binding));
+      if (mappedTarget !== undefined && mappedTarget !== binding.targetId)
+        throw conflictError(placeName(binding));
       return binding.targetId;
     };
   }
@@ -74,15 +75,15 @@ export class Instructions {
 
   /** Returns the targets of all instructions by kind. */
   targets(): { kind: KindName; id: string }[] {
-    const bound = [...this.#bindings.values()].flatMap((byPosition) =>
+    const bindingTargets = [...this.#bindings.values()].flatMap((byPosition) =>
       [...byPosition.values()].flatMap(({ kind, targetId }) =>
         targetId == null ? [] : [{ kind, id: targetId }],
       ),
     );
-    const mapped = [...this.#mappings].flatMap(([key, id]) =>
+    const mappingTargets = [...this.#mappings].flatMap(([key, id]) =>
       id === null ? [] : [{ kind: kindIn(key), id }],
     );
-    return [...bound, ...mapped];
+    return [...bindingTargets, ...mappingTargets];
   }
 
   #bind(binding: Binding): void {
