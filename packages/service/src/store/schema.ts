@@ -132,8 +132,7 @@ export interface AuditRow {
   details: string | null;
   created_at: string;
   /**
-   * Null: the action has happened. `intended`: it was about to begin, and its process ended before the outcome was
-   * known.
+   * Null: the action has happened. `intended`: it has not ended yet, or its process ended before the outcome was known.
    */
   outcome: 'intended' | null;
 }

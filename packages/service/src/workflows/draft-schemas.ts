@@ -306,7 +306,7 @@ export const changedVersion = z.object({
 export const revertResult = z.object({
   id: z.string(),
   version: z.int().min(1),
-  lastSaved: z.int().meta({ description: 'When the draft was replaced, in milliseconds since 1970' }),
+  lastSaved: z.int().meta({ description: 'When the draft was replaced, in milliseconds since the epoch' }),
 });
 
 export const versionsQuery = z.strictObject({ limit: pageLimit(100, 50), cursor });

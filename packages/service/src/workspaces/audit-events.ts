@@ -24,7 +24,7 @@ export interface EventInfo {
   actorEmail: string | null;
   /** The name of the API key; null for other credentials. */
   apiKeyName: string | null;
-  /** False: the process ended before it was known whether the action had happened. */
+  /** False: the action has not ended yet, or its process ended before the outcome was known. */
   isConfirmed: boolean;
   metadata: object;
   createdAt: string;

@@ -74,7 +74,7 @@ export const auditEvent = z.object({
   actorEmail: z.string().nullable(),
   apiKeyName: z.string().nullable().meta({ description: 'Null: another credential' }),
   isConfirmed: z.boolean().meta({
-    description: 'False: the process ended before it was known whether the action has happened',
+    description: 'False: the action has not ended yet, or its process ended before the outcome was known',
   }),
   metadata: z.record(z.string(), z.unknown()),
   createdAt: timestamp,
