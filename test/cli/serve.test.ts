@@ -70,6 +70,16 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     await expect(fetch(second.url)).rejects.toThrow('fetch failed');
   });
 
+  drawn('does not report the tools of an agent as unknown', async () => {
+    const { url, key = '', workspaceId } = await startServer(dataFolder());
+    const call = caller({ url, key });
+    const tools = [{ type: 'slack', operation: 'send' }, { type: 'mcp', params: { toolName: 'search' } }];
+    const draft = draftOf(workflow([block('Agent', 'agent', { tools })], ['Start -> Agent']));
+    const { data } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Agent' });
+    const saved = await call('PUT', `/api/v2/workflows/${data.id}/state`, draft);
+    expect(saved).toMatchObject({ status: 200, data: { lint: { unresolvedReferences: [] } } });
+  });
+
   drawn('responds to a running request while it shuts down, and loses no run', async () => {
     const data = dataFolder();
     const first = await startServer(data);

@@ -60,7 +60,7 @@ it('a search finds runs by input, output and error, including handled errors, an
   ]);
   const byError = await search(api, { text: 'PRICE FOR THE "BLUE' });
   expect(byError.matches).toMatchObject([{ run: { runId: failed }, in: 'error', blockName: 'Price' }]);
-  expect(byError.matches[0]?.preview).toContain('No price for');
+  expect(byError.matches[0]?.preview).toContain('No price for the "blue" loom');
   expect((await search(api, { text: 'hello', in: 'error' })).matches).toEqual([]);
   const filtered = await search(api, { text: 'hello', workflowIds: echo, status: 'failed' });
   expect(filtered).toMatchObject({ matches: [], searchedRuns: 0 });

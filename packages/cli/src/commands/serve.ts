@@ -93,7 +93,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const { createApi } = await import('@heddle/api');
     const { serviceAreas, servicePorts } = await import('@heddle/service');
     const areas = serviceAreas({
-      ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers, tools: [] },
+      ...{ store, sealer, sandboxes, describeBlocks, credentialProviders, triggers },
       describeTools: () => describeTools(options),
       ...{ environments: ownership.environments, retention: retentionOf(options) },
       ...triggerClientsOf(session, ownership, options),

@@ -87,15 +87,17 @@ class ValueSearch {
   skippedValues = 0;
   readonly #services: LogServices;
   readonly #parts: ReadonlySet<SearchPart>;
-  /** The text in lower case, escaped as in JSON. */
+  /** The text in lower case: as in errors, and escaped as in the JSON of values. */
   readonly #text: string;
+  readonly #jsonText: string;
   #spans = 0;
   #bytes = 0;
 
   constructor(services: LogServices, query: Pick<SearchQuery, 'text' | 'in'>) {
     this.#services = services;
     this.#parts = new Set(query.in === 'any' ? ['error', 'output', 'input'] : [query.in]);
-    this.#text = JSON.stringify(query.text).slice(1, -1).toLowerCase();
+    this.#text = query.text.toLowerCase();
+    this.#jsonText = JSON.stringify(query.text).slice(1, -1).toLowerCase();
   }
 
   get isExhausted(): boolean {
@@ -116,7 +118,7 @@ class ValueSearch {
       if (span.error) {
         // Callers know the run by their own id.
         const { code, message } = span.error;
-        const preview = this.#previewIn(`${code}: ${message.replaceAll(engineId, runId)}`);
+        const preview = previewIn(`${code}: ${message.replaceAll(engineId, runId)}`, this.#text);
         const blockName = span === root ? null : span.name;
         if (preview !== undefined) return { in: 'error' as const, blockName, preview };
       }
@@ -128,7 +130,7 @@ class ValueSearch {
     const stored = root[part];
     const isHidden = part === 'output' && hidesOutput(root);
     if (!this.#parts.has(part) || !stored || isHidden || !this.#isSearchable(stored)) return undefined;
-    const preview = this.#previewIn(JSON.stringify(await this.#read(stored)));
+    const preview = previewIn(JSON.stringify(await this.#read(stored)), this.#jsonText);
     return preview === undefined ? undefined : { in: part, blockName: null, preview };
   }
 
@@ -146,11 +148,11 @@ class ValueSearch {
   #read(stored: Stored): Promise<Json> {
     return this.#services.engine.readValue(stored);
   }
+}
 
-  #previewIn(json: string): string | undefined {
-    const at = json.toLowerCase().indexOf(this.#text);
-    if (at < 0) return undefined;
-    const end = at + this.#text.length + CONTEXT_CHARACTERS;
-    return json.slice(Math.max(0, at - CONTEXT_CHARACTERS), end);
-  }
+/** Returns the first occurrence of `text` with its context. `text` is in lower case. */
+function previewIn(content: string, text: string): string | undefined {
+  const at = content.toLowerCase().indexOf(text);
+  if (at < 0) return undefined;
+  return content.slice(Math.max(0, at - CONTEXT_CHARACTERS), at + text.length + CONTEXT_CHARACTERS);
 }
