@@ -152,7 +152,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
 }
 
 /**
- * Returns the tools of all integrations and of these files, which agents and blocks can use, by id. Throws
+ * Returns the tools of all integrations and of these files, which agents and blocks can use, sorted by id. Throws
  * OPTIONS_INVALID.
  */
 export async function describeTools(files: readonly ToolFile[] = []): Promise<ToolDescription[]> {

@@ -121,7 +121,8 @@ class Agent {
   }
 
   /**
-   * Calls the model, and the tools of its answers, until an answer calls none. Adds all other messages to `messages`.
+   * Calls the model, and the tools of its answers, until an answer calls none. Returns that answer, or the pause. Adds
+   * earlier answers and the results of their calls to `messages`.
    */
   async #converse(messages: LanguageModelV4Message[]): Promise<Answer | Paused> {
     const { tools, context } = this.#parts;

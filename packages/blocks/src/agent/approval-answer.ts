@@ -27,10 +27,10 @@ export interface WaitingCall {
 export type Decision = z.output<typeof decisionRow>;
 
 /**
- * Returns the answer to a pause of an agent with one decision for each call that it names. So a decision for all calls
- * covers only those that the pause has shown.
+ * Returns the answer to an agent's pause as `{ decisions }`, with one decision for each call that the answer names. So
+ * a decision for all calls covers only those that the pause has shown.
  *
- * Throws RESUME_INPUT_INVALID with all problems.
+ * Throws RESUME_INPUT_INVALID with the first problems.
  */
 export function checkedAnswer({ block, paused, input }: ResumeContext): JsonObject {
   const calls = waitingCalls(paused);
@@ -73,7 +73,7 @@ export function readAnswer(
   return { decisions, problems };
 }
 
-/** Returns the rows of an answer by the ids of calls: one for each, or one for all. */
+/** Returns the rows of an answer by the ids of calls. A decision for all calls is the row of each call. */
 function rowsOf(answer: Json, calls: readonly WaitingCall[], problems: string[]): [id: string, row: Json][] {
   const ids = calls.map(({ id }) => id);
   const fields = isJsonObject(answer) ? answer : {};
@@ -130,7 +130,7 @@ function readDecision(id: string, row: Json, problems: string[]): Decision | und
   return undefined;
 }
 
-/** Replaces a secret in recorded data. */
+/** The beginning of the text that replaces a secret in recorded data. */
 const REDACTED = '«redacted:';
 const PLACEHOLDER = /\{\{[^{}]{1,200}\}\}/g;
 /** A string that is exactly one reference. */

@@ -17,9 +17,9 @@ export type SchemaCheck = (value: Json) => string | undefined;
 
 /**
  * Returns the check of values against a JSON Schema, without its formats and `uniqueItems`. A value whose check takes
- * too long does not match. Throws the error of `refuse` for a schema that is too large, that the validator cannot read
- * or takes too long to check, or whose patterns cannot be checked in linear time; `withCheckedPatterns` removes such
- * patterns.
+ * too long does not match. Throws the error of `refuse` for a schema that is too large or too deep, refers to another
+ * document, cannot be read by the validator, takes too long to check, or has patterns that cannot be checked in linear
+ * time; `withCheckedPatterns` removes such patterns.
  */
 export function compileSchema(schema: JsonObject, refuse: (why: string) => Error): SchemaCheck {
   const text = JSON.stringify(schema);
@@ -90,9 +90,9 @@ function depthOf(value: Json): number {
 
 /** Keywords that could keep the validator busy with one small value. */
 const REMOVED_KEYWORDS: ReadonlySet<string> = new Set(['pattern', 'format', '$recursiveRef', 'uniqueItems']);
-/** Returns a function that subtracts one evaluation for each character that is checked against a pattern. */
-const spendOf = (budget: Budget) => (chars: number) => {
-  budget.evaluations -= chars;
+/** Returns a function that subtracts evaluations. Each character that is checked against a pattern counts as one. */
+const spendOf = (budget: Budget) => (evaluations: number) => {
+  budget.evaluations -= evaluations;
   if (budget.evaluations < 0) throw new BudgetError();
 };
 /** A property that the validator reads once for each evaluated subschema, and never enumerates. */

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema } from './json-schema.ts';
 import type { ReadyTool } from './ready-tool.ts';
 
-/** Default number of characters of a tool's result that the model gets: 25 such results fit into most contexts. */
+/** Default maximum number of characters of a tool's result for the model: 25 such results fit into most contexts. */
 export const DEFAULT_RESULT_CHARS = 20_000;
 /** The bounds of `maxToolResultChars`. */
 export const MIN_RESULT_CHARS = 1000;

@@ -62,8 +62,8 @@ export interface NameCollector {
 }
 
 /**
- * Returns a collector of the names that match any of the patterns. `spend` is called as by `formatOf`. Throws an Error
- * with the pattern that cannot be checked.
+ * Returns a collector of the names that match any of the patterns. `spend` is called with the length of each name times
+ * the number of patterns. Throws an Error that says why a pattern cannot be checked.
  */
 export function nameCollector(
   patterns: readonly string[],
@@ -92,8 +92,8 @@ function formatWith(check: Matcher): object {
 }
 
 /**
- * Returns the matcher of a pattern, in the syntax of ECMAScript. Throws an Error with the reason if it cannot be
- * translated.
+ * Returns the matcher of a pattern, in the syntax of ECMAScript, and subtracts its instructions from the budget. Throws
+ * an Error with the reason if the pattern is too large or cannot be translated.
  */
 function matcherOf(pattern: string, budget: PatternBudget): Matcher {
   if (pattern.length > MAX_PATTERN_CHARS) throw new Error(`has more than ${MAX_PATTERN_CHARS} characters`);
@@ -106,7 +106,7 @@ function matcherOf(pattern: string, budget: PatternBudget): Matcher {
   return (text) => compiled.matcher(text).find();
 }
 
-/** Returns why a pattern cannot be checked, such as a look-ahead, which needs backtracking; undefined: it can. */
+/** Returns why a pattern cannot be checked, such as a look-ahead, which needs backtracking; undefined if it can. */
 export function patternProblem(pattern: string, budget: PatternBudget): string | undefined {
   try {
     matcherOf(pattern, budget);

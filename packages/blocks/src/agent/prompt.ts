@@ -6,7 +6,7 @@ import { invalid } from '../invalid.ts';
 type Role = 'system' | 'user' | 'assistant';
 
 /**
- * Returns the messages of an agent: those of `messages`, or of the older fields `systemPrompt`, `memories` and
+ * Returns the messages of an agent: those of `messages`, and of the older fields `systemPrompt`, `memories` and
  * `userPrompt`.
  *
  * Throws BLOCK_CONFIG_INVALID.

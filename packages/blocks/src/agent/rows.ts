@@ -14,7 +14,7 @@ export interface ToolRow {
   authored: ReadonlyMap<string, Template>;
 }
 
-/** Returns the names that a row of an agent's tools gives its tool, the most specific one first. */
+/** Returns the ids that a row of an agent's tools gives its tool, the most specific one first. */
 export function idsOf(row: JsonObject): string[] {
   return [row['toolId'], row['operation'], row['type']].filter((id) => typeof id === 'string');
 }

@@ -13,7 +13,7 @@ import { idsOf, isEmpty } from './rows.ts';
 
 /** Maximum number of operations in one result of a search. */
 const MAX_MATCHES = 10;
-/** Maximum number of characters of JSON in one result of a search, not counting the first operation. */
+/** Maximum characters of schemas and descriptions in one search result. The first operation always has its schema. */
 const MAX_RESULT_CHARS = 20_000;
 
 /**

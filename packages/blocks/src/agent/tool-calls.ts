@@ -16,7 +16,7 @@ import { numberOf } from './settings.ts';
  */
 const MAX_CALLS = 64;
 
-const CHANGED = 'A person changed the arguments of this call to';
+const EDIT_NOTE = 'A person changed the arguments of this call to';
 /** Maximum number of characters of changed arguments that the model gets. */
 const MAX_CHANGED_CHARS = 10_000;
 
@@ -36,8 +36,9 @@ interface ShownCall extends CallResult {
   approval?: { decision: Decision['decision']; reason?: string; requested?: JsonObject };
 }
 
-/** A call that has ended, with its ids here and in the answer of the model. */
+/** A call that has ended. */
 interface EndedCall {
+  /** ROUND.NUMBER. */
   id: string;
   toolCallId: string;
   shown: ShownCall;
@@ -109,23 +110,23 @@ export class ToolCalls {
     index: number,
     { toolCallId, toolName: name, input }: ToolCall,
   ): Promise<EndedCall | WaitingCall> {
-    const given = parsedInput(input);
-    const call = this.#prepare({ id, toolCallId, name }, index, given);
-    if (!('tool' in call)) return { id, toolCallId, shown: { name, arguments: given ?? input, ...call } };
+    const parsedArgs = parsedInput(input);
+    const call = this.#prepare({ id, toolCallId, name }, index, parsedArgs);
+    if (!('tool' in call)) return { id, toolCallId, shown: { name, arguments: parsedArgs ?? input, ...call } };
     const decided = this.#approvals?.of(call);
     if (decided) return { id, toolCallId, shown: await this.#applyDecision(call, decided) };
     if (call.tool.requiresApproval) {
       const parameters = call.tool.definition.inputSchema as JsonObject;
       return { id, name, arguments: call.args, parameters };
     }
-    return { id, toolCallId, shown: { name, arguments: given ?? input, ...(await this.#step(call)) } };
+    return { id, toolCallId, shown: { name, arguments: parsedArgs ?? input, ...(await this.#step(call)) } };
   }
 
   /** Returns a call that can be made, or the error result of a call that cannot. */
   #prepare(
     ids: Pick<ReadyCall, 'id' | 'toolCallId' | 'name'>,
     index: number,
-    given: Json | undefined,
+    parsedArgs: Json | undefined,
   ): ReadyCall | CallResult {
     const offered = this.offeredTools();
     const tool = offered.find(({ definition }) => definition.name === ids.name);
@@ -134,8 +135,8 @@ export class ToolCalls {
       const names = offered.map(({ definition }) => definition.name).join(', ') || 'none';
       return failed(`There is no tool "${ids.name}". The tools are: ${names}.`);
     }
-    if (!isJsonObject(given)) return failed('The arguments are not a JSON object.');
-    const args = tool.read?.(given) ?? given;
+    if (!isJsonObject(parsedArgs)) return failed('The arguments are not a JSON object.');
+    const args = tool.read?.(parsedArgs) ?? parsedArgs;
     const problems = tool.problemsOf(args);
     if (problems !== undefined) return failed(`The arguments do not match the schema: ${problems}`);
     return { ...ids, tool, args };
@@ -197,10 +198,10 @@ export class ToolCalls {
     const fullText = typeof result === 'string' ? result : JSON.stringify(result);
     const text = this.#tools.get(toolName)?.isWhole ? fullText : this.#long.textForModel(id, fullText);
     const isEdited = approval?.requested !== undefined;
-    const changed = isEdited
-      ? `${CHANGED} ${JSON.stringify(shown.arguments).slice(0, MAX_CHANGED_CHARS)}\n`
+    const editNote = isEdited
+      ? `${EDIT_NOTE} ${JSON.stringify(shown.arguments).slice(0, MAX_CHANGED_CHARS)}\n`
       : '';
-    const value = `${changed}${text}`;
+    const value = `${editNote}${text}`;
     const output = success ? { type: 'text' as const, value } : { type: 'error-text' as const, value };
     return { type: 'tool-result', toolCallId, toolName, output };
   }

@@ -26,9 +26,10 @@ interface ToolSources {
 }
 
 /**
- * Returns the tools that the agent may use, by their names for the model. Tools whose use is `none` are left out.
+ * Returns the tools that the agent may use, by their names for the model. Tools whose `usageControl` is `none` are left
+ * out.
  *
- * Throws BLOCK_CONFIG_INVALID, TOOL_UNKNOWN, and the errors of MCP servers.
+ * Throws BLOCK_CONFIG_INVALID, TOOL_UNKNOWN, CHILD_NOT_FOUND, and the errors of MCP servers.
  */
 export async function toolsOf(
   context: Context,

@@ -47,8 +47,8 @@ export function describeToolFiles(files: readonly ToolFile[]): ToolDescription[]
 }
 
 /**
- * Returns the tools of all integrations and of these files, sorted by id. Throws OPTIONS_INVALID for an id twice in
- * files.
+ * Returns the tools of all integrations and of these files, sorted by id. Throws OPTIONS_INVALID if two tools of the
+ * files have the same id.
  */
 export async function describeTools(files: readonly ToolFile[]): Promise<ToolDescription[]> {
   const integrations = await byIntegration(integrationTypes, integrationOf);

@@ -19,7 +19,7 @@ const BY_TYPE: { readonly [type: string]: Load } = {
   s3: () => import('./s3/s3.ts'),
 };
 
-/** Block types that are integrations with a client library. */
+/** Block types of these integrations. */
 export const driverTypes: readonly string[] = Object.keys(BY_TYPE);
 
 /** Returns the integration of a block type; undefined if there is none. */

@@ -16,7 +16,7 @@ export interface DriverArgument extends Argument {
   onlyWith?: string;
 }
 
-/** A tool that is called with a client library, because its service does not use plain HTTP. */
+/** A tool that uses data of the host, or a client library because its service does not use plain HTTP. */
 export interface DriverTool {
   description: string;
   arguments: { readonly [name: string]: DriverArgument };

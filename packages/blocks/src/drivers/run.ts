@@ -39,7 +39,7 @@ function withOperationsOf(integration: DriverIntegration, type: Json | undefined
     : integration;
 }
 
-/** Runs a block of an integration with a client library once. Throws a BlockError. */
+/** Runs a block of a driver integration once. Throws a BlockError. */
 export async function runDriver(context: Context, driver: DriverIntegration): Promise<BlockResult> {
   const integration = withOperationsOf(driver, context.block.type);
   const { id, tool, problemsOf } = operationOf(context, integration, (names) => toolOf(integration, names));
@@ -122,9 +122,9 @@ export function driverRow(
       inputSchema: inputSchema as never,
     },
     isIdempotent: () => tool.idempotent,
-    run: async (given, { idempotencyKey }) => {
-      const chosen = Object.fromEntries(Object.entries(given).filter(([name]) => !hidden.includes(name)));
-      const args = { ...chosen, ...fixed };
+    run: async (modelArgs, { idempotencyKey }) => {
+      const visibleArgs = Object.fromEntries(Object.entries(modelArgs).filter(([name]) => !hidden.includes(name)));
+      const args = { ...visibleArgs, ...fixed };
       expectMatch(args, problemsOf);
       return call(tool, { args, values: [], settings, credentialId, idempotencyKey, context });
     },

@@ -29,7 +29,7 @@ const ESCAPE_PREFIX = /(?:^|[^\w$\u0080-\uffff])e$/i;
 /** Reads SQL piece by piece, and tracks whether a position is in code, a string, a name or a comment. */
 class Reader {
   state: State = 'code';
-  /** Open comments, which may be nested. */
+  /** Number of open comments, which may be nested. */
   #depth = 0;
   #tag = '';
 
@@ -88,7 +88,10 @@ class StatementBinder {
   readonly #reader = new Reader();
   readonly #binding: Binding;
   readonly #sql: string[] = [];
-  /** The content of the open string, and the number of pieces before it. `isBound`: the string contains a reference. */
+  /**
+   * The content of the open string, and the number of pieces before it. `isBound`: the string contains a reference.
+   * `isPrefixed`: it directly follows a word or `&`.
+   */
   #open = { content: '', at: 0, isBound: false, isPrefixed: false };
 
   constructor(binding: Binding) {

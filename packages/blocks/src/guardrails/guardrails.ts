@@ -31,7 +31,7 @@ const fields = z.object({
   piiEntityTypes: z
     .array(z.string())
     .optional()
-    .describe('For pii: the types of personal data to detect. Default: all types in the table below.'),
+    .describe('For pii: the types of personal data to detect. Default: all supported types.'),
   piiMode: z
     .enum(['block', 'mask'])
     .default('block')

@@ -16,7 +16,10 @@ export function fieldsOf(name: string, { fields }: Argument): readonly string[] 
 
 type Mode = 'text' | 'native' | 'json';
 
-/** Returns the arguments that fields set. Empty fields set no argument. */
+/**
+ * Returns the arguments that fields set. Empty fields set no argument. Throws the error of `unusable` if two fields set
+ * an argument to different values.
+ */
 export function argumentsFrom(
   { arguments: all }: WithArguments,
   read: (name: string, mode: Mode) => Json | undefined,

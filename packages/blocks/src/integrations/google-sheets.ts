@@ -53,8 +53,8 @@ function cellOf(value: Json): Json {
 /** Returns the range in A1 notation: the name of a sheet is quoted, so that it is not a range. */
 function withRange({ range: sheet, cells: area, ...args }: JsonObject): JsonObject {
   const name = plainText(sheet ?? '');
-  const authored = name.includes('!') || area === undefined;
-  return { ...args, range: authored ? name : `'${name.replaceAll("'", "''")}'!${plainText(area ?? '')}` };
+  const isComplete = name.includes('!') || area === undefined;
+  return { ...args, range: isComplete ? name : `'${name.replaceAll("'", "''")}'!${plainText(area ?? '')}` };
 }
 
 const prepareWrite = (args: JsonObject): JsonObject => ({

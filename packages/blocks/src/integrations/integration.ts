@@ -27,9 +27,9 @@ export interface IntegrationTool extends Partial<
   method: ServiceTool['method'];
   path: string;
   arguments: { readonly [name: string]: Argument };
-  /** True if a call may be repeated. Default: true for GET, PUT and DELETE. */
+  /** True if a call may be repeated. Default: true for GET, HEAD, PUT and DELETE. */
   idempotent?: boolean;
-  /** True if a call changes nothing. Default: true for GET. */
+  /** True if a call changes nothing. Default: true for GET and HEAD. */
   readOnly?: boolean;
   /** Returns the arguments in the form that the service requires. Throws an ArgumentError. */
   prepare?(args: JsonObject, help: PrepareHelp): JsonObject | Promise<JsonObject>;

@@ -85,9 +85,9 @@ export function integrationRow(
       inputSchema: withoutArguments(schema, new Set(Object.keys(fixed))) as never,
     },
     isIdempotent: () => isRepeatable(tool),
-    run: async (given, { idempotencyKey }) => {
+    run: async (modelArgs, { idempotencyKey }) => {
       await expectAccount(context, integration, (name) => own(params, name));
-      const args = { ...given, ...fixed };
+      const args = { ...modelArgs, ...fixed };
       expectMatch(args, loaded.problemsOf);
       return call(context, selected, { args, access, idempotencyKey });
     },
@@ -128,8 +128,8 @@ async function call(
   { args, access, idempotencyKey }: Call,
 ): Promise<Json> {
   const { tool, services } = loaded;
-  const prepared = await preparedArguments(context, { tool: definition, id: tool.id }, args);
-  const answer = await callService({ tool, services, context, idempotencyKey, args: prepared, ...access });
+  const requestArgs = await preparedArguments(context, { tool: definition, id: tool.id }, args);
+  const answer = await callService({ tool, services, context, idempotencyKey, args: requestArgs, ...access });
   return answer.data;
 }
 

@@ -4,7 +4,7 @@ import type { IntegrationTool } from './integration.ts';
 
 const KEY_HEADER = 'Idempotency-Key';
 
-/** Returns a call whose arguments, except those of the path, are the fields of a form. */
+/** Returns settings of a tool whose arguments, except `ids` in the path, are the fields of a form. */
 const form = (...ids: readonly string[]): Pick<IntegrationTool, 'body' | 'prepare' | 'keyHeader'> => ({
   body: {
     argument: 'form',
@@ -26,7 +26,7 @@ const form = (...ids: readonly string[]): Pick<IntegrationTool, 'body' | 'prepar
 const idOf = (noun: string) => text(`Id of the ${noun}`, { required: true, fields: ['id'] });
 const metadata = data({ type: 'object' }, 'Strings by name, which Stripe stores with the object');
 const customer = text('Id of the customer, such as cus_9s6XKzkNRiz8i3');
-const person = {
+const customerFields = {
   email: text('Email address of the customer'),
   name: text('Name of the customer'),
   phone: text('Phone number of the customer'),
@@ -73,7 +73,7 @@ export const integration = defineIntegration({
       description: 'Creates a customer.',
       method: 'POST',
       path: '/v1/customers',
-      arguments: person,
+      arguments: customerFields,
       ...form(),
     },
     stripe_retrieve_customer: {
@@ -86,7 +86,7 @@ export const integration = defineIntegration({
       description: 'Changes a customer.',
       method: 'POST',
       path: '/v1/customers/{customer}',
-      arguments: { customer: idOf('customer'), ...person },
+      arguments: { customer: idOf('customer'), ...customerFields },
       ...form('customer'),
     },
     stripe_list_customers: {

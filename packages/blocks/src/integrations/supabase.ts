@@ -16,7 +16,7 @@ const rows = data(
 );
 
 /** Parameters of PostgREST that are not conditions on columns. */
-const RESERVED = new Set(['select', 'order', 'limit', 'offset', 'columns', 'on_conflict']);
+const OTHER_PARAMETERS = new Set(['select', 'order', 'limit', 'offset', 'columns', 'on_conflict']);
 
 /** Replaces the filter with its conditions, which become query parameters. */
 function prepare(args: JsonObject): JsonObject {
@@ -29,7 +29,7 @@ function prepare(args: JsonObject): JsonObject {
       throw new ArgumentError(
         `"filter" has the invalid condition "${part.slice(0, 100)}": write one such as id=eq.1`,
       );
-    if (RESERVED.has(name))
+    if (OTHER_PARAMETERS.has(name))
       throw new ArgumentError(`"filter" has "${name}", which is not a column: use the field for it`);
     if (conditions.has(name))
       throw new ArgumentError(`"filter" has "${name}" twice: write and=(${name}.gt.1,${name}.lt.9)`);

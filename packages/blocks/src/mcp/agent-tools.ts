@@ -45,14 +45,14 @@ export async function mcpTools(
   });
   const listed = await session.tools();
   const names = new Set(usedNames);
-  const offered = (tool: Tool): OfferedTool => {
+  const offer = (tool: Tool): OfferedTool => {
     const name = uniqueName(serverId, tool.name, names);
     names.add(name);
     return agentTool(session, tool, name);
   };
-  if (row['type'] !== TOOL_ROW) return listed.filter(isUsable).map(offered);
+  if (row['type'] !== TOOL_ROW) return listed.filter(isUsable).map(offer);
   if (typeof toolName !== 'string') throw invalid(context, 'has an MCP tool without a "toolName"');
-  return [withPreset(offered(toolNamed(listed, serverId, toolName)), params)];
+  return [withPreset(offer(toolNamed(listed, serverId, toolName)), params)];
 }
 
 /** Fields of a row that are not arguments of its tool. */
@@ -64,10 +64,10 @@ const NON_ARGUMENTS: ReadonlySet<string> = new Set([
   'credential',
 ]);
 
-/** Returns the tool without the arguments that the author has set. The model neither sees nor changes them. */
+/** Returns the tool with the arguments that the author has set. The model neither sees nor changes them. */
 function withPreset(tool: OfferedTool, params: JsonObject): OfferedTool {
-  const authored = Object.fromEntries(Object.entries(params).filter(([name]) => !NON_ARGUMENTS.has(name)));
-  const { values, schema } = presetOf(tool.definition.inputSchema as JsonObject, authored);
+  const authorArgs = Object.fromEntries(Object.entries(params).filter(([name]) => !NON_ARGUMENTS.has(name)));
+  const { values, schema } = presetOf(tool.definition.inputSchema as JsonObject, authorArgs);
   return {
     ...tool,
     definition: { ...tool.definition, inputSchema: schema as never },

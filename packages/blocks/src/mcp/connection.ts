@@ -19,6 +19,7 @@ const CACHE_MS = 60_000;
 const MAX_CACHES = 100;
 /** Time limit of one call; a block with a shorter timeout ends it earlier. */
 export const CALL_MS = 300_000;
+/** Time limit of connecting, of subscribing, and of listing tools. */
 export const LIST_MS = 30_000;
 /** Time limit of ending a session. A server also drops sessions that were not ended. */
 const CLOSE_MS = 1000;
@@ -116,7 +117,7 @@ export async function requestOn<T>(
   }
 }
 
-/** Marks the connection as replaced. Requests in progress continue: a server may still answer them. */
+/** Closes the connection after its last request: a server may still answer requests in progress. */
 export async function replace(connection: Connection): Promise<void> {
   connection.isReplaced = true;
   await closeReplaced(connection);

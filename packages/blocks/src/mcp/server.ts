@@ -72,7 +72,7 @@ async function chosenSecret(services: Context['services'], provider: string, id:
   if (found?.provider === provider) return found.secret;
   throw new BlockError(
     'CREDENTIAL_UNKNOWN',
-    `The MCP server needs a stored credential of the provider "${provider}", but the selected credential has another provider.`,
+    `The MCP server needs a stored credential of the provider "${provider}", but the selected credential does not exist or has another provider.`,
     { retryable: false },
   );
 }

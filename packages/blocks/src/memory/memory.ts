@@ -75,6 +75,6 @@ function idOf({ operation, id, conversationId }: Fields, context: Context): stri
 
 function contentOf({ content }: Fields, context: Context): string {
   if (content === undefined || content.trim() === '')
-    throw invalid(context, 'has no "content": a message has text');
+    throw invalid(context, 'has no "content": the operation "add" requires it');
   return content;
 }

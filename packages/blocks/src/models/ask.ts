@@ -57,7 +57,7 @@ export async function askFor(
   const format = formatNamed('answer', schema, (why) =>
     invalid(call.context, `has an answer whose schema ${why}`),
   );
-  // Servers that ignore the response format find it here.
+  // Some servers ignore the response format, so the instructions contain the schema too.
   const system = `${question.system}\n${schemaInstruction(schema)}`;
   const prompt = promptOf({ ...question, system });
   const output = await askModel(withoutEvents(call.context), call.options, { prompt, format });

@@ -43,7 +43,7 @@ export interface ModelCall extends MeteredCall {
 
 /**
  * Calls a model as one durable step of the block, named `key`. Emits text and reasoning as they arrive; the text of a
- * call that breaks off is discarded. Calls that the provider temporarily refuses are retried.
+ * call that breaks off is discarded. Calls that the provider temporarily refuses or does not answer are retried.
  *
  * Throws a BlockError.
  */
@@ -104,7 +104,10 @@ async function callOnce(
   }
 }
 
-/** Calls the model once. A server may answer with one document even if a stream is requested. */
+/**
+ * Calls the model once, and returns the parts of the answer. A server may answer with one document even if a stream is
+ * requested.
+ */
 async function partsOfAnswer(
   opened: OpenModel,
   options: LanguageModelV4CallOptions,
@@ -120,7 +123,7 @@ async function partsOfAnswer(
 /** Finish reasons with which an answer without content and tokens is complete. */
 const EMPTY_ANSWER_REASONS: ReadonlySet<string> = new Set(['content-filter', 'length']);
 
-type Texts = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
+type TextPart = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
 
 /** Collects the parts of a streamed answer. */
 class AnswerReader {
@@ -129,7 +132,7 @@ class AnswerReader {
   readonly #progress: (text: string) => void;
   readonly #content: LanguageModelV4Content[] = [];
   /** Text and reasoning that have not ended, by the provider's id. */
-  readonly #unfinished = new Map<string, Texts>();
+  readonly #unfinished = new Map<string, TextPart>();
   #finished: Omit<Answer, 'content'> | undefined;
   #hasEmitted = false;
 
@@ -182,9 +185,9 @@ class AnswerReader {
     providerMetadata,
   }: Extract<LanguageModelV4StreamPart, { type: 'text-start' | 'reasoning-start' }>) {
     const kind = type === 'text-start' ? 'text' : 'reasoning';
-    const texts: Texts = { type: kind, text: '', ...(providerMetadata && { providerMetadata }) };
-    this.#unfinished.set(id, texts);
-    this.#content.push(texts);
+    const textPart: TextPart = { type: kind, text: '', ...(providerMetadata && { providerMetadata }) };
+    this.#unfinished.set(id, textPart);
+    this.#content.push(textPart);
   }
 
   #add({
@@ -192,14 +195,14 @@ class AnswerReader {
     delta,
     ...part
   }: Extract<LanguageModelV4StreamPart, { type: 'text-delta' | 'reasoning-delta' }>): void {
-    const texts = this.#unfinished.get(id);
-    if (!texts) return;
-    texts.text += delta;
+    const textPart = this.#unfinished.get(id);
+    if (!textPart) return;
+    textPart.text += delta;
     this.#keepMetadata({ id, ...part });
     if (delta === '') return;
     this.#progress(delta);
-    this.#context.emit({ type: texts.type === 'text' ? 'text' : 'thinking', text: delta });
-    this.#hasEmitted ||= texts.type === 'text';
+    this.#context.emit({ type: textPart.type === 'text' ? 'text' : 'thinking', text: delta });
+    this.#hasEmitted ||= textPart.type === 'text';
   }
 
   /** Keeps metadata that the provider must get back with the text, such as the signature of reasoning. */
@@ -208,11 +211,11 @@ class AnswerReader {
     providerMetadata,
   }: {
     id: string;
-    providerMetadata?: Texts['providerMetadata'];
+    providerMetadata?: TextPart['providerMetadata'];
   }): void {
-    const texts = this.#unfinished.get(id);
-    if (texts && providerMetadata)
-      texts.providerMetadata = { ...texts.providerMetadata, ...providerMetadata };
+    const textPart = this.#unfinished.get(id);
+    if (textPart && providerMetadata)
+      textPart.providerMetadata = { ...textPart.providerMetadata, ...providerMetadata };
   }
 }
 

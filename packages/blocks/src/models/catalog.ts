@@ -76,7 +76,7 @@ const ANTHROPIC: Source = {
   url: 'https://platform.claude.com/docs/en/about-claude/pricing',
   checked: '2026-11-25',
 };
-/** Quotes the provider's prices since the older names of models were retired. */
+/** Quotes the provider's prices as of the retirement of its older model names. */
 const DEEPSEEK: Source = { url: 'https://github.com/garrytan/gbrain/pull/3449', checked: '2026-11-26' };
 /** Quotes the provider's model card and prices. */
 const MISTRAL_SMALL: Source = {
@@ -251,8 +251,8 @@ const PREFIXES: readonly (readonly [prefix: string, provider: string])[] = [
 const DATE = /-(\d{4}-\d{2}-\d{2}|\d{8})$/;
 
 /**
- * Returns the model for a name: `PROVIDER/MODEL` for a known provider or one of `configured`, a model of the table, or
- * a model whose name has a prefix of a provider. Undefined if there is none.
+ * Returns the model for a name: `PROVIDER/MODEL` for a built-in provider or one of `configured`, a model of the table,
+ * or a model whose name has a prefix of a provider. Undefined if there is none.
  */
 export function modelNamed(name: string, configured: readonly string[] = []): ChosenModel | undefined {
   const slash = name.indexOf('/');

@@ -28,7 +28,7 @@ type CallOptions = Pick<
 
 /**
  * Estimates the maximum number of tokens of a call: input from its bytes, up to the model's context; output from the
- * limit of the call, else from the model's maximum.
+ * limit of the call, else from the model's maximum. `limitCovers`: whether the limit includes reasoning.
  */
 export function estimateOf(
   options: CallOptions,

@@ -30,7 +30,10 @@ interface NamedModel {
   model: { modelId: string };
 }
 
-/** Returns why a call failed: MODEL_REFUSED if the provider rejects it, MODEL_FAILED if it could succeed later. */
+/**
+ * Returns the error of a failed call: a BlockError unchanged, MODEL_REFUSED if the provider rejects the call,
+ * MODEL_KEY_MISSING if the SDK has no key, else MODEL_FAILED.
+ */
 export function modelFailure(
   error: unknown,
   call: NamedModel & { secret: string | undefined; nowMs: number },
@@ -101,7 +104,7 @@ export function withoutSecret(text: string, secret: string | undefined): string 
   return secret === undefined || secret === '' ? text : text.replaceAll(secret, '[key]');
 }
 
-/** Finds the error of our client, which has the advice, inside the error in which an SDK wraps it. */
+/** Returns the guarded client's error inside the SDK's error that wraps it; for any other error, the error itself. */
 function innerError(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown };
   return APICallError.isInstance(error) && (error.statusCode ?? 0) < 400 && cause !== undefined

@@ -1,4 +1,4 @@
-/** A provider of models that takes a key. */
+/** A built-in provider of models that needs a key. */
 export interface KnownProvider {
   /** The PROVIDER of PROVIDER/MODEL. */
   id: string;
@@ -23,7 +23,7 @@ const KEY_PAGES: { readonly [id: string]: readonly [name: string, keyUrl: string
   together: ['Together AI', 'https://api.together.ai/settings/api-keys'],
 };
 
-/** Returns the known providers of models that take a key. */
+/** Returns the built-in providers of models that need a key. */
 export function knownProviders(): KnownProvider[] {
   return Object.entries(KEY_PAGES).map(([id, [name, keyUrl]]) => ({ id, name, keyUrl }));
 }

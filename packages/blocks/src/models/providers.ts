@@ -1,7 +1,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 
 /**
- * The base URL and keys of a provider. The SDKs get all of them, even empty values: they read missing values from
+ * The settings of a provider. They are passed to its SDK even if they are empty: the SDK reads missing settings from
  * environment variables.
  */
 export interface ProviderSettings {
@@ -111,7 +111,7 @@ const PROVIDERS: { readonly [name: string]: Provider } = {
         baseURL,
         fetch,
         region,
-        // Both forms are passed explicitly, so that nothing comes from the environment of the process.
+        // Passed explicitly, so that the SDK reads no key or key pair from the environment of the process.
         ...(key === undefined
           ? { apiKey: '', credentialProvider: async () => credentials }
           : { apiKey: key }),
@@ -128,10 +128,10 @@ const PROVIDERS: { readonly [name: string]: Provider } = {
   vllm: openAiCompatible('vllm', undefined),
 };
 
-/** Names of the known providers. */
+/** Names of the built-in providers. */
 export const PROVIDER_NAMES: readonly string[] = Object.keys(PROVIDERS);
 
-/** Returns a known provider; for any other name, an OpenAI-compatible provider whose base URL the operator sets. */
+/** Returns a built-in provider; for any other name, an OpenAI-compatible provider whose base URL the operator sets. */
 export function providerNamed(name: string): Provider {
   return (Object.hasOwn(PROVIDERS, name) && PROVIDERS[name]) || openAiCompatible(name, undefined);
 }

@@ -59,7 +59,7 @@ export async function awaitRate(
   };
 }
 
-/** Stops all calls of a key, in every process, for the delay that a provider requests with status 429. */
+/** After status 429, stops all calls of a key, in every process, for the delay before the retry. */
 export async function learnRate(
   context: Context,
   { opened: { rateKey } }: { opened: RatedModel },

@@ -37,7 +37,7 @@ export function streamingFetch(send: typeof fetch): typeof fetch {
 
 /**
  * Returns at least `chars` characters from the start of the body, without leading white space, or the whole body if it
- * is shorter.
+ * is shorter. Adds the chunks that were read to `chunks`.
  */
 async function startOf(
   reader: ReadableStreamDefaultReader<Uint8Array>,

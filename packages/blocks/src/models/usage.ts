@@ -8,8 +8,9 @@ export interface Tokens {
   input: number;
   output: number;
   total: number;
-  /** Input tokens that were read from the provider's cache, and input tokens that were written to it. */
+  /** Input tokens that were read from the provider's cache. */
   cached: number;
+  /** Input tokens that were written to the provider's cache. */
   cacheWrite: number;
   /** Output tokens that the model used for reasoning. */
   reasoning: number;

@@ -24,7 +24,7 @@ export async function partsOfWhole(
   const headers = { 'content-type': 'application/json' };
   let requests = 0;
   const model = await opened.openWith(async (...request) => {
-    // Google allows a further request to continue an answer.
+    // The SDK of Google may send a further request to continue an answer.
     if (requests++ > 0) return opened.send(...request);
     return new Response(text, { status, headers });
   });

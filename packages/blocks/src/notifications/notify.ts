@@ -11,9 +11,9 @@ import { invalid } from '../invalid.ts';
 import { isMcpRow, mcpTools } from '../mcp/agent-tools.ts';
 import type { BlocksOptions } from '../options.ts';
 
-/** Limits how long notifications delay the pause. */
+/** Maximum number of notifications of a pause. Further ones are not sent. */
 const MAX_NOTIFICATIONS = 20;
-/** A call without an answer must not keep the pause from opening. */
+/** Time limit of one call: a call without an answer must not keep the pause from opening. */
 const MAX_CALL_MS = 60_000;
 const MAX_ERROR_CHARS = 1000;
 
@@ -61,12 +61,12 @@ async function outcomeOf(
  */
 async function sendOnce(context: Context, each: Notification, options: BlocksOptions): Promise<CallOutcome> {
   const limit = new AbortController();
-  const limited = withSignal(context, AbortSignal.any([context.signal, limit.signal]));
+  const limitedContext = withSignal(context, AbortSignal.any([context.signal, limit.signal]));
   const cancel = context.clock.at(context.clock.now() + MAX_CALL_MS, () =>
     limit.abort(new Error('No answer in time.')),
   );
   try {
-    const call = await callOf(limited, each, options).catch((error: unknown) => {
+    const call = await callOf(limitedContext, each, options).catch((error: unknown) => {
       // An earlier attempt may have made the call. The step has the record of it.
       return { isIdempotent: false, make: () => Promise.reject(error as Error) };
     });
@@ -145,7 +145,7 @@ async function callOf(context: Context, each: Notification, options: BlocksOptio
 async function toolOf(context: Context, each: Notification, options: BlocksOptions): Promise<ReadyTool> {
   const { row } = each;
   usageOf(context, row);
-  // The log of its run would show the URL of the pause to everyone who may read the log.
+  // The log of the workflow's run would show the URL of the pause to everyone who may read the log.
   if (isWorkflowRow(row))
     throw invalid(context, 'has a workflow as a notification tool: workflows cannot send notifications');
   const tools = isMcpRow(row)

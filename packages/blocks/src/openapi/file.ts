@@ -184,7 +184,7 @@ const linkPaging = z.strictObject({
   by: z.literal('link'),
   /** The list of a page. Default: the body. */
   items: path.optional(),
-  /** The argument for one page. */
+  /** Calls that set this argument get one page. */
   argument: argument.optional(),
   pages,
 });
@@ -280,7 +280,7 @@ export type ServiceBody = NonNullable<ServiceTool['body']>;
 
 /**
  * Checks a tool file and returns it. Throws OPTIONS_INVALID with the first problems of a value that is not such a file,
- * has two tools with one id, or has a tool of a service that it does not describe.
+ * has two tools with one id, or has a tool that contradicts itself or is of a service that the file does not describe.
  */
 export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
   const parsed = toolFile.safeParse(value);

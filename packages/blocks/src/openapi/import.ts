@@ -46,7 +46,7 @@ export interface ImportedTools {
   unselected: number;
 }
 
-/** Characters of JSON Schema that a tool adds to each model call. */
+/** Maximum number of characters of JSON Schema that a tool may add to each model call. */
 export const MAX_SCHEMA_CHARS = 30_000;
 const MAX_DESCRIPTION = 1000;
 /** Responses that are not text become files of the run if they have more bytes. */
@@ -174,7 +174,7 @@ class Importer {
     return name;
   }
 
-  /** Returns one schema of all arguments: one for each parameter, and one for the body. */
+  /** Returns the schema of the arguments: one argument for each parameter, and one for the body. */
   #argumentsOf({ body }: Operation, parameters: readonly Parameter[], names: readonly string[]): JsonObject {
     const properties: JsonObject = {};
     const required: string[] = [];
@@ -343,7 +343,7 @@ function bindingOf(
   };
 }
 
-/** A file as an argument. */
+/** The schema of a file as an argument. */
 const FILE: JsonObject = {
   description: 'A file: its text, or a file of the run, or {"name", "type", "base64"}.',
   anyOf: [

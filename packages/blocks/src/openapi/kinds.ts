@@ -40,13 +40,13 @@ export function kindOf(
   definition: Definition | undefined,
   { status, code, reason }: Failure,
 ): ErrorKind | undefined {
-  const listed = ERROR_KINDS.map((kind) => ({ kind, criteria: criteriaOf(definition, kind) }));
+  const rules = ERROR_KINDS.map((kind) => ({ kind, criteria: criteriaOf(definition, kind) }));
   const found =
-    listed.find(({ criteria }) => code !== undefined && criteria.includes(code)) ??
-    listed.find(({ criteria }) =>
+    rules.find(({ criteria }) => code !== undefined && criteria.includes(code)) ??
+    rules.find(({ criteria }) =>
       criteria.some((criterion) => typeof criterion === 'string' && reason.includes(criterion)),
     ) ??
-    listed.find(({ criteria }) => criteria.includes(status));
+    rules.find(({ criteria }) => criteria.includes(status));
   return found?.kind ?? BY_STATUS[status] ?? (isRetryableStatus(status) ? 'temporary' : undefined);
 }
 

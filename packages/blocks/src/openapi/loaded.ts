@@ -1,7 +1,7 @@
 import type { BlocksOptions } from '../options.ts';
 import type { ServiceTools } from './service-tools.ts';
 
-const loaded = new WeakMap<BlocksOptions, Promise<ServiceTools>>();
+const toolsByOptions = new WeakMap<BlocksOptions, Promise<ServiceTools>>();
 
 /**
  * Returns the tools of the files in the options, read once; undefined if there are no files. Throws OPTIONS_INVALID.
@@ -9,8 +9,8 @@ const loaded = new WeakMap<BlocksOptions, Promise<ServiceTools>>();
 export async function serviceToolsOf(options: BlocksOptions): Promise<ServiceTools | undefined> {
   const { toolFiles = [] } = options;
   if (toolFiles.length === 0) return undefined;
-  const known =
-    loaded.get(options) ?? import('./service-tools.ts').then((each) => new each.ServiceTools(toolFiles));
-  loaded.set(options, known);
-  return known;
+  const tools =
+    toolsByOptions.get(options) ?? import('./service-tools.ts').then((each) => new each.ServiceTools(toolFiles));
+  toolsByOptions.set(options, tools);
+  return tools;
 }

@@ -309,7 +309,7 @@ function schemaOf({ object, pointer }: Resolved, steps: readonly string[]): Json
   return { $ref: [pointer, ...steps.map(pointerStep), 'schema'].join('/') };
 }
 
-const responses = new WeakMap<JsonObject, string[]>();
+const responseTypes = new WeakMap<JsonObject, string[]>();
 
 /** Returns the media types of successful responses, at most ten. */
 function responsesOf(document: OpenApiDocument, value: Json | undefined): string[] {
@@ -319,8 +319,8 @@ function responsesOf(document: OpenApiDocument, value: Json | undefined): string
       const { object } = resolve(document, response) ?? {};
       if (!object) return [];
       const known =
-        responses.get(object) ?? Object.keys(objectOf(own(object, 'content'))).filter(isMediaType);
-      responses.set(object, known.slice(0, 10));
+        responseTypes.get(object) ?? Object.keys(objectOf(own(object, 'content'))).filter(isMediaType);
+      responseTypes.set(object, known.slice(0, 10));
       return known;
     } catch (error) {
       // An operation with an invalid description of a response can still be called.

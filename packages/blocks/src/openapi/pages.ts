@@ -120,10 +120,10 @@ export function checkedLink(
   const base = new URL(address.endsWith('/') ? address : `${address}/`);
   if (next?.origin === base.origin && next.pathname.startsWith(base.pathname) && next.username === '')
     return next.href;
-  const where = next ? next.origin : 'an invalid URL';
+  const target = next ? next.origin : 'an invalid URL';
   throw new BlockError(
     'HTTP_FAILED',
-    `The list of the tool "${id}" continues at ${where.slice(0, 200)}, which is not under the base URL of the service, ${base.origin}${base.pathname}.`,
+    `The list of the tool "${id}" continues at ${target.slice(0, 200)}, which is not under the base URL of the service, ${base.origin}${base.pathname}.`,
     { retryable: false },
   );
 }

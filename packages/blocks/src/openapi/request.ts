@@ -115,9 +115,9 @@ function filledPath(
     return withArgumentName(parameter.argument, () => pathText(name, wireValue(parameter, value), parameter));
   });
   // Only segments with a placeholder are checked: a document may have such segments in its own paths.
-  const authored = path.split('/');
+  const templateSegments = path.split('/');
   for (const [index, segment] of filled.split('/').entries()) {
-    const hasPlaceholder = authored[index]?.includes('{') ?? false;
+    const hasPlaceholder = templateSegments[index]?.includes('{') ?? false;
     if (hasPlaceholder && /^\.\.?$/.test(segment.replaceAll(/%2e/gi, '.')))
       throw new ArgumentError(`the path gets a segment "${segment}", which would lead to another path`);
   }

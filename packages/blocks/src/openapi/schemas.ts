@@ -5,7 +5,7 @@ import { Unusable, valueAt } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
 
 const MAX_TEXT = 2000;
-/** Also applies to regular expressions, which are shown to models and never run. */
+/** Maximum number of characters of a title, a format or a pattern. */
 const MAX_WORD = 200;
 
 /** Returns a schema that allows any value, with the reason. */
@@ -109,7 +109,7 @@ const word: Reader = (value) => (typeof value === 'string' && value.length <= MA
 const number: Reader = (value) => (typeof value === 'number' ? value : undefined);
 const count: Reader = (value) => (Number.isSafeInteger(value) && Number(value) >= 0 ? value : undefined);
 const flag: Reader = (value) => (value === true ? true : undefined);
-/** Levels of a value in a schema. */
+/** Maximum number of levels of a value in a schema, such as a default. */
 const MAX_DATA_LEVELS = 3;
 const isShallow = (value: Json, levels = MAX_DATA_LEVELS): boolean =>
   typeof value !== 'object' ||
@@ -206,7 +206,7 @@ function withBounds(schema: JsonObject, converted: JsonObject): JsonObject {
   return bounded;
 }
 
-/** Adds null as OpenAPI 3.0 does: `nullable: true`. */
+/** Allows null if the schema has `nullable: true`, as in OpenAPI 3.0. */
 function nullable(schema: JsonObject, converted: JsonObject): JsonObject {
   if (own(schema, 'nullable') !== true) return converted;
   const { type, enum: values, description, ...others } = converted;
@@ -282,13 +282,13 @@ function bundle(
     const root = reducer.reduce(schema, 0) as JsonObject;
     const usedDefs: JsonObject = {};
     // The list grows while it is read. Names at the same distance are adjacent.
-    for (const [name, hop] of reducer.needed) {
+    for (const [name, hop] of reducer.hopsByName) {
       const def = hop > detail.hops ? TOO_LARGE : (own(defs, name) ?? anyValue('is missing'));
       usedDefs[name] = reducer.reduce(def, 2, { name, hop });
       if (def === TOO_LARGE) reducer.isCut = true;
     }
     return {
-      schema: { ...root, ...(reducer.needed.size > 0 && { $defs: usedDefs }) },
+      schema: { ...root, ...(reducer.hopsByName.size > 0 && { $defs: usedDefs }) },
       isCut: reducer.isCut,
     };
   } catch (error) {
@@ -304,12 +304,12 @@ class Overflow extends Error {}
 const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'required']);
 
 /**
- * Copies schemas within a detail and a number of characters. Stops as soon as there are more, so that its work is
- * bounded.
+ * Copies schemas up to a level of detail and a number of characters. Stops at the first character beyond that number,
+ * so that the work is bounded.
  */
 class Reducer {
   /** Names of definitions with the number of references that lead there, in the order in which they are found. */
-  readonly needed = new Map<string, number>();
+  readonly hopsByName = new Map<string, number>();
   isCut = false;
   readonly #detail: Detail;
   #remainingChars: number;
@@ -329,7 +329,7 @@ class Reducer {
     return this.#schema(schema, level);
   }
 
-  /** A schema, or a list of them. */
+  /** Copies a schema, or a list of schemas. */
   #schema(schema: Json, level: number): Json {
     if (Array.isArray(schema)) {
       this.#spend(2);
@@ -374,7 +374,7 @@ class Reducer {
   }
 
   #require(name: string): void {
-    if (!this.needed.has(name)) this.needed.set(name, this.#hop + 1);
+    if (!this.hopsByName.has(name)) this.hopsByName.set(name, this.#hop + 1);
   }
 
   #spend(chars: number): void {

@@ -32,7 +32,7 @@ const EXCERPT_CHARS = 2000;
 /** Maximum number of bytes of an error answer that are read, for tools whose answers can be files. */
 const ERROR_BYTES = 64 * 1024;
 
-/** Sends a request once. Returns a BlockError HTTP_FAILED for a failure that may be temporary; throws other errors. */
+/** Sends a request once. Returns the answer, or HTTP_FAILED for a failed call, temporary or not. Throws other errors. */
 export async function sendOnce(
   request: ServiceRequest,
   { tool, args, context }: Sender,
@@ -45,8 +45,8 @@ export async function sendOnce(
     answer = await exchange(request, { tool, args, context }, http);
   } catch (error) {
     signal.throwIfAborted();
-    if (!isConnectionError(error)) throw error;
-    return connectionFailure(name, error, request.pathKeys);
+    if (!isHttpClientError(error)) throw error;
+    return clientFailure(name, error, request.pathKeys);
   }
   const { status, headers, data } = answer;
   const refusal = failureIn(tool, data);
@@ -151,7 +151,7 @@ function untilReset(
 }
 
 /** True for a failure of the HTTP client. Other errors are not failures of the service, and are rethrown. */
-function isConnectionError(error: unknown): boolean {
+function isHttpClientError(error: unknown): boolean {
   return codeOf(error)?.startsWith('EGRESS_') === true;
 }
 
@@ -160,7 +160,8 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-function connectionFailure(name: string, error: unknown, pathKeys: readonly string[]): BlockError {
+/** Returns the failure of a call without an answer: the connection failed, or the egress policy or a limit refused it. */
+function clientFailure(name: string, error: unknown, pathKeys: readonly string[]): BlockError {
   const code = codeOf(error);
   const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
   const reason = redacted(error instanceof Error ? error.message : String(error), pathKeys);

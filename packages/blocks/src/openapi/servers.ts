@@ -38,8 +38,8 @@ export function serverOf(
   const mainUrl = baseUrlOf(mainServer, options);
   if (mainUrl === address) return { name: options.name, title, address };
   const { host, pathname } = new URL(address);
-  const where = `${host}${pathname}`.replaceAll(/[^A-Za-z0-9_.:/-]/g, '_').replace(/\/+$/, '');
-  const name = `${options.name}:${where}`;
+  const location = `${host}${pathname}`.replaceAll(/[^A-Za-z0-9_.:/-]/g, '_').replace(/\/+$/, '');
+  const name = `${options.name}:${location}`;
   return { name: name.length > 100 ? `${name.slice(0, 91)}_${digestOf(address)}` : name, title, address };
 }
 

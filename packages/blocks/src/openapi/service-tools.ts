@@ -18,7 +18,7 @@ export interface LoadedTool {
   problemsOf: SchemaCheck;
 }
 
-/** The tools of a service that may be used. */
+/** Criteria for the tools of a service that may be used. */
 export interface Selection {
   /** Ids of tools, with `*` for any text. Undefined: all. */
   operations: readonly string[] | undefined;
@@ -165,7 +165,7 @@ function load({ tool, file }: Entry): LoadedTool {
   return { tool, services: file.services, schema, problemsOf: compileSchema(schema, refuse) };
 }
 
-/** Returns a schema of arguments without the arguments that have a value. */
+/** Returns a schema of arguments without the arguments with these names. */
 export function withoutArguments(schema: JsonObject, names: ReadonlySet<string>): JsonObject {
   const properties = (own(schema, 'properties') ?? {}) as JsonObject;
   const required = own(schema, 'required');

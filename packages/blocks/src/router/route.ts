@@ -37,7 +37,7 @@ export interface ChosenRoute {
 }
 
 /**
- * Lets the model choose for `text`. The text is data: instructions in it have no effect beyond the choice.
+ * Lets the model choose a route for `text`. The text is data: instructions in it have no effect beyond the choice.
  *
  * Throws ROUTE_NOT_FOUND if nothing fits.
  */

@@ -113,7 +113,7 @@ export async function readFiles(call: DriverCall): Promise<JsonObject> {
 }
 
 async function readFile(context: Context, source: Source): Promise<JsonObject> {
-  if (source.kind === 'address')
+  if (source.kind === 'url')
     throw unusable('has a URL instead of a workspace file: use the operation file_fetch to download files');
   const { name, type, chunks } = await openSource(context, source);
   if (source.kind === 'run') return { ...source.record };
@@ -148,7 +148,7 @@ export function headersIn(value: Json | undefined): [string, string][] {
   if (value === undefined) return [];
   const rows = Array.isArray(value) ? value.map(cellsOf) : [value];
   return rows.flatMap((row): [string, string][] => {
-    if (!isJsonObject(row)) throw unusable('has invalid headers: they must be a table');
+    if (!isJsonObject(row)) throw unusable('has invalid headers: they must be a table or an object');
     const key = own(row, 'Key');
     if (!Array.isArray(value))
       return Object.entries(row).map(([name, text]): [string, string] => [name, plainText(text)]);

@@ -16,7 +16,7 @@ const MAX_ID_CHARS = 256;
 /** A file that an argument names. */
 export type Source =
   | { kind: 'run'; record: FileRecord }
-  | { kind: 'address'; url: URL }
+  | { kind: 'url'; url: URL }
   | { kind: 'workspace'; id: string };
 
 /** Content of a file, in memory. */
@@ -67,7 +67,7 @@ function namedSource(text: string): Source {
   const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(text);
   if (!isUrl) return { kind: 'workspace', id: checkedId(text) };
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') return { kind: 'address', url };
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return { kind: 'url', url };
   throw unusable('has a URL that does not begin with http:// or https://');
 }
 
@@ -86,7 +86,7 @@ export async function contentOf(
   source: Source,
   headers: readonly [string, string][] = [],
 ): Promise<Content> {
-  if (source.kind === 'address') return downloadContent(context, source.url, headers);
+  if (source.kind === 'url') return downloadContent(context, source.url, headers);
   const { name, type, chunks } = await openSource(context, source);
   return { name, type, bytes: await readWhole(name, chunks) };
 }
@@ -101,7 +101,7 @@ interface OpenedFile {
 /** Opens a file of any size of the run or the workspace. Throws FILE_UNKNOWN. */
 export async function openSource(
   context: Context,
-  source: Exclude<Source, { kind: 'address' }>,
+  source: Exclude<Source, { kind: 'url' }>,
 ): Promise<OpenedFile> {
   if (source.kind === 'workspace') {
     const found = await workspaceFiles(context).open(source.id);

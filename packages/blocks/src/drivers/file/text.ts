@@ -10,7 +10,7 @@ const FORMATS: readonly (readonly [what: string, head: RegExp])[] = [
   ['a Microsoft Office document in the old format', /^\xD0\xCF\x11\xE0/],
   ['a compressed file', /^\x1F\x8B/],
 ];
-const ZIPPED: { readonly [ending: string]: string } = {
+const ZIPPED_FORMATS: { readonly [extension: string]: string } = {
   docx: 'a Word document',
   xlsx: 'an Excel workbook',
   pptx: 'a PowerPoint presentation',
@@ -41,8 +41,8 @@ export function textOf({ name, type = '', bytes }: Content): string {
 
 function zippedFormat(head: string, name: string): string | undefined {
   if (!head.startsWith('PK\x03\x04')) return undefined;
-  const ending = name.toLowerCase().split('.').at(-1) ?? '';
-  return Object.hasOwn(ZIPPED, ending) ? ZIPPED[ending] : 'an archive';
+  const extension = name.toLowerCase().split('.').at(-1) ?? '';
+  return Object.hasOwn(ZIPPED_FORMATS, extension) ? ZIPPED_FORMATS[extension] : 'an archive';
 }
 
 function declaredEncoding(type: string): InstanceType<typeof TextDecoder> | undefined {
@@ -55,7 +55,7 @@ function declaredEncoding(type: string): InstanceType<typeof TextDecoder> | unde
   }
 }
 
-const TYPES: { readonly [ending: string]: string } = {
+const TYPES: { readonly [extension: string]: string } = {
   csv: 'text/csv',
   htm: 'text/html',
   html: 'text/html',
@@ -68,6 +68,6 @@ const TYPES: { readonly [ending: string]: string } = {
 
 /** Returns the media type of a text file with this name. */
 export function textTypeOf(name: string): string {
-  const ending = name.toLowerCase().split('.').at(-1) ?? '';
-  return Object.hasOwn(TYPES, ending) ? (TYPES[ending] as string) : 'text/plain';
+  const extension = name.toLowerCase().split('.').at(-1) ?? '';
+  return Object.hasOwn(TYPES, extension) ? (TYPES[extension] as string) : 'text/plain';
 }

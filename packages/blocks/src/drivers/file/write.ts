@@ -56,7 +56,7 @@ async function newContent(
   if (file === undefined) return { type: textTypeOf(name), chunks: textChunks(plainText(content ?? null)) };
   const [source, ...others] = sourcesOf(file);
   if (!source || others.length > 0) throw unusable('must have one file to store');
-  if (source.kind !== 'address') return openSource(context, source);
+  if (source.kind !== 'url') return openSource(context, source);
   const { bytes, type = 'application/octet-stream' } = await contentOf(context, source);
   return { type, chunks: chunksOf(bytes) };
 }

@@ -39,7 +39,7 @@ export async function addChunk(call: DriverCall): Promise<JsonObject> {
 export async function updateChunk(call: DriverCall): Promise<JsonObject> {
   const [content, enabled] = ['content', 'enabled'].map((name) => own(call.args, name));
   if (content === undefined && enabled === undefined)
-    throw unusable('has neither a "content" nor "enabled" to change');
+    throw unusable('has neither "content" nor "enabled" to change');
   const change = {
     ...(content !== undefined && { content: plainText(content).toWellFormed() }),
     ...(typeof enabled === 'boolean' && { enabled }),

@@ -84,7 +84,7 @@ function runText(call: DriverCall, options: { readOnly: boolean; idempotent: boo
   return run(call, { sql: plainText(sql ?? ''), values, ...options });
 }
 
-/** Columns of all tables that the user can read. */
+/** Lists the tables of a schema that the user can read, with their columns. */
 const TABLES = `
 SELECT table_schema AS schema, table_name AS table, json_agg(json_build_object(
   'name', column_name, 'type', data_type, 'nullable', is_nullable = 'YES', 'default', column_default

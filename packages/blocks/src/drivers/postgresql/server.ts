@@ -88,14 +88,14 @@ export async function serverOf(call: DriverCall): Promise<Server> {
 
 async function secretOf(
   { context: { services }, credentialId }: DriverCall,
-  operator: string | undefined,
+  operatorSecret: string | undefined,
 ): Promise<string> {
   const found =
     credentialId !== undefined
       ? await services.credential({ id: credentialId })
-      : operator === undefined
+      : operatorSecret === undefined
         ? await services.credential({ provider: SERVICE, type: 'api_key' })
-        : { secret: operator };
+        : { secret: operatorSecret };
   if (found) return found.secret;
   throw refuse(
     'CREDENTIAL_UNKNOWN',

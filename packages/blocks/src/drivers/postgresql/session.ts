@@ -35,14 +35,15 @@ const CONNECT_MS = 15_000;
 const STATEMENT_MS = 300_000;
 const MAX_ROWS = 10_000;
 const MAX_BYTES = 16 * 2 ** 20;
-/** The message that asks a server to cancel the statement of a session. */
+/** Code of the message that asks a server to cancel the statement of a session. */
 const CANCEL_CODE = 80_877_102;
 /** Codes of temporary failures: serialization, deadlock, locks, resources, connections, start and shutdown. */
 const RETRYABLE = /^(?:40001|40P01|53\w{3}|57P0[123]|08\w{3}|55P03)$/;
 
 /**
- * Runs one statement on a separate connection, in a transaction that ends with the statement. Throws a BlockError:
- * SERVICE_FAILED if the server refuses the statement, cannot be reached, or returns too much; nothing has changed then.
+ * Runs one statement on a separate connection, in a transaction that ends with the statement. Throws SERVICE_FAILED if
+ * the server refuses the statement, cannot be reached, or returns too much: then nothing has changed. Throws the same
+ * if the connection breaks during the statement: then the outcome is unknown.
  */
 export async function runStatement(context: Context, server: Server, statement: Statement): Promise<Rows> {
   const { signal } = context;

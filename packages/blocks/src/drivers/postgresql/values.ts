@@ -43,7 +43,7 @@ function numberIn(text: string): Json {
   return Number.isFinite(value) && (Number.isSafeInteger(value) || !/^-?\d+$/.test(text)) ? value : text;
 }
 
-/** Returns the parser of values of a type. Values of other types stay strings: dates, exact decimals, bytes. */
+/** Returns the parser of a type. Values of types without one stay strings: dates, exact decimals, bytes. */
 export function parserOf(oid: number): Parse {
   const item = ARRAYS[oid];
   if (item === undefined) return PARSERS[oid] ?? ((text) => text);

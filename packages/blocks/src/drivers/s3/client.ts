@@ -10,7 +10,7 @@ import type { DriverCall } from '../driver.ts';
 
 const SERVICE = 's3';
 const TIMEOUT_MS = 300_000;
-/** Time to remove the parts of an upload that has failed. */
+/** Time limit for removing the parts of a failed upload. */
 const ABORT_MS = 5000;
 
 /** Fields of blocks and of rows of agents that select the account. */
@@ -82,9 +82,9 @@ async function accountOf(call: DriverCall): Promise<Account> {
 
 async function secretOf(
   { context: { services }, credentialId }: DriverCall,
-  operator: string | undefined,
+  operatorSecret: string | undefined,
 ): Promise<string> {
-  if (credentialId === undefined && operator !== undefined) return operator;
+  if (credentialId === undefined && operatorSecret !== undefined) return operatorSecret;
   const query =
     credentialId === undefined ? { provider: SERVICE, type: 'api_key' as const } : { id: credentialId };
   const found = await services.credential(query);
@@ -178,7 +178,7 @@ function bodyOf(body: unknown): string | Uint8Array | null {
   throw new Error('A request of S3 has a body that is neither text nor bytes.');
 }
 
-/** Returns a failure of a call as SERVICE_FAILED. */
+/** Returns a failure of S3 as SERVICE_FAILED, and a BlockError unchanged. Throws an abort reason or any other error. */
 export function failureOf(error: unknown, signal: AbortSignal): BlockError {
   signal.throwIfAborted();
   if (error instanceof BlockError) return error;

@@ -26,7 +26,7 @@ const object = {
   }),
 };
 const MAX_PAGE_ITEMS = 1000;
-const MAX_SECONDS = 7 * 86_400;
+const MAX_URL_SECONDS = 7 * 86_400;
 
 interface BucketKey {
   Bucket: string;
@@ -49,12 +49,12 @@ function bucketKeyOf({ args }: DriverCall): BucketKey {
 }
 
 function bucketKeyIn(uri: string): BucketKey | undefined {
-  const [, bucketName = '', path = ''] = /^s3:\/\/([^/]+)\/(.+)$/s.exec(uri) ?? pathAtAws(uri) ?? [];
+  const [, bucketName = '', path = ''] = /^s3:\/\/([^/]+)\/(.+)$/s.exec(uri) ?? partsOfAwsUrl(uri) ?? [];
   return path !== '' && BUCKET.test(bucketName) ? { Bucket: bucketName, Key: path } : undefined;
 }
 
-/** Returns bucket and key of a URL at AWS, which has the bucket in its host or first in its path. */
-function pathAtAws(uri: string): [string, string, string] | undefined {
+/** Returns a URL at AWS with its bucket and its key. The bucket is in the host or first in the path. */
+function partsOfAwsUrl(uri: string): [string, string, string] | undefined {
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
   const host = /^(?:(.+)\.)?s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com$/.exec(url?.hostname ?? '');
   if (!url || !host) return undefined;
@@ -255,7 +255,7 @@ export const integration = defineDriver({
       arguments: {
         ...bucketAndKey,
         method: text('GET (default) or PUT', { schema: { enum: ['GET', 'PUT'] } }),
-        expiresIn: integer('Seconds until the URL expires; default 900', [1, MAX_SECONDS]),
+        expiresIn: integer('Seconds until the URL expires; default 900', [1, MAX_URL_SECONDS]),
       },
       idempotent: true,
       run: (call) =>

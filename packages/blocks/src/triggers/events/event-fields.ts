@@ -10,7 +10,7 @@ const MAX_HOURS = 168;
 const MAX_COOLDOWN_MINUTES = 10_080;
 const HOUR_MS = 3_600_000;
 
-/** Events each of which starts a run. */
+/** Events that start a run each time they happen. */
 const EVENTS = [
   'execution_error',
   'execution_success',

@@ -9,7 +9,7 @@ import type { EventRule } from '@heddle/engine/triggers';
 /** A type of trigger that events of the workspace fire. Its configuration is plain JSON. */
 export interface EventTrigger extends TriggerInfo {
   kind: 'event';
-  /** Returns when the trigger fires. */
+  /** Returns the rule for when the trigger fires. */
   ruleOf(config: JsonObject): EventRule;
 }
 
