@@ -32,7 +32,7 @@ const EXCERPT_CHARS = 2000;
 /** Maximum number of bytes of an error answer that are read, for tools whose answers can be files. */
 const ERROR_BYTES = 64 * 1024;
 
-/** Sends a request once. Returns the answer, or HTTP_FAILED for a failed call, temporary or not. Throws other errors. */
+/** Sends a request once. Returns the answer, or HTTP_FAILED for any failed call. Throws other errors. */
 export async function sendOnce(
   request: ServiceRequest,
   { tool, args, context }: Sender,
@@ -160,7 +160,7 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Returns the failure of a call without an answer: the connection failed, or the egress policy or a limit refused it. */
+/** Returns the failure of a call without an answer: the connection failed, or the egress policy refused it. */
 function clientFailure(name: string, error: unknown, pathKeys: readonly string[]): BlockError {
   const code = codeOf(error);
   const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';

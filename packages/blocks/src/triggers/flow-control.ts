@@ -48,7 +48,7 @@ const policy = z
 type Policy = z.output<typeof policy>;
 
 /** Pairs of limits that cannot be combined. */
-const EXCLUSIVE = [
+const EXCLUSIVE_PAIRS = [
   ['debounce', 'batch'],
   ['singleton', 'concurrency'],
   ['singleton', 'debounce'],
@@ -60,10 +60,10 @@ function problemOf(values: Policy): string | undefined {
     (name) => values[name] !== undefined,
   );
   if (limits.length === 0) return 'has none of concurrency, throttle, debounce, batch and singleton';
-  const pair = EXCLUSIVE.find((names) => names.every((name) => limits.includes(name)));
+  const pair = EXCLUSIVE_PAIRS.find((names) => names.every((name) => limits.includes(name)));
   if (pair) return `has both ${pair.join(' and ')}: use one of them`;
-  const { seconds: quiet = 0, maxSeconds = Infinity } = values.debounce ?? {};
-  return maxSeconds < quiet ? 'has a debounce whose maxSeconds is less than its seconds' : undefined;
+  const { seconds: quietSeconds = 0, maxSeconds = Infinity } = values.debounce ?? {};
+  return maxSeconds < quietSeconds ? 'has a debounce whose maxSeconds is less than its seconds' : undefined;
 }
 
 /** The field of flow control, for readers and editors. */

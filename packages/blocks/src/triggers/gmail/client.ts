@@ -10,7 +10,7 @@ import { BEGINNING_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
 const SERVICE = 'gmail';
 const BASE_URL = 'https://gmail.googleapis.com';
 const MAX_LIST_BYTES = 2 * 2 ** 20;
-/** The message in Base64, and the JSON around it. */
+/** Maximum size of a response with a message: the message in Base64, and the JSON around it. */
 const MAX_RAW_BYTES = Math.ceil(MAX_MESSAGE_BYTES * 1.4);
 const PAGE_SIZE = 100;
 /** Ids of messages, which become parts of paths. */
@@ -64,7 +64,7 @@ export class GmailClient {
     return historyIdOf(historyId);
   }
 
-  /** Returns the newest messages that the search finds, the earliest first. */
+  /** Returns the ids of the newest messages that the search finds, the earliest first. */
   async list({ q, limit }: { q: string; limit: number }): Promise<string[]> {
     const ids: string[] = [];
     let page: string | undefined;

@@ -17,7 +17,7 @@ const MAX_LISTED = 1000;
 const MAX_READ = 100;
 /** The search finds a message only some time after it has arrived, so each search goes back this far. */
 const OVERLAP_S = 7200;
-/** Messages that the account itself has written, and deleted messages. */
+/** Labels of messages that were written by the account or deleted, of spam, and of chats. */
 const NOT_RECEIVED: ReadonlySet<string> = new Set(['SENT', 'DRAFT', 'TRASH', 'SPAM', 'CHAT']);
 
 const text = z.string({ error: 'text' }).trim();
@@ -131,8 +131,8 @@ async function pollMessages(config: GmailConfig, call: FeedCall): Promise<FeedPo
 const secondsOf = ({ nowMs }: FeedCall): number => Math.floor(nowMs / 1000);
 
 /**
- * Returns the changes since a position. If it is too old, takes the current position and searches for the messages
- * since then.
+ * Returns the changes since a position. Without a position that Gmail knows, takes the current one and searches for the
+ * messages since the previous poll.
  */
 async function changesSince(
   client: GmailClient,

@@ -14,7 +14,7 @@ import { imapFields, readImap } from './fields.ts';
 import type { ImapConfig } from './fields.ts';
 import { withSession } from './session.ts';
 
-/** Maximum number of messages that are searched. In larger mailboxes, only the newest messages are searched. */
+/** Maximum number of messages, the newest ones, that a poll considers without a valid position. */
 const MAX_SEARCHED = 1000;
 
 const configOf = (config: JsonObject): ImapConfig => config as unknown as ImapConfig;
@@ -132,7 +132,10 @@ function newestIn({ count }: Mailbox): object {
   return { seq: `${Math.max(count - MAX_SEARCHED + 1, 1)}:*` };
 }
 
-/** Returns the messages received after a time: after UIDVALIDITY changes, UIDs do not show which messages are known. */
+/**
+ * Returns the UIDs of the messages received after a time. After UIDVALIDITY changes, earlier UIDs do not show which
+ * messages are known.
+ */
 async function receivedAfter(client: ImapFlow, atMs: number, uids: readonly number[]): Promise<number[]> {
   const last = uids.slice(-MAX_SEARCHED);
   if (last.length === 0) return [];

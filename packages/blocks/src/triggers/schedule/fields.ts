@@ -125,9 +125,9 @@ export function readSchedule(
   const { scheduleType: kind = 'daily' } = fields;
   const required =
     typeof kind === 'string' && Object.hasOwn(REQUIRED_FIELDS, kind) ? REQUIRED_FIELDS[kind as 'daily'] : [];
-  const kinds = new Set<string>(Object.values(REQUIRED_FIELDS).flat());
+  const kindFields = new Set<string>(Object.values(REQUIRED_FIELDS).flat());
   const values = Object.fromEntries(
-    Object.entries(fields).filter(([name]) => !kinds.has(name) || required.includes(name as 'dailyTime')),
+    Object.entries(fields).filter(([name]) => !kindFields.has(name) || required.includes(name as 'dailyTime')),
   );
   const parsed = scheduleFields.safeParse(values);
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
@@ -181,7 +181,7 @@ function timesOf(fields: Fields): Schedule['times'] {
   }
 }
 
-/** Returns minute and hour of a cron expression. */
+/** Returns the minute and the hour of a cron expression for a time of day. */
 function atTime(text = ''): string {
   const [hour, minute] = text.split(':').map(Number);
   return `${minute} ${hour}`;

@@ -257,7 +257,7 @@ function hookOf({
   };
 }
 
-/** Returns the events that start runs, none for all; undefined for an event that the provider does not have. */
+/** Returns the events that start runs, an empty list for all; undefined for an event that the provider lacks. */
 function eventsOf(
   provider: ProviderName,
   { selectedTriggerId: event, eventTypes }: z.output<typeof providerFields>,

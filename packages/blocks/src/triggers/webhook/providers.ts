@@ -2,9 +2,9 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { ParsedDelivery } from './delivery.ts';
 
-/** The ids and names of a sender's events. */
+/** How the deliveries of a provider are read. */
 export interface Provider {
-  /** Returns the system's id of the delivery; undefined if it has none. */
+  /** Returns the provider's id of the delivery; undefined if it has none. */
   deliveryId: (delivery: ParsedDelivery) => string | undefined;
   /** Returns the name of the event; undefined if it has none. */
   event?: (delivery: ParsedDelivery) => string | undefined;

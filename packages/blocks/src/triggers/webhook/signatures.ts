@@ -26,7 +26,7 @@ interface HmacScheme {
   kind: 'hmac';
   header: string;
   encoding: 'hex' | 'base64';
-  /** Returns the signatures in the header. */
+  /** Returns the signatures in the header, and the time if the header has one. */
   read: (header: string) => SignatureHeader;
   /**
    * The header with the time of the request. Absent: the time is in the header of the signature or in the body, or
@@ -163,16 +163,16 @@ export function signatureProblem(
   secrets: readonly string[],
   request: SignedRequest,
 ): SignatureProblem | undefined {
-  const usable = secrets.filter((secret) => isUsable(scheme, secret.trim()));
-  if (usable.length === 0) return 'SECRET_MISSING';
+  const usableSecrets = secrets.filter((secret) => isUsable(scheme, secret.trim()));
+  if (usableSecrets.length === 0) return 'SECRET_MISSING';
   const header = request.headers.get(scheme.header);
   if (header === null) return 'SIGNATURE_MISSING';
-  if (scheme.kind === 'hmac') return hmacProblem(scheme, usable, { ...request, header });
+  if (scheme.kind === 'hmac') return hmacProblem(scheme, usableSecrets, { ...request, header });
   const { prefix = '' } = scheme;
   if (header.slice(0, prefix.length).toLowerCase() !== prefix) return 'SIGNATURE_MISSING';
   const token = header.slice(prefix.length).trim();
   // No early exit: the duration must not reveal which secret has matched.
-  const matches = usable.map((secret) => equalStrings(token, secret.trim()));
+  const matches = usableSecrets.map((secret) => equalStrings(token, secret.trim()));
   return matches.includes(true) ? undefined : 'SIGNATURE_INVALID';
 }
 

@@ -60,7 +60,7 @@ export const webhooks: readonly WebhookTrigger[] = [
   webhook('webhook', ({ webhookProvider: name }) => providerNamed(name)),
 ];
 
-/** Returns the provider of an older block. A provider without a receiver here is treated like any other sender. */
+/** Returns the provider of an older block. An unknown provider is treated like any other sender. */
 function providerNamed(name: Json | undefined): ProviderName {
   return typeof name === 'string' && Object.hasOwn(PROVIDERS, name) ? (name as ProviderName) : 'generic';
 }
@@ -106,7 +106,7 @@ function schemeOf({ check, header }: WebhookConfig): SignatureScheme | undefined
 
 function meaningOf(config: WebhookConfig, delivery: ParsedDelivery): WebhookMeaning {
   const provider: Provider = PROVIDERS[config.provider];
-  // The signature identifies the sender of a webhook for any sender.
+  // A generic webhook may use the signature scheme of a provider, which then identifies the sender.
   const signer: Provider = Object.hasOwn(PROVIDERS, config.check)
     ? PROVIDERS[config.check as ProviderName]
     : provider;

@@ -69,7 +69,7 @@ function teamOf({ teamId }: HookConfig): JsonObject {
   return teamId === undefined ? { allPublicTeams: true } : { teamId };
 }
 
-/** Returns the data of a response; undefined if the entity does not exist. */
+/** Sends a query. Returns the data of the response; undefined if the entity does not exist. */
 type Ask = (query: string, variables: JsonObject) => Promise<JsonObject | undefined>;
 
 function queryFor(call: HookCall, key: string): Ask {
@@ -84,7 +84,7 @@ function queryFor(call: HookCall, key: string): Ask {
   };
 }
 
-/** Failures have the status 200 or 400, and a code. */
+/** Returns the data of a response; undefined if the entity does not exist. Failures have the status 200 or 400. */
 function dataOf(answer: HookAnswer, call: HookCall): JsonObject | undefined {
   const { status, body } = answer;
   const { errors = null, data = null } = isJsonObject(body) ? body : {};
