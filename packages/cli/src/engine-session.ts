@@ -74,7 +74,7 @@ async function resourcesOf(io: Io, options: SessionOptions, workspace: string): 
   return workspaceResources(options, workspace, (error) => report(error, undefined));
 }
 
-/** Executes runs in this process, on a data folder or a shared database. */
+/** Returns options for runs in this process, on a data folder or a shared database. */
 function localRuntime({ data, postgres, recover }: SessionOptions): Partial<EngineOptions> {
   return postgres === undefined ? { data, recover } : { postgres: { url: postgres }, recover };
 }
@@ -98,7 +98,7 @@ async function temporalRuntime(options: RuntimeOptions): Promise<NonNullable<Eng
   return runtimeOf(options);
 }
 
-/** Prints errors of background work, which reach no caller. */
+/** Returns a function that prints errors of background work, which reach no caller. */
 export function reporter(io: Io): NonNullable<EngineOptions['onError']> {
   const style = styleFor(io.stderr);
   return (error, runId) => {

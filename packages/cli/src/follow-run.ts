@@ -58,7 +58,7 @@ export async function followRun(
   }
 }
 
-const REASON = 'Interrupted from the keyboard.';
+const CANCEL_REASON = 'Interrupted from the keyboard.';
 
 /**
  * Cancels the run. The request is recorded first, so that it takes effect even if this process dies. A Temporal server
@@ -72,12 +72,12 @@ async function cancel(
 ): Promise<void> {
   const style = styleFor(io.stderr);
   try {
-    const request = { runId: handle.runId, kind: 'cancel', payload: { reason: REASON } } as const;
+    const request = { runId: handle.runId, kind: 'cancel', payload: { reason: CANCEL_REASON } } as const;
     // With a database, `handle.cancel` records the request itself, or asks the owner of the run.
     if (runtime !== 'temporal' && postgres === undefined)
       await withFolderClient(data, (client) => client.addRequest(request));
     view?.say(`${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}`);
-    await handle.cancel(REASON);
+    await handle.cancel(CANCEL_REASON);
   } catch (error) {
     view?.say(`${style.yellow('!')} ${error instanceof Error ? error.message : String(error)}`);
   }

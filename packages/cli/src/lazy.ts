@@ -14,7 +14,7 @@ export function lazy<T extends { close(): Promise<void> }>(open: () => Promise<T
         throw error;
       })),
     async close() {
-      // A failure to open is the concern of those who called `get`.
+      // The callers of `get` handle a failure to open.
       await (await opening?.catch(() => undefined))?.close();
     },
   };

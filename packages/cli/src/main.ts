@@ -29,7 +29,7 @@ export async function main(argv: readonly string[], streams: Io = processIo()): 
   }
 }
 
-/** Reports write errors on stdout, such as a full disk. A closed pipe (`heddle plan F | head`) is not an error. */
+/** Reports errors of writing to stdout, such as a full disk. A closed pipe (`heddle plan F | head`) is not an error. */
 function watchPipes({ stdout, stderr }: Io, onError: () => void): void {
   stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE') return;

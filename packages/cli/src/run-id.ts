@@ -8,7 +8,7 @@ const PAGE_SIZE = 200;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * Returns a run's id for people: the last characters of a UUID, because the first characters are the time; any
+ * Returns a run's id as messages show it: the last characters of a UUID, because the first characters are the time; any
  * other id is unchanged.
  */
 export function shortId(runId: string): string {

@@ -192,7 +192,7 @@ const DEFINITIONS = {
   ],
 } satisfies { [group: string]: () => Option[] };
 
-/** The options of all commands that start a run of a file. */
+/** The options of all commands that start a new run. */
 export const NEW_RUN = [
   ...(['input', 'bindings', 'env', 'services', 'workspace', 'egress', 'mocks'] as const),
   ...(['workflows', 'data', 'compat', 'json', 'stream', 'select'] as const),

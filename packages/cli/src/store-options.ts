@@ -32,9 +32,9 @@ export function isOnTemporal(options: RuntimeOptions): boolean {
     checkpoint,
     'no-worker': worker === false ? '' : undefined,
   };
-  const [unexpected] = Object.entries(temporalOptions).filter(([, value]) => value !== undefined);
-  if (unexpected)
-    throw new UsageError(`--${unexpected[0]} is for runs on Temporal.`, 'Add --runtime temporal.');
+  const [unexpectedOption] = Object.entries(temporalOptions).filter(([, value]) => value !== undefined);
+  if (unexpectedOption)
+    throw new UsageError(`--${unexpectedOption[0]} is for runs on Temporal.`, 'Add --runtime temporal.');
   return false;
 }
 

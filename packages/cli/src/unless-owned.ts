@@ -18,7 +18,10 @@ export async function unlessOwned<T>(use: () => Promise<T>): Promise<T | typeof 
   }
 }
 
-/** Processes that share a folder do not read requests there: the Temporal server controls their runs. */
+/**
+ * Returns the error for a run or a folder of Temporal. Processes that share a folder do not read requests there: the
+ * Temporal server controls their runs.
+ */
 function temporalError(): UsageError {
   return new UsageError(
     'This run is on Temporal, or other processes share the data folder.',

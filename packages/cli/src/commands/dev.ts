@@ -37,7 +37,10 @@ interface DevInfo {
   server: number | undefined;
 }
 
-/** Starts a development server and a worker, prints their addresses, and stops both on a signal. */
+/**
+ * Starts a worker, and a development server unless TEMPORAL_ADDRESS names a server. Prints how to use them, and stops
+ * both on a signal.
+ */
 export async function dev(io: Io, options: DevOptions): Promise<number> {
   const { data, port, grace, queue = DEFAULTS.queue } = options;
   const environment = readEnv();

@@ -21,7 +21,8 @@ import { UsageError } from '../usage-error.ts';
 
 /** Runs a workflow from its file. */
 export async function run(io: Io, file: string, options: RunOptions): Promise<number> {
-  const isRemote = isRemoteOnly(io, options);
+  const isRemote = isRemoteOnly(options);
+  warnAboutIgnoredOptions(io, options);
   expectOneStdin(file, options);
   const workflowFile = await readWorkflow(io, file, options);
   const { plan } = workflowFile;
@@ -46,15 +47,17 @@ export function expectOneStdin(file: string | undefined, { input }: Pick<RunOpti
   );
 }
 
-/** True if only workers in other processes execute the run. Warns about block options, which they ignore. */
-export function isRemoteOnly(io: Io, options: RunOptions): boolean {
-  const isRemote = isOnTemporal(options) && options.worker === false;
+/** True if only workers in other processes execute the run. */
+export function isRemoteOnly(options: RunOptions): boolean {
+  return isOnTemporal(options) && options.worker === false;
+}
+
+/** Warns about block options of a remote run: workers have their own. */
+export function warnAboutIgnoredOptions(io: Io, options: RunOptions): void {
   const [option] = blockArgs(options);
-  if (isRemote && option !== undefined && !options.json) {
-    const mark = styleFor(io.stderr).yellow('!');
-    io.stderr.write(`${mark} ${option} has no effect: workers have their own options.\n`);
-  }
-  return isRemote;
+  if (!isRemoteOnly(options) || option === undefined || options.json) return;
+  const mark = styleFor(io.stderr).yellow('!');
+  io.stderr.write(`${mark} ${option} has no effect: workers have their own options.\n`);
 }
 
 /** Returns environment values and mocks from the options. */

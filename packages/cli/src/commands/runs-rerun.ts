@@ -12,7 +12,14 @@ import { reportInvalid } from '../render/diagnostics.ts';
 import { findRunId } from '../run-id.ts';
 import type { RunOptions } from '../run-options.ts';
 import { UsageError } from '../usage-error.ts';
-import { blockArgs, executeOptions, expectOneStdin, isRemoteOnly, envAndMocks } from './run.ts';
+import {
+  blockArgs,
+  envAndMocks,
+  executeOptions,
+  expectOneStdin,
+  isRemoteOnly,
+  warnAboutIgnoredOptions,
+} from './run.ts';
 
 export type RerunOptions = RunOptions & { from: string; iteration?: number[] };
 
@@ -22,7 +29,8 @@ export async function rerun(
   { run, file }: { run: string; file: string | undefined },
   options: RerunOptions,
 ): Promise<number> {
-  const isRemote = isRemoteOnly(io, options);
+  const isRemote = isRemoteOnly(options);
+  warnAboutIgnoredOptions(io, options);
   expectFileToBind(file, options);
   expectOneStdin(file, options);
   const earlierRun = await withReader(options, async (reader) => {

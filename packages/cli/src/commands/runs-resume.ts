@@ -74,7 +74,10 @@ async function answerOf(io: Io, options: ResumeOptions): Promise<Json | undefine
   return jsonSource(io, '--input', options.input);
 }
 
-/** Returns the token of the pause point to answer. Throws a usage error with the open pause points if several match. */
+/**
+ * Returns the token of the pause point to answer; undefined to continue the run without an answer. Throws a usage error
+ * if the run has ended, if nothing waits for the answer, or if several pause points are open.
+ */
 async function pointOf(
   reader: RunReader,
   runId: string,

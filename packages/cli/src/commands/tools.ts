@@ -27,7 +27,7 @@ const DOWNLOAD_MS = 120_000;
 /** Maximum number of operations that are shown by name; --json shows all. */
 const MAX_SHOWN = 20;
 
-/** Creates a file of tools from an OpenAPI document. Exits with 2 if no operation is left. Throws usage errors. */
+/** Creates a file of tools from an OpenAPI document. Returns 2 if no operation is left. Throws usage errors. */
 export async function importTools(io: Io, source: string, options: ImportToolsOptions): Promise<number> {
   const isUrl = /^https?:\/\//i.test(source);
   const document = await parseDocument(

@@ -11,7 +11,7 @@ export interface ChildrenOptions {
   workflows?: string;
   compat: boolean;
   json: boolean;
-  /** The file of the workflow that runs: often in the same folder. */
+  /** The file of the workflow that runs. It may be in the same folder, and is not deployed as a child. */
   file: string | undefined;
 }
 
@@ -62,7 +62,7 @@ async function deploy(
   }
 }
 
-/** True if the JSON is something else, for example a file of mocks. */
+/** True if the JSON is not a workflow at all, but for example a file of mocks. */
 function isOtherJson(details: Json | undefined): boolean {
   const { diagnostics = [] } = (details ?? {}) as { diagnostics?: Pick<Diagnostic, 'code' | 'path'>[] };
   return diagnostics.some(

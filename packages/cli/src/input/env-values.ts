@@ -23,12 +23,12 @@ export async function envValues(options: EnvOptions, environment: Env): Promise<
 }
 
 function envPair(pair: string, environment: Env): [string, string] {
-  const split = pair.indexOf('=');
-  const name = split === -1 ? pair : pair.slice(0, split);
+  const separator = pair.indexOf('=');
+  const name = separator === -1 ? pair : pair.slice(0, separator);
   if (name.trim() === '') {
     throw new UsageError(`--env ${pair} has no name.`, 'Use --env NAME=VALUE.');
   }
-  if (split !== -1) return [name, pair.slice(split + 1)];
+  if (separator !== -1) return [name, pair.slice(separator + 1)];
   const value = environment.value(name);
   if (value === undefined) {
     throw new UsageError(

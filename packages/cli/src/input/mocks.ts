@@ -38,12 +38,12 @@ function merge(tables: Tables, json: Json, file: string): void {
 }
 
 function mockPair(pair: string): [string, Json] {
-  const split = pair.indexOf('=');
-  const type = pair.slice(0, Math.max(0, split)).trim();
+  const separator = pair.indexOf('=');
+  const type = pair.slice(0, Math.max(0, separator)).trim();
   const example = `--mock slack='{"ok": true}'`;
   if (type === '') throw new UsageError(`--mock ${pair} has no block type.`, `Use TYPE=JSON: ${example}`);
   try {
-    return [type, JSON.parse(pair.slice(split + 1)) as Json];
+    return [type, JSON.parse(pair.slice(separator + 1)) as Json];
   } catch (error) {
     throw new UsageError(
       `The mock of "${type}" is not JSON: ${(error as SyntaxError).message}`,

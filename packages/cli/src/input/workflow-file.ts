@@ -78,7 +78,7 @@ async function withPositions(
   return diagnostics.map((diagnostic) => ({ ...diagnostic, file, ...find(diagnostic.path) }));
 }
 
-/** Returns a function that finds positions in the text. Files over the limits are not parsed: they have none. */
+/** Returns a function that finds positions in the text. Files over the limits are not parsed, and have no positions. */
 async function finder(
   text: string,
   diagnostics: readonly Diagnostic[],

@@ -8,7 +8,7 @@ interface Active {
   containers: readonly string[];
   sinceMs: number;
   /** True if the block has been reported as slow, or is never reported. */
-  reported: boolean;
+  isReported: boolean;
 }
 
 interface Iteration {
@@ -27,7 +27,7 @@ export class Activity {
       name: safeLine(log.blockName),
       containers: containersOf(log),
       sinceMs: log.startedMs,
-      reported: false,
+      isReported: false,
     });
   }
 
@@ -35,7 +35,7 @@ export class Activity {
   wait(log: BlockLog, until: string): void {
     this.start(log);
     const active = this.#active.get(log.executionOrder);
-    if (active) Object.assign(active, { name: `${active.name} (until ${until})`, reported: true });
+    if (active) Object.assign(active, { name: `${active.name} (until ${until})`, isReported: true });
   }
 
   end(log: BlockLog): void {
@@ -50,9 +50,9 @@ export class Activity {
   /** Returns the blocks that have run for at least `ms` and that no earlier call has returned. */
   slow(nowMs: number, ms: number): { path: string; sinceMs: number }[] {
     return [...this.#active.values()]
-      .filter((active) => !active.reported && nowMs - active.sinceMs >= ms)
+      .filter((active) => !active.isReported && nowMs - active.sinceMs >= ms)
       .map((active) => {
-        active.reported = true;
+        active.isReported = true;
         return { path: this.#path(active.containers, active.name), sinceMs: active.sinceMs };
       });
   }

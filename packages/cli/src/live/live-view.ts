@@ -34,7 +34,7 @@ type BlockEvent = Extract<RunEvent, { log: unknown }>;
 
 /** Shows the progress of a run. Events may arrive twice, because a late viewer also reads the logs. */
 export class LiveView {
-  /** Blocks that have ended. */
+  /** Number of ended blocks. */
   blocks = 0;
   readonly #parts: LiveParts;
   readonly #format: LineFormat;
@@ -120,9 +120,9 @@ export class LiveView {
     const until = untilMs === undefined ? undefined : clockTime(untilMs, now());
     if (until === undefined) this.#activity.end(log);
     else this.#activity.wait(log, until);
-    // The status line shows waits for a time. Without it, a permanent line does.
-    const isOnStatusLine = until !== undefined && (updating || log.container !== undefined);
-    if (!isOnStatusLine) painter.print([pausedLine(log, until, this.#format)]);
+    // The status line shows blocks that wait for a time. Without it, a permanent line does, except for nested blocks.
+    const isLineOmitted = until !== undefined && (updating || log.container !== undefined);
+    if (!isLineOmitted) painter.print([pausedLine(log, until, this.#format)]);
   }
 
   #retry(event: Extract<RunEvent, { type: 'block:retrying' }>): void {

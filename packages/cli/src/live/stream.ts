@@ -37,7 +37,7 @@ function lineWriter(io: Io): Accept {
 
 function textWriter(io: Io): Accept {
   const style = styleFor(io.stderr);
-  let speaker: string | undefined;
+  let currentBlock: string | undefined;
   let isLineOpen = false;
   const endLine = (): void => {
     if (isLineOpen) io.stdout.write('\n');
@@ -53,10 +53,10 @@ function textWriter(io: Io): Accept {
     }
     if (emission.type !== 'text') return;
     const block = [blockId, ...scope].join('/');
-    if (block !== speaker) {
+    if (block !== currentBlock) {
       endLine();
       io.stderr.write(`${style.dim(`  ${safeLine(blockName)}:`)}\n`);
-      speaker = block;
+      currentBlock = block;
     }
     const text = safe(emission.text);
     if (text === '') return;

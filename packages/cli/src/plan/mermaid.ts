@@ -45,8 +45,8 @@ function shape(node: Node, block: BlockConfig): string {
   if (block.type === 'condition' || block.type.startsWith('router')) return `{${label}}`;
   if (block.trigger || node.answers) return `([${label}])`;
   // A pause with notification tools has the class `effect`.
-  const waits = node.class === 'pause' || node.class === 'wait' || block.type === 'human_in_the_loop';
-  return waits ? `[/${label}/]` : `[${label}]`;
+  const isWaiting = node.class === 'pause' || node.class === 'wait' || block.type === 'human_in_the_loop';
+  return isWaiting ? `[/${label}/]` : `[${label}]`;
 }
 
 /** Escapes a label: Mermaid reads `#…;` in quotes as a character code. */

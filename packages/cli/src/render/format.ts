@@ -1,4 +1,4 @@
-/** Returns a time span for people: `0 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
+/** Returns a duration as text: `0 ms`, `1.2 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   // 59.96 s would round to "60.0 s".
@@ -18,7 +18,7 @@ function pair([first, firstUnit]: [number, string], [second, secondUnit]: [numbe
 /** Returns text such as `1 block`, `2 blocks`, `3 branches`, `2 entries`. */
 export function plural(count: number, noun: string): string {
   if (count === 1) return `1 ${noun}`;
-  if (noun.endsWith('y')) return `${count} ${noun.slice(0, -1)}ies`;
+  if (/[^aeiou]y$/.test(noun)) return `${count} ${noun.slice(0, -1)}ies`;
   return `${count} ${noun}${/(s|x|ch|sh)$/.test(noun) ? 'es' : 's'}`;
 }
 

@@ -13,7 +13,7 @@ export function schemaRows({ properties = {}, required = [] }: JsonObject): stri
   });
 }
 
-/** Returns the type of a schema in the terms of JSON Schema. */
+/** Returns the type of a schema as text: `string`, `string or number`, `enum`, or `any`. */
 function typeOf(schema: Json): string {
   if (!isJsonObject(schema)) return 'any';
   const { type, enum: values, anyOf } = schema;

@@ -12,10 +12,10 @@ export function pad(text: string, width: number, side: 'left' | 'right' = 'right
 export function clip(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let clipped = '';
-  let used = 1;
+  let usedWidth = 1;
   for (const { segment } of new Intl.Segmenter().segment(text)) {
-    used += stringWidth(segment);
-    if (used > width) break;
+    usedWidth += stringWidth(segment);
+    if (usedWidth > width) break;
     clipped += segment;
   }
   return `${clipped}…`;

@@ -19,14 +19,14 @@ import { readEnv } from '../env.ts';
 import { onInterrupt } from '../interrupt.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Folder of images and isolation of builds. */
+/** A folder of images, and options for its builds. */
 export interface ImagesOptions {
   images: string;
   isolation?: IsolationLevel;
   bubblewrap?: string;
   /** Trusted SHA-256 digests by id of a command-line tool. */
   checksums?: Readonly<Record<string, string>>;
-  /** Time limit of a build. */
+  /** Time limit of a build, in milliseconds. */
   buildTimeoutMs?: number;
 }
 

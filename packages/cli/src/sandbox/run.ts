@@ -35,7 +35,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
 
 const MAX_MS = 3_600_000;
 
-const CANCELLED: FunctionOutcome = {
+const CANCELLED_OUTCOME: FunctionOutcome = {
   ok: false,
   error: { code: 'CANCELLED', name: 'SandboxError', message: 'The job was cancelled.', retryable: false },
   stdout: '',
@@ -75,7 +75,10 @@ function isFile(image: string): boolean {
   return false;
 }
 
-/** Returns the id of the image to run with, or the outcome if its build failed; undefined if it is already printed. */
+/**
+ * Returns the id of the image to run with, or the outcome of a cancelled build. Prints a failed build, and returns an
+ * undefined outcome; with `--json`, returns its id, because the job then reports the failure.
+ */
 async function imageOf(
   io: Io,
   images: Images,
@@ -83,13 +86,13 @@ async function imageOf(
 ): Promise<{ id: string } | { outcome: FunctionOutcome | undefined }> {
   if (!isFile(image)) return { id: image };
   const result = await buildFile(io, images, image, { refresh: false, quiet: json });
-  if (!result) return { outcome: CANCELLED };
+  if (!result) return { outcome: CANCELLED_OUTCOME };
   if (result.record.state === 'ready' || json) return { id: result.record.id };
   io.stderr.write(`${buildLines(result, styleFor(io.stderr)).join('\n')}\n`);
   return { outcome: undefined };
 }
 
-/** Runs the job in a new sandbox, with its image if it names one. Returns undefined after printing a failure. */
+/** Runs the job in a new sandbox, with its image if it names one. Returns undefined after printing a failed build. */
 async function outcomeOf(
   io: Io,
   job: FunctionJob,

@@ -23,7 +23,10 @@ export async function oauthClientsOf(options: BlockOptions): Promise<OAuthClient
   }
 }
 
-/** Returns the options for refreshing tokens in this process. `report` gets failures and lost connections. */
+/**
+ * Returns the options for refreshing tokens in this process. `report` gets failures, and credentials that must be
+ * connected again.
+ */
 export async function refreshOptionsOf(
   options: BlockOptions,
   report: (error: unknown) => void,

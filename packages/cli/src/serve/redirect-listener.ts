@@ -26,15 +26,15 @@ const HEADERS = {
 
 /** Listens on 127.0.0.1 only. `port` 0: any. Throws a usage error if the port is taken. */
 export async function listenForRedirect(port: number): Promise<RedirectListener> {
-  let expected: string | undefined;
+  let expectedState: string | undefined;
   const { promise: redirect, resolve } = Promise.withResolvers<URL>();
   const server = createServer((request, response) => {
     const url = URL.parse(request.url ?? '', redirectUri);
     if (request.method !== 'GET' || url?.pathname !== PATH) return send(response, 404, 'Not found.');
     // Other pages in the browser can send requests here too, but do not know the state.
-    if (expected === undefined || url.searchParams.get('state') !== expected)
+    if (expectedState === undefined || url.searchParams.get('state') !== expectedState)
       return send(response, 400, 'This is not the authorization that Heddle waits for.');
-    expected = undefined;
+    expectedState = undefined;
     resolve(url);
     return send(
       response,
@@ -52,7 +52,7 @@ export async function listenForRedirect(port: number): Promise<RedirectListener>
   return {
     redirectUri,
     async waitForRedirect(state, timeoutMs) {
-      expected = state;
+      expectedState = state;
       const { promise: timeout, reject } = Promise.withResolvers<never>();
       const timer = setTimeout(() => {
         reject(

@@ -44,10 +44,10 @@ export function ownershipOf(
   records: Omit<ServiceOwnership, 'close' | 'database'>,
   env: { [name: string]: string },
 ): Ownership {
-  let oldest: string | undefined;
+  let oldestId: string | undefined;
   const envOf = async (tenant: string): Promise<typeof env> => {
-    oldest ??= await records.oldestWorkspace();
-    return tenant === oldest ? env : {};
+    oldestId ??= await records.oldestWorkspace();
+    return tenant === oldestId ? env : {};
   };
   return {
     resolveChild: (caller, reference) => records.resolveChild(caller, reference),

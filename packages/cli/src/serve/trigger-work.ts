@@ -19,8 +19,8 @@ export interface OpenTriggerWork {
   close(): Promise<void>;
 }
 
-/** Accepts no caller: the API gets no requests. */
-const anonymous: Authenticator = { authenticate: () => Promise.resolve(undefined) };
+/** Rejects every caller: the API gets no requests. */
+const rejectAll: Authenticator = { authenticate: () => Promise.resolve(undefined) };
 
 /**
  * Starts the runs of triggers from this process, which serves no requests. The options decide where the runs execute.
@@ -50,7 +50,7 @@ export async function openTriggerWork(io: Io, options: TriggerWorkOptions): Prom
     const limits = await openLimits({ ...options, host: 'localhost' }, { operationIds, report: onError });
     closing.push(() => limits.close());
     const api = await createApi({
-      ...{ engine: session.engine, database: store, areas, onError, authenticator: anonymous },
+      ...{ engine: session.engine, database: store, areas, onError, authenticator: rejectAll },
       ports: servicePorts(store, { limits: limits.limits }),
     });
     closing.push(() => api.close());

@@ -33,7 +33,7 @@ export function serverOf(
   };
 }
 
-/** Keys are secrets: only the environment passes them, and no message shows them. */
+/** Variable with the encryption keys. Keys are secrets: only the environment passes them, and no message shows them. */
 const KEYS = 'HEDDLE_ENCRYPTION_KEYS';
 
 function encryptionOf(text: string | undefined): DeploymentOptions['encryption'] {

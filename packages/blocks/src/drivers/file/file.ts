@@ -203,7 +203,8 @@ export const integration = defineDriver({
     processedFiles: 'The files as files of the run (older versions).',
     contents: 'The text of each file.',
     lineRanges: 'If offset or limit is set: offset, lineCount and totalLines of each file.',
-    entries: 'The files and folders in the folder: kind, name and depth; of files also id, size and type.',
+    entries:
+      'The files and folders in the folder: kind, name and depth; of folders also path; of files also id, size, type, folderPath, updatedAt and url.',
     path: 'The folder that was listed.',
     truncated: 'Whether the folder has more entries.',
     id: 'Id of the file that was stored or changed.',

@@ -99,7 +99,7 @@ export const mailOutputs = z.object({
   email: z
     .record(z.string(), z.json())
     .describe(
-      'messageId, subject, from, to, cc, replyTo, date, receivedAt, bodyText, bodyHtml, hasAttachments and attachments; `truncated` for a message over 10 MiB.',
+      'messageId, subject, from, to, cc, replyTo, date, receivedAt, bodyText, bodyHtml, hasAttachments, attachments, and truncated: true for a message over 10 MiB, or one that cannot be parsed.',
     ),
   timestamp: z.string().describe('When the message was found, in ISO 8601 and UTC.'),
 });
