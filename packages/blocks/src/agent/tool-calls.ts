@@ -110,23 +110,23 @@ export class ToolCalls {
     index: number,
     { toolCallId, toolName: name, input }: ToolCall,
   ): Promise<EndedCall | WaitingCall> {
-    const parsedArgs = parsedInput(input);
-    const call = this.#prepare({ id, toolCallId, name }, index, parsedArgs);
-    if (!('tool' in call)) return { id, toolCallId, shown: { name, arguments: parsedArgs ?? input, ...call } };
+    const modelArgs = parsedInput(input);
+    const call = this.#prepare({ id, toolCallId, name }, index, modelArgs);
+    if (!('tool' in call)) return { id, toolCallId, shown: { name, arguments: modelArgs ?? input, ...call } };
     const decided = this.#approvals?.of(call);
     if (decided) return { id, toolCallId, shown: await this.#applyDecision(call, decided) };
     if (call.tool.requiresApproval) {
       const parameters = call.tool.definition.inputSchema as JsonObject;
       return { id, name, arguments: call.args, parameters };
     }
-    return { id, toolCallId, shown: { name, arguments: parsedArgs ?? input, ...(await this.#step(call)) } };
+    return { id, toolCallId, shown: { name, arguments: modelArgs ?? input, ...(await this.#step(call)) } };
   }
 
   /** Returns a call that can be made, or the error result of a call that cannot. */
   #prepare(
     ids: Pick<ReadyCall, 'id' | 'toolCallId' | 'name'>,
     index: number,
-    parsedArgs: Json | undefined,
+    modelArgs: Json | undefined,
   ): ReadyCall | CallResult {
     const offered = this.offeredTools();
     const tool = offered.find(({ definition }) => definition.name === ids.name);
@@ -135,8 +135,8 @@ export class ToolCalls {
       const names = offered.map(({ definition }) => definition.name).join(', ') || 'none';
       return failed(`There is no tool "${ids.name}". The tools are: ${names}.`);
     }
-    if (!isJsonObject(parsedArgs)) return failed('The arguments are not a JSON object.');
-    const args = tool.read?.(parsedArgs) ?? parsedArgs;
+    if (!isJsonObject(modelArgs)) return failed('The arguments are not a JSON object.');
+    const args = tool.read?.(modelArgs) ?? modelArgs;
     const problems = tool.problemsOf(args);
     if (problems !== undefined) return failed(`The arguments do not match the schema: ${problems}`);
     return { ...ids, tool, args };

@@ -123,7 +123,9 @@ export function driverRow(
     },
     isIdempotent: () => tool.idempotent,
     run: async (modelArgs, { idempotencyKey }) => {
-      const visibleArgs = Object.fromEntries(Object.entries(modelArgs).filter(([name]) => !hidden.includes(name)));
+      const visibleArgs = Object.fromEntries(
+        Object.entries(modelArgs).filter(([name]) => !hidden.includes(name)),
+      );
       const args = { ...visibleArgs, ...fixed };
       expectMatch(args, problemsOf);
       return call(tool, { args, values: [], settings, credentialId, idempotencyKey, context });

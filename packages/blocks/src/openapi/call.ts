@@ -54,7 +54,10 @@ export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
   if (!paging || isOnePage(tool, args)) return { ...first, data: outputOf(tool, first.data) };
   const send = async (next: NextPage): Promise<ServiceAnswer> => {
     if ('argument' in next) {
-      const nextRequest = await requestFor({ ...call, args: { ...args, [next.argument]: next.value } }, target);
+      const nextRequest = await requestFor(
+        { ...call, args: { ...args, [next.argument]: next.value } },
+        target,
+      );
       return callOnce(nextRequest, call, target);
     }
     const url = checkedLink(next.url, { at: request.url, address: target.address, id: tool.id });

@@ -1,7 +1,7 @@
 import type { BlocksOptions } from '../options.ts';
 import type { ServiceTools } from './service-tools.ts';
 
-const toolsByOptions = new WeakMap<BlocksOptions, Promise<ServiceTools>>();
+const cachedTools = new WeakMap<BlocksOptions, Promise<ServiceTools>>();
 
 /**
  * Returns the tools of the files in the options, read once; undefined if there are no files. Throws OPTIONS_INVALID.
@@ -10,7 +10,7 @@ export async function serviceToolsOf(options: BlocksOptions): Promise<ServiceToo
   const { toolFiles = [] } = options;
   if (toolFiles.length === 0) return undefined;
   const tools =
-    toolsByOptions.get(options) ?? import('./service-tools.ts').then((each) => new each.ServiceTools(toolFiles));
-  toolsByOptions.set(options, tools);
+    cachedTools.get(options) ?? import('./service-tools.ts').then((each) => new each.ServiceTools(toolFiles));
+  cachedTools.set(options, tools);
   return tools;
 }

@@ -13,7 +13,10 @@ export const vision = defineLazyBlock({
   fields: z.object({
     imageFile: z.json().optional().describe('A file or a list of files, such as <start.files>; or a URL.'),
     imageFileReference: z.json().optional().describe('The same, if imageFile is empty.'),
-    imageUrl: z.string().optional().describe('A URL, also a data: URL, if imageFile and imageFileReference are empty.'),
+    imageUrl: z
+      .string()
+      .optional()
+      .describe('A URL, also a data: URL, if imageFile and imageFileReference are empty.'),
     prompt: z.string().default(DEFAULT_PROMPT).describe(`The question. Default: ${DEFAULT_PROMPT}`),
     ...modelFields,
   }),

@@ -127,7 +127,9 @@ export function readSchedule(
     typeof kind === 'string' && Object.hasOwn(REQUIRED_FIELDS, kind) ? REQUIRED_FIELDS[kind as 'daily'] : [];
   const kindFields = new Set<string>(Object.values(REQUIRED_FIELDS).flat());
   const values = Object.fromEntries(
-    Object.entries(fields).filter(([name]) => !kindFields.has(name) || required.includes(name as 'dailyTime')),
+    Object.entries(fields).filter(
+      ([name]) => !kindFields.has(name) || required.includes(name as 'dailyTime'),
+    ),
   );
   const parsed = scheduleFields.safeParse(values);
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
