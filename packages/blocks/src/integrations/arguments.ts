@@ -58,7 +58,7 @@ function isStructure(types: readonly (Json | undefined)[]): boolean {
   return types.includes('array') || types.includes('object');
 }
 
-/** Returns a message with the required arguments that have no value; undefined if all have one. */
+/** Returns a message with the fields of required arguments without a value; undefined if all have one. */
 export function missingFields({ arguments: all }: WithArguments, args: JsonObject): string | undefined {
   const missing = Object.entries(all).filter(
     ([name, { required }]) => required && own(args, name) === undefined,

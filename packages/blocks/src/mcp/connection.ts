@@ -47,7 +47,7 @@ export async function connect(
   server: McpServer,
   { secret, signal }: { secret: () => string | undefined; signal: AbortSignal },
 ): Promise<Connection> {
-  // Loaded here: agents without such servers do not need it.
+  // Loaded on first use: agents without MCP servers do not need it.
   const sdk = await import('@modelcontextprotocol/client');
   const client = new sdk.Client(
     { name: 'heddle', version: '1' },

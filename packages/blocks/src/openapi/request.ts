@@ -244,7 +244,7 @@ function filledJson(value: Json, args: JsonObject): Json | undefined {
     const filled = filledJson(member, args);
     return filled === undefined ? [] : [[key, filled] as const];
   });
-  // If no argument is given, the object or list would be empty.
+  // If no argument is given, the object would be empty.
   return members.length === 0 && Object.keys(value).length > 0 ? undefined : Object.fromEntries(members);
 }
 

@@ -304,8 +304,8 @@ class Overflow extends Error {}
 const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'required']);
 
 /**
- * Copies schemas up to a level of detail and a number of characters. Stops at the first character beyond that number,
- * so that the work is bounded.
+ * Copies schemas up to a level of detail and a number of characters. Throws `Overflow` when there are more, so that
+ * the work is bounded.
  */
 class Reducer {
   /** Names of definitions with the number of references that lead there, in the order in which they are found. */

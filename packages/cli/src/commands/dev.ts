@@ -39,7 +39,7 @@ interface DevInfo {
 
 /**
  * Starts a worker, and a development server unless TEMPORAL_ADDRESS names a server. Prints how to use them, and stops
- * both on a signal.
+ * what it has started on a signal.
  */
 export async function dev(io: Io, options: DevOptions): Promise<number> {
   const { data, port, grace, queue = DEFAULTS.queue } = options;

@@ -7,7 +7,7 @@ import type { Sealing } from '../serve/service-store.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 
-// Shared by the commands for secrets and for credentials.
+// Shared by the commands for secrets, credentials and skills.
 
 /** Reads standard input, without its last line break. Throws a usage error if it is empty. */
 export async function valueFrom(io: Io, example: string): Promise<string> {

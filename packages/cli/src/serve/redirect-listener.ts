@@ -24,7 +24,7 @@ const HEADERS = {
   Connection: 'close',
 };
 
-/** Listens on 127.0.0.1 only. `port` 0: any. Throws a usage error if the port is taken. */
+/** Listens on 127.0.0.1 only. `port` 0: any. Throws a usage error if it cannot listen there. */
 export async function listenForRedirect(port: number): Promise<RedirectListener> {
   let expectedState: string | undefined;
   const { promise: redirect, resolve } = Promise.withResolvers<URL>();

@@ -26,7 +26,7 @@ export interface RawMessage {
   metadata: JsonObject;
 }
 
-/** Returns the item of a message. Content that cannot be parsed is text. */
+/** Returns the item of a message. A message that cannot be parsed becomes text. */
 export async function messageItem(
   { id, raw, isCut, receivedAt, metadata }: RawMessage,
   { withFiles, nowMs }: { withFiles: boolean; nowMs: number },

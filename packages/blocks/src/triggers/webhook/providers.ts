@@ -204,7 +204,7 @@ const generic: Provider = {
   deliveryId: header('idempotency-key'),
 };
 
-/** The sending systems, by name. */
+/** The providers, by name. */
 export const PROVIDERS = {
   ...{ generic, github, slack, stripe, linear, telegram, circleback, standard },
 } as const satisfies { [name: string]: Provider };

@@ -7,7 +7,7 @@ import type { HookService, ProviderHooks } from './hook.ts';
 // core.telegram.org/bots/api#setwebhook
 
 const SERVICE: HookService = { name: 'telegram', title: 'Telegram', address: 'https://api.telegram.org' };
-/** A token is part of the path. */
+/** The token of a bot, which is part of the path of a request. */
 const TOKEN = /^(\d{1,20}):[\w-]{1,128}$/;
 
 /** The webhook of a bot. A bot has at most one. */
