@@ -143,7 +143,7 @@ export async function textsOf(call: DriverCall): Promise<JsonObject> {
   return { contents, ...(lineRanges.length > 0 && { lineRanges }) };
 }
 
-/** Returns the headers of a table, with rows `{cells: {Key, Value}}`, or of an object. Throws TOOL_ARGUMENTS_INVALID. */
+/** Returns the headers of a table (rows `{cells: {Key, Value}}`) or an object. Throws TOOL_ARGUMENTS_INVALID. */
 export function headersIn(value: Json | undefined): [string, string][] {
   if (value === undefined) return [];
   const rows = Array.isArray(value) ? value.map(cellsOf) : [value];
