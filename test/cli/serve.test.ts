@@ -73,7 +73,10 @@ describe('heddle serve', { timeout: 120_000 }, () => {
   drawn('does not report the tools of an agent as unknown', async () => {
     const { url, key = '', workspaceId } = await startServer(dataFolder());
     const call = caller({ url, key });
-    const tools = [{ type: 'slack', operation: 'send' }, { type: 'mcp', params: { toolName: 'search' } }];
+    const tools = [
+      { type: 'slack', operation: 'send' },
+      { type: 'mcp', params: { toolName: 'search' } },
+    ];
     const draft = draftOf(workflow([block('Agent', 'agent', { tools })], ['Start -> Agent']));
     const { data } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Agent' });
     const saved = await call('PUT', `/api/v2/workflows/${data.id}/state`, draft);
