@@ -95,10 +95,10 @@ describe('a closed engine', () => {
 
 describe('a faulty executor', () => {
   it.each([
-    ['nothing', () => undefined, /returned no result/],
-    ['a string', () => 'done', /returned no result/],
-    ['no output', () => ({ result: 1 }), /returned no result/],
-    ['a wait until NaN', () => ({ waitUntilMs: Number.NaN, waiting: {}, output: {} }), /returned no result/],
+    ['nothing', () => undefined, /an invalid result/],
+    ['a string', () => 'done', /an invalid result/],
+    ['no output', () => ({ result: 1 }), /an invalid result/],
+    ['a wait until NaN', () => ({ waitUntilMs: Number.NaN, waiting: {}, output: {} }), /an invalid result/],
     ['a bigint', () => ({ output: { deep: [{ n: 1n }] } }), /"deep\.0\.n" is a bigint/],
     ['a function', () => ({ output: { call: () => 1 } }), /"call" is a function/],
     ['a circular value', () => ({ output: circular() }), /contains itself/],

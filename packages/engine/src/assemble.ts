@@ -19,7 +19,7 @@ import { MAX_FILE_BYTES } from './files/parse.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { EngineOptions } from './options.ts';
 
-/** Default timeout of a request by an `api` block. */
+/** Timeout of a request: the default for blocks, and for downloads of input files. */
 const HTTP_TIMEOUT_MS = 300_000;
 
 const MIB = 2 ** 20;

@@ -33,15 +33,15 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   const registry = createRegistry(builtInExecutors, options.blocks);
   await requireIsolation(options);
   expectOneLocation(options);
-  if (options.runtime) return onRuntime(options.runtime, registry, options);
-  if (options.postgres) return onPostgres(options.postgres, registry, options);
+  if (options.runtime) return createOnRuntime(options.runtime, registry, options);
+  if (options.postgres) return createOnPostgres(options.postgres, registry, options);
   const { data, durability, clock = systemClock, onError = reportAsWarning } = options;
   const stores = openStores({ data, durability, clock, onError: (error) => onError(error, undefined) });
   return createEngineOn(stores, registry, options);
 }
 
 /** Creates an engine on a database that other processes share. */
-async function onPostgres(
+async function createOnPostgres(
   { leaseMs, ...database }: NonNullable<EngineOptions['postgres']>,
   registry: Registry,
   options: EngineOptions,
@@ -104,7 +104,7 @@ function openedRunsReporter(stores: Stores): (runId: string) => void {
 }
 
 /** Creates an engine on a runtime that provides its stores. */
-async function onRuntime(
+async function createOnRuntime(
   provider: RuntimeProvider,
   registry: Registry,
   options: EngineOptions,

@@ -21,7 +21,7 @@ import type { Registry } from './executors/registry.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { Deployed, WorkflowSource } from './types.ts';
 
-/** A plan with the version of its deployment; undefined if the caller passed the plan. */
+/** A plan and the version of its deployment. The version is undefined if the caller passed the workflow or the plan. */
 export interface VersionedPlan {
   plan: Plan;
   version: number | undefined;

@@ -55,7 +55,7 @@ export interface EngineOptions {
    */
   maxFileBytes?: { file?: number; run?: number };
   limits?: Partial<PlanLimits>;
-  /** The addresses that `api` blocks and `fetch` in function blocks may access. Default: public addresses. */
+  /** The addresses that blocks, and `fetch` in the code of function blocks, may access. Default: public addresses. */
   egress?: EgressOptions;
   /**
    * Base URLs of services, by name, which replace their defaults: `{ openai: 'http://localhost:8080/v1' }`. Blocks may
@@ -68,8 +68,8 @@ export interface EngineOptions {
    */
   credentials?: { readonly [name: string]: string };
   /**
-   * Rates of services, by name: the number of calls that each credential may make. All processes with the same store
-   * share them.
+   * Rates of services, by name: the number of calls per period that each credential may make. All processes with the
+   * same store share them.
    */
   serviceRates?: { readonly [name: string]: ServiceRate };
   /** Credentials that tenants have stored, for blocks of their workflows. Default: none. */

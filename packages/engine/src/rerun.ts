@@ -36,9 +36,9 @@ export interface Restart {
  * blocks that are not downstream of the start, the variables, and for containers around the start the data of
  * `reuseInside`.
  *
- * Throws RUN_NOT_SETTLED if the earlier run has not ended, BLOCK_NOT_FOUND, and BLOCK_NOT_RESTARTABLE for a block
- * inside a container without `iterations`, or one with a source block that has not run; OPTIONS_INVALID for edits of
- * data that the block does not use, and for a wrong number of iterations.
+ * Throws RUN_NOT_SETTLED if the earlier run has not ended; BLOCK_NOT_FOUND; BLOCK_NOT_RESTARTABLE for a disabled block,
+ * a block with a source that has not run, and a block inside a container without `iterations`; OPTIONS_INVALID for
+ * edits of data that the block does not use, and for a wrong number of iterations.
  */
 export function reuse(
   plan: Plan,

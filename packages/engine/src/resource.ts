@@ -29,7 +29,10 @@ export async function resourceOf(
   };
 }
 
-/** Returns the run's output; for a paused run, the output of its only pause point, or a list of all of them. */
+/**
+ * Returns the run's output; for a paused run, the output of the only pause point that waits for a person, else an
+ * object with the outputs of all such pause points.
+ */
 function outputOf(record: RunRecord, values: Values): Json | Promise<Json> {
   if (record.status === 'paused') {
     const humanPauses = record.pauses.filter((pause) => pause.kind === 'human');

@@ -40,8 +40,8 @@ export interface ExecuteOptions {
   /** Time limit of the run, in milliseconds. */
   timeoutMs?: number;
   /**
-   * Outputs that replace the execution of blocks: `{ blocks: { NAME: value | [one value per run] }, types: { TYPE: … }
-   * }`.
+   * Outputs that replace the execution of blocks, by the name or the type of the block:
+   * `{ blocks: { NAME: value | [one value per execution] }, types: { TYPE: … } }`.
    */
   mocks?: Json;
   signal?: AbortSignal;
@@ -90,7 +90,7 @@ export interface RunHandle {
   cancel(reason?: string): Promise<void>;
 }
 
-/** An event of a run. Earlier events are in the logs. */
+/** An event of a run. */
 export type RunEvent =
   | { type: 'run:started'; runId: string; atMs: number; workflowId: string }
   | {
@@ -231,7 +231,7 @@ export interface RunSummary {
    * newer.
    */
   seq: number;
-  /** Types of the workflow's blocks that ran. */
+  /** Types of all blocks of the workflow; empty if its plan cannot be read. */
   blockTypes: string[];
 }
 
@@ -276,8 +276,8 @@ export interface Engine {
    */
   readonly separatesTenants: boolean;
   /**
-   * Compiles the workflow and stores it as a new immutable version. Throws WORKFLOW_INVALID with every diagnostic in
-   * `details`.
+   * Compiles the workflow and stores it as a new immutable version, unless the newest version is equal. Throws
+   * WORKFLOW_INVALID with every diagnostic in `details`.
    */
   deploy(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Promise<Deployed>;
   /**
@@ -354,8 +354,8 @@ export interface Engine {
    */
   follow(runId: string, options?: { signal?: AbortSignal }): AsyncIterable<RunEvent>;
   /**
-   * Returns the child runs that the run's blocks have called, in order of the blocks' starts. Descendants of child runs
-   * are not included. Throws RUN_NOT_FOUND.
+   * Returns the child runs that the run's blocks have called, in the order in which they were created. Descendants of
+   * child runs are not included. Throws RUN_NOT_FOUND.
    */
   childRuns(runId: string): Promise<{ runId: string; workflowId: string; blockId: string }[]>;
   /** Returns the plan that the run executes. Throws RUN_NOT_FOUND. */
@@ -408,10 +408,10 @@ export interface Engine {
     options?: Pick<FromBlockOptions, 'workflow' | 'iterations'>,
   ): Promise<RestartPreview>;
   /**
-   * Deletes a run that has ended: its record, journal and logs, those of its children, and the values that no other run
-   * uses, except values stored within the last hour.
+   * Deletes a run that has ended and its child runs, at any depth: their records, journals, logs, steps and emissions,
+   * and the values that no other run uses, except values stored within the last hour.
    *
-   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED if it or a child has not ended; then nothing is deleted.
+   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED if one of these runs has not ended; then nothing is deleted.
    */
   deleteRun(runId: string): Promise<void>;
   /** Deletes stored files by their keys, except files stored within the last hour and files that a run refers to. */

@@ -70,7 +70,7 @@ function expectResult(returned: unknown, name: string): BlockResult {
   }
   throw new BlockError(
     'BLOCK_FAILED',
-    `The executor of the block "${name}" returned no result: it must return { output }, { pause } or { waitUntilMs, waiting, output }, each an object.`,
+    `The executor of the block "${name}" returned an invalid result: it must return { output }, { pause } or { waitUntilMs, waiting, output }, where output, pause and waiting are objects.`,
     { retryable: false },
   );
 }

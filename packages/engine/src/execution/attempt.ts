@@ -51,7 +51,7 @@ export class BlockTask {
     return this.#children?.isOnlyWork ?? false;
   }
 
-  /** Created at its first use, because most blocks never use it. */
+  /** The abort signal of the attempt. Created at its first use, because most blocks never use it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.stopped && !this.#controller.signal.aborted) this.#controller.abort(this.stopped);

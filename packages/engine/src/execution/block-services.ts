@@ -70,7 +70,7 @@ export function createBlockServices(
   const { header, environment } = run;
   const { plan } = run.replica;
   const mocks = header.mocks === null ? NO_MOCKS : parseMocks(header.mocks);
-  const facts: RunInfo = {
+  const runInfo: RunInfo = {
     variables: plan.variables,
     get env() {
       return environment.values;
@@ -87,20 +87,20 @@ export function createBlockServices(
   const warmUps = pythonWarmUps(plan, mocks);
   if (warmUps.length > 0) void parts.code.warm(warmUps, tenant);
   return {
-    executorOf: (block, nth) => {
+    executorOf: (block, countExecutions) => {
       const mockValues = mocks.valuesFor(block);
       if (mockValues) {
-        const previousRuns = nth();
+        const earlierExecutions = countExecutions();
         return computeExecutor(block, (context) => {
           readFields(context);
-          return { output: {}, ...mockResult(block, mockValues, previousRuns) };
+          return { output: {}, ...mockResult(block, mockValues, earlierExecutions) };
         });
       }
       return block.trigger ? triggerExecutor(block, run, parts) : registeredExecutor(block, parts);
     },
     files: () => fileReader(parts, header, { tenant, refuse: fileTooLarge }),
     services: (place, resolver, task) =>
-      servicesOf({ parts, run, place, resolver, task, facts, tenant, spending, storeFile }),
+      servicesOf({ parts, run, place, resolver, task, runInfo, tenant, spending, storeFile }),
   };
 }
 
@@ -182,14 +182,14 @@ interface ServiceParts {
   place: Place;
   resolver: ReferenceResolver;
   task: BlockTask;
-  facts: RunInfo;
+  runInfo: RunInfo;
   tenant: () => Promise<string | undefined>;
   spending: ReturnType<typeof runSpending>;
   storeFile: FileStorage;
 }
 
 function servicesOf(serviceParts: ServiceParts): ExecutorServices {
-  const { parts, run, place, resolver, task, facts, tenant, spending, storeFile } = serviceParts;
+  const { parts, run, place, resolver, task, runInfo, tenant, spending, storeFile } = serviceParts;
   const { plan, index } = run.replica;
   const address = (): number[] => index.addressOf(place.block, place.scope);
   const region = () => regionAt(plan.skeleton, address());
@@ -233,7 +233,7 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
     lookup: resolver,
     ...(parts.pauseLinks && { pauseLinks: () => pauseLinksOf(serviceParts) }),
     ...(parts.notify && { notify: (context) => callNotifiers(serviceParts, context) }),
-    run: facts,
+    run: runInfo,
     target: (port) => targetOf(region(), node(), port),
     ports: () => portsOf(region(), node()),
     findChild: async (reference, call) => {

@@ -128,7 +128,7 @@ export async function childRequest(
   };
 }
 
-/** Errors that fail the calling block. Any other error stops the run. */
+/** Engine errors that fail the calling block, as a BlockError does. Any other error stops the run. */
 const CALLER_ERRORS: ReadonlySet<string> = new Set<EngineErrorCode>([
   'WORKFLOW_NOT_FOUND',
   'WORKFLOW_INVALID',

@@ -1,4 +1,4 @@
-/** The status of a child run that a block waits for: being recorded, running, or waiting for a person or a timer. */
+/** The state of a child run that a block waits for: being recorded, running, or waiting for a person or a timer. */
 export type ChildState = 'starting' | 'running' | 'human' | 'time';
 
 /** The child runs that one attempt of a block waits for. */

@@ -27,8 +27,11 @@ type TimerCommand = Extract<Command, { type: 'timer' }>;
 const EMPTY_INPUT: Stored = Object.freeze({ v: Object.freeze({}) as JsonObject });
 
 export interface CommandExecutorParts extends AttemptParts {
-  /** Returns the executor of a block, or its mock. `nth` returns the number of earlier executions of the block. */
-  executorOf(block: BlockConfig, nth: () => number): EngineExecutor;
+  /**
+   * Returns the executor of a block, or its mock. `countExecutions` returns the number of earlier executions of the
+   * block.
+   */
+  executorOf(block: BlockConfig, countExecutions: () => number): EngineExecutor;
   /** Returns a reader of files for one block. */
   files: (this: void) => FileReader;
   /** Returns the token of the pause point that an attempt opens. */
@@ -145,7 +148,7 @@ export class CommandExecutor {
     const attempt = new Attempt(this.#parts, command, place, task);
     try {
       const preparing = this.#prepare(attempt.lookup, place);
-      const entry = preparing ? preparing.then(() => this.#entryOf(attempt)) : this.#entryOf(attempt);
+      const entry = preparing ? preparing.then(() => this.#runExecutor(attempt)) : this.#runExecutor(attempt);
       if (entry instanceof Promise) void this.#postLater(attempt, entry);
       else if (entry) this.#parts.post(entry);
     } catch (error) {
@@ -187,8 +190,8 @@ export class CommandExecutor {
     this.#removeTask(id, task);
   }
 
-  /** Runs the block's executor; undefined if its result is no longer wanted. */
-  #entryOf(attempt: Attempt): EntryBody | undefined | Promise<EntryBody | undefined> {
+  /** Runs the block's executor. Returns the entry of the result; undefined if the attempt was stopped. */
+  #runExecutor(attempt: Attempt): EntryBody | undefined | Promise<EntryBody | undefined> {
     const { block, place } = attempt;
     const executor = this.#parts.executorOf(block, () => this.#parts.replica.logs.nth(place));
     const context = createBlockContext(attempt);
@@ -197,8 +200,8 @@ export class CommandExecutor {
         ? this.#runGated(attempt, async () => executor.execute(context))
         : executor.execute(context);
     return running instanceof Promise
-      ? running.then((result) => this.#entryFor(attempt, result))
-      : this.#entryFor(attempt, running);
+      ? running.then((result) => this.#endAttempt(attempt, result))
+      : this.#endAttempt(attempt, running);
   }
 
   /** True for a pause with notification tools, which send requests. */
@@ -207,7 +210,8 @@ export class CommandExecutor {
     return index.node(index.addressOf(block, scope)).class === 'effect';
   }
 
-  #entryFor(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody | undefined> {
+  /** Ends the attempt's emissions, then returns its entry; undefined if the attempt was stopped. */
+  #endAttempt(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody | undefined> {
     if (attempt.task.stopped) return undefined;
     if (attempt.fault) throw attempt.fault.error;
     const flushing = attempt.endEmissions({ isCut: false });

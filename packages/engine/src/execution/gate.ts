@@ -26,7 +26,7 @@ export class Slot {
   readonly #gate: Gate;
   readonly #signal: AbortSignal;
   #release: () => void = () => undefined;
-  #isFree = false;
+  #isReleased = false;
 
   constructor(gate: Gate, signal: AbortSignal) {
     this.#gate = gate;
@@ -51,8 +51,8 @@ export class Slot {
 
   /** Calls `wait` without the slot. Resolves when a slot is free again. */
   async without<T>(wait: () => Promise<T>): Promise<T> {
-    if (this.#isFree) return wait();
-    this.#isFree = true;
+    if (this.#isReleased) return wait();
+    this.#isReleased = true;
     this.#release();
     try {
       return await wait();
@@ -60,7 +60,7 @@ export class Slot {
       await new Promise<void>((resolve, reject) => {
         this.#hold(resolve).catch(reject);
       });
-      this.#isFree = false;
+      this.#isReleased = false;
     }
   }
 

@@ -68,7 +68,9 @@ export class ReferenceResolver implements Lookup {
     this.#scope = replica.ledger.scopeAt(place);
   }
 
-  /** Fetches the large values that the block's fields refer to; undefined if there are none. */
+  /**
+   * Fetches the large values and file contents that the block's configuration refers to; undefined if there are none.
+   */
   prepare({ values, files }: ResolverSources): Promise<void> | undefined {
     const config = this.#replica.plan.blocks[this.#place.block];
     if (!config) return undefined;

@@ -15,9 +15,9 @@ import type { Values } from '../records/values.ts';
 export type EnvironmentValue = string | { value: string; secret: false };
 
 /**
- * Source of the tenants' environment values. Names may be listed at any time. Values are read only in the process where
- * a run of the tenant starts, is recovered or executes a block that reads them. Errors are reported, and callers
- * receive ENVIRONMENT_UNAVAILABLE.
+ * Source of the tenants' environment values. Names may be listed at any time. Values are read only in a process where a
+ * run of the tenant starts, is recovered or executes a block that reads them, or where the tenant's data is redacted.
+ * Errors are reported, and callers receive ENVIRONMENT_UNAVAILABLE.
  */
 export interface TenantEnvironments {
   /** Returns the names of the tenant's values. */

@@ -27,7 +27,7 @@ export interface RuntimeParts {
   codeLimits: { wallMs?: number; cpuMs?: number };
   egress(): Promise<HttpClient>;
   service(name: string): Promise<ConfiguredService>;
-  /** Undefined: tenants have no values. */
+  /** Undefined: tenants have no credentials. */
   credentials: TenantCredentials | undefined;
   skills: TenantSkills | undefined;
   tenantFiles: TenantFiles | undefined;

@@ -60,7 +60,7 @@ function amountOf(name: string, { dollars, per }: WindowedCost): Amount {
       `maxCost.${name} must be a number of dollars from 0 to ${MAX_DOLLARS}, not ${String(dollars)}.`,
     );
   if (per !== undefined && !CAP_WINDOWS.includes(per))
-    throw new EngineError('OPTIONS_INVALID', `maxCost.${name}.per must be ${CAP_WINDOWS.join(', ')}.`);
+    throw new EngineError('OPTIONS_INVALID', `maxCost.${name}.per must be one of ${CAP_WINDOWS.join(', ')}.`);
   return { micros: Math.round(dollars * 1e6), ...(per !== undefined && { per }) };
 }
 

@@ -39,18 +39,18 @@ export function runSpending(parts: Parts, run: SpendingRun): (place: Place, bloc
   return (place, blockName) => ({
     reserve: async (request) => {
       const caps = await appliedCaps(request, { parts, run, place, rootOf });
-      if (caps.length === 0) return UNLIMITED;
+      if (caps.length === 0) return NO_RESERVATION;
       const { most, least } = amountsOf(request, blockName);
       const exceeded = caps.find(({ scope, cap }) => scope === 'call' && most > cap);
       if (exceeded) throw capReached(exceeded, { blockName, most, micros: 0 });
       const accounts = caps.filter(({ scope }) => scope !== 'call');
-      return accounts.length === 0 ? UNLIMITED : reserve(parts, { accounts, most, least, blockName });
+      return accounts.length === 0 ? NO_RESERVATION : reserve(parts, { accounts, most, least, blockName });
     },
   });
 }
 
 /** Without caps, no reservation is necessary. */
-const UNLIMITED: SpendingReservation = { progress: () => undefined, settle: async () => undefined };
+const NO_RESERVATION: SpendingReservation = { progress: () => undefined, settle: async () => undefined };
 
 async function appliedCaps(
   { maxMicros, conversation }: SpendingRequest,

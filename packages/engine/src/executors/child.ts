@@ -80,7 +80,7 @@ function expectNoCycle(callChain: readonly string[], { workflowId, name }: Child
   if (!callChain.includes(inCallChain(workflowId))) return;
   throw new BlockError(
     'CHILD_CYCLE',
-    `The workflow "${name}" cannot be called here: a run of it waits for this one. Answer without it.`,
+    `The workflow "${name}" cannot be called here: one of its runs waits for this run. Answer without it.`,
     { retryable: false, details: { workflow: workflowId } },
   );
 }

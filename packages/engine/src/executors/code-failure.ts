@@ -9,7 +9,7 @@ const CODES: Partial<Record<SandboxErrorCode, string>> = {
 };
 
 /** The name of errors of the sandbox itself, not of the user's code. */
-const HOST_NAME = 'SandboxError';
+const SANDBOX_ERROR_NAME = 'SandboxError';
 
 /** Codes of the sandbox for an import of a missing module. */
 const IMPORT_CODES: ReadonlySet<SandboxErrorCode> = new Set(['MODULE_NOT_IN_IMAGE', 'BUILTIN_NOT_AVAILABLE']);
@@ -25,7 +25,7 @@ const IMPORT_MESSAGES: readonly RegExp[] = [
 
 /** Returns the failure of a block whose code failed: error type, authored line and message. */
 export function codeFailure(error: SandboxFailure, authored: string, stdout = ''): BlockError {
-  if (isImport(error)) return importFailure(error, authored);
+  if (isImportError(error)) return importFailure(error, authored);
   return new BlockError(CODES[error.code] ?? 'BLOCK_FAILED', describeFailure(error, authored), {
     retryable: error.code !== 'CANCELLED',
     details: detailsOf(error, stdout),
@@ -37,13 +37,13 @@ export function codeFailure(error: SandboxFailure, authored: string, stdout = ''
  * line.
  */
 export function describeFailure(error: SandboxFailure, authored: string): string {
-  if (error.name === HOST_NAME) return error.message;
+  if (error.name === SANDBOX_ERROR_NAME) return error.message;
   const type = error.name === 'Error' ? '' : `${error.name}: `;
   const line = authoredLine(authored, error.line);
   return `${type}${line === undefined ? '' : `Line ${line.number}: \`${line.text}\` - `}${error.message}`;
 }
 
-/** Returns the failing line; if its number is unknown, the only line of code that has one. */
+/** Returns the failing line; if its number is unknown and the code has only one line, that line. */
 function authoredLine(
   authored: string,
   line: number | undefined,
@@ -65,12 +65,12 @@ function detailsOf(error: SandboxFailure, stdout: string): JsonObject {
   };
 }
 
-function isImport(error: SandboxFailure): boolean {
+function isImportError(error: SandboxFailure): boolean {
   if (IMPORT_CODES.has(error.code)) return true;
   const isBuiltInError = ['SyntaxError', 'ReferenceError', 'TypeError', 'Error'].includes(error.name);
   return (
     isBuiltInError &&
-    error.name !== HOST_NAME &&
+    error.name !== SANDBOX_ERROR_NAME &&
     IMPORT_MESSAGES.some((pattern) => pattern.test(error.message))
   );
 }
@@ -78,7 +78,7 @@ function isImport(error: SandboxFailure): boolean {
 function importFailure(error: SandboxFailure, authored: string): BlockError {
   return new BlockError(
     'LANGUAGE_UNSUPPORTED',
-    `${describeFailure(error, authored)}. Code can import only the packages of the sandbox that its block names; without one, use the language and its built-in globals.`,
+    `${describeFailure(error, authored)}. Code can import only the packages of the sandbox that its block names; without packages, use the language and its built-in globals.`,
     { retryable: false, details: detailsOf(error, '') },
   );
 }

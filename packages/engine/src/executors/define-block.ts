@@ -24,7 +24,7 @@ export interface BlockDefinition<
  * Returns an executor for blocks of one type, with typed fields and output. Register it in the options of the engine.
  *
  * Invalid fields fail the block with BLOCK_CONFIG_INVALID, and an invalid output with BLOCK_FAILED, each with all
- * issues and their paths. An error of `run` fails the block; a BlockError determines if the block is retryable.
+ * issues and their paths. An error of `run` fails the block; a BlockError determines whether the failure is retryable.
  */
 export function defineBlock<
   Input extends z.ZodType,

@@ -23,7 +23,10 @@ const readStatement: FieldReader = (template, { lookup }) => {
 const readJson: FieldReader = (template, { lookup }) => resolveJson(template, lookup);
 const readRows: FieldReader = (template, { lookup }) => resolveJson(template, lookup, 'text');
 
-/** Readers of fields with a structure, by block type: JSON, URLs, forms. Other fields are resolved as requested. */
+/**
+ * Readers of fields with a structure, such as JSON, URLs and SQL statements, by block type. Other fields are resolved
+ * as requested.
+ */
 const READERS: { readonly [type: string]: { readonly [field: string]: FieldReader } } = {
   api: { url: readUrl, params: readJson, headers: readJson, body: readBody },
   webhook_request: { url: readUrl, headers: readJson, body: readBody },

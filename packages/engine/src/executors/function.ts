@@ -17,7 +17,7 @@ const MAX_MS = 3_600_000;
  */
 const ABORT_MS = 1000;
 
-/** Runs a function block's JavaScript, Python or script for bash: output `{result, stdout}`. */
+/** Runs a function block's JavaScript, Python or bash script: output `{result, stdout}`. */
 export const functionExecutor: EngineExecutor = {
   types: ['function'],
   class: 'compute',
@@ -113,8 +113,8 @@ function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
 }
 
 /**
- * The timeout of the block also raises the processor time limit, up to the engine's limits. Without it, the sandbox's
- * default applies.
+ * Returns the time limits of the code. A timeout of the block also raises the processor time limit, up to the engine's
+ * limits. Without a timeout, the sandbox's default processor time limit applies.
  */
 function limitsOf(context: EngineContext): Partial<Limits> {
   const max = context.services.run.codeLimits ?? {};

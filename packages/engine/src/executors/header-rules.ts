@@ -2,7 +2,7 @@ import { BlockError } from '@heddle/core/blocks';
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Characters that a header value cannot contain (RFC 9110 §5.5): a line break would begin another header. */
-const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
+const FORBIDDEN_CHARACTER = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** Throws BLOCK_CONFIG_INVALID for an invalid header name or value. The message does not contain the value. */
 export function checkHeaders(
@@ -14,7 +14,7 @@ export function checkHeaders(
       throw invalid(
         `The ${message} has a header with the name ${JSON.stringify(name)}: names consist of letters, digits and -, without spaces.`,
       );
-    const character = FORBIDDEN.exec(value)?.[0];
+    const character = FORBIDDEN_CHARACTER.exec(value)?.[0];
     if (character !== undefined)
       throw invalid(
         `The value of the header "${name}" of the ${message} contains ${describe(character)}, which a header cannot contain. Remove or encode it in a function block.`,

@@ -52,8 +52,8 @@ function toBoolean(value: Json): Json {
 }
 
 /**
- * Returns the values of the declared fields: from `nested` (the field `input` of the run's input), else from its top
- * level, else the default. Null counts as missing; a field without a value is absent.
+ * Returns the values of the declared fields: from `nested` (the field `input` of the run's input), else from `top` (the
+ * input itself), else the default. Null counts as missing; a field without a value is absent.
  */
 export function fillFields(
   fields: readonly InputField[],

@@ -63,7 +63,7 @@ export interface ExecutorServices {
    * characters.
    */
   conversation(id: string): Conversation;
-  /** Returns the ids of the tenant's conversations, at most `limit`, in order. */
+  /** Returns the ids of the tenant's conversations, sorted, at most `limit`. */
   conversationIds(limit: number): Promise<string[]>;
   /** The reservations for calls of the block that cost money. */
   spending: Spending;
@@ -182,7 +182,7 @@ export interface PauseLinks {
 /** Returns the URLs of a pause. `token` is the token of the pause, which is not open yet. */
 export type PauseLinker = (pause: { workflowId: string; runId: string; token: string }) => PauseLinks;
 
-/** Facts about the run for executors. */
+/** Information about the run for executors. */
 export interface RunInfo {
   variables: readonly VariableConfig[];
   /** The environment values that the blocks of the run can read, by name. */

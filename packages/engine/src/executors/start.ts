@@ -7,7 +7,7 @@ import type { InputField } from '@heddle/core/fields';
 import { isOn } from './values.ts';
 
 /** Names that control runs: inputs and fields with these names would be ambiguous. */
-const RESERVED: readonly string[] = ['error', 'selectedOption', 'selectedRoute', '_pauseMetadata'];
+const RESERVED_NAMES: readonly string[] = ['error', 'selectedOption', 'selectedRoute', '_pauseMetadata'];
 
 type Kind = 'unified' | 'api' | 'chat' | 'manual' | 'external';
 
@@ -31,7 +31,7 @@ const OUTPUTS: { [K in Kind]: (start: Start) => Map<string, Json> } = {
  * Returns the output of a start block for the input of a run.
  *
  * `metadata` returns data about the run, which becomes `metadata` of the output if `runMetadata` of the block is on.
- * Throws INPUT_INVALID if the input, or the input format of the block, uses a reserved name.
+ * Throws INPUT_INVALID if the input, or the input format of the block, uses a reserved name, and for an invalid file.
  */
 export function startOutput(block: BlockConfig, input: Json, metadata = (): JsonObject => ({})): JsonObject {
   const kind = kindOf(block);
@@ -39,7 +39,7 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
   const top = isJsonObject(input) ? input : wrap(input);
   const withMetadata = isOn(authoredValue(block.params['runMetadata']));
   if (kind !== 'chat')
-    refuseReserved(block, [...fields.map((field) => field.name), ...namesOf(kind, top)], RESERVED);
+    refuseReserved(block, [...fields.map((field) => field.name), ...namesOf(kind, top)], RESERVED_NAMES);
   if (withMetadata)
     refuseReserved(
       block,
@@ -52,7 +52,7 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
   return Object.fromEntries(output);
 }
 
-/** Names of the fields of the start block that contain files: those of the type `file[]`, and `files`. */
+/** Returns the names of the start block's fields that contain files: those of the type `file[]`, and `files`. */
 export function fileFields(block: BlockConfig): string[] {
   const declared = inputFields(authoredValue(block.params['inputFormat']));
   const names = declared.filter(({ type }) => type === 'file[]').map(({ name }) => name);

@@ -9,7 +9,7 @@ const UNIT_MS = { seconds: 1000, minutes: 60_000, hours: 3_600_000, days: 86_400
 /** The last time that a Date can represent. */
 const DATE_LIMIT_MS = 8.64e15;
 
-/** Waits for a duration of any length. Meanwhile the run is suspended and uses no resources. */
+/** Waits for a duration of any length. Meanwhile the block occupies no slot, and a run that only waits is paused. */
 export const waitExecutor: BlockExecutor = {
   types: ['wait'],
   class: 'wait',
@@ -18,8 +18,8 @@ export const waitExecutor: BlockExecutor = {
 
 function waitFor(context: BlockContext): BlockResult {
   const fields = context.fields();
-  const suspends = isOn(own(fields, 'async'));
-  const unit = unitOf(fields, suspends);
+  const isAsync = isOn(own(fields, 'async'));
+  const unit = unitOf(fields, isAsync);
   const waitDuration = Math.round(amountOf(own(fields, 'timeValue')) * unit);
   const waitUntilMs = context.clock.now() + waitDuration;
   if (waitUntilMs > DATE_LIMIT_MS)
@@ -28,7 +28,7 @@ function waitFor(context: BlockContext): BlockResult {
   return {
     waitUntilMs,
     waiting: { waitDuration, status: 'waiting', resumeAt },
-    output: { waitDuration, status: 'completed', ...(suspends ? { resumeAt } : {}) },
+    output: { waitDuration, status: 'completed', ...(isAsync ? { resumeAt } : {}) },
   };
 }
 
@@ -40,12 +40,12 @@ function amountOf(value: Json | undefined): number {
   throw invalid(`The wait of "${text}" is not a number above 0.`);
 }
 
-function unitOf(fields: JsonObject, suspends: boolean): number {
-  const text = asText(own(fields, suspends ? 'timeUnitLong' : 'timeUnit')).trim();
-  const unit = waitUnit.safeParse(text || (suspends ? 'minutes' : 'seconds'));
+function unitOf(fields: JsonObject, isAsync: boolean): number {
+  const text = asText(own(fields, isAsync ? 'timeUnitLong' : 'timeUnit')).trim();
+  const unit = waitUnit.safeParse(text || (isAsync ? 'minutes' : 'seconds'));
   if (!unit.success)
     throw invalid(`The unit "${text}" of the wait is unknown: use ${waitUnit.options.join(', ')}.`);
-  if (suspends && !longWaitUnit.safeParse(unit.data).success)
+  if (isAsync && !longWaitUnit.safeParse(unit.data).success)
     throw invalid('An async wait cannot be given in seconds: use minutes, hours or days.');
   return UNIT_MS[unit.data];
 }

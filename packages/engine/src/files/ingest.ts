@@ -31,7 +31,7 @@ export interface TakeFilesOptions {
 /** Default maximum number of files in one input. */
 const MAX_FILES = 50;
 
-/** The store for files, and the means to download them. */
+/** The dependencies and options for storing the files of an input. */
 export interface IngestContext {
   values: ValueStore;
   httpClient: () => Promise<HttpClient>;

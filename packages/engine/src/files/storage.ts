@@ -201,9 +201,11 @@ async function ownFile(
   if (!isJsonObject(stored)) return undefined;
   const [id, owner, base64] = ['file', 'owner', 'data'].map((name) => own(stored, name));
   if (typeof id !== 'string') return undefined;
-  const reader = await (tenant ?? (async () => parts.tenant(run.workflowId)))();
+  const runTenant = await (tenant ?? (async () => parts.tenant(run.workflowId)))();
   const isOwn =
-    owner === undefined ? await isOlderFile(parts, run, { id, key }, reader) : owner === (reader ?? null);
+    owner === undefined
+      ? await isOlderFile(parts, run, { id, key }, runTenant)
+      : owner === (runTenant ?? null);
   if (!isOwn) return undefined;
   if (typeof base64 === 'string')
     return { id, owner: owner ?? null, base64, bytes: Buffer.byteLength(base64, 'base64'), parts: [] };
@@ -223,12 +225,12 @@ async function isOlderFile(
   parts: FileParts,
   run: NewRun,
   file: Pick<FileRecord, 'id' | 'key'>,
-  reader: string | undefined,
+  runTenant: string | undefined,
 ): Promise<boolean> {
-  if (reader === undefined) return true;
+  if (runTenant === undefined) return true;
   let ancestor: NewRun | undefined = run;
   for (let step = 0; ancestor && step < MAX_ORIGINS; step += 1) {
-    if ((await parts.tenant(ancestor.workflowId)) !== reader) return false;
+    if ((await parts.tenant(ancestor.workflowId)) !== runTenant) return false;
     if (!ancestor.ownsFiles)
       return filesIn(await inputOf(parts, ancestor)).some(
         ({ id, key }) => id === file.id && key === file.key,
@@ -244,7 +246,7 @@ async function inputOf({ stores, values }: FileParts, { runId }: NewRun): Promis
   return record ? values.load(record.input) : null;
 }
 
-/** Returns the run whose outputs the run reuses. */
+/** Returns the id of the run whose outputs this run reuses; undefined if there is none. */
 async function reusedBy({ stores }: FileParts, runId: string): Promise<string | undefined> {
   const [first] = await stores.runs.journal(runId);
   return first?.type === 'started' ? first.reused?.runId : undefined;

@@ -147,7 +147,7 @@ export class Emissions {
     this.#enqueue(attempt, { type, text: stream.push(text) });
   }
 
-  /** Queues an emission without secrets. */
+  /** Queues an emission whose secrets are redacted. */
   #enqueue(attempt: OpenAttempt, emission: BlockEmission): void {
     const { streams, ...header } = attempt;
     if (emission.type === 'reset') streams.delete('text');

@@ -59,10 +59,10 @@ export async function readChanges(parts: Parts, limit: number): Promise<RunChang
 
 /** Returns null for a removed run, and JOURNAL_CORRUPT for a run whose data is corrupt. */
 async function summaryOf(
-  { runId, header, record, damage }: StoredChange,
+  { runId, header, record, error }: StoredChange,
   definitions: Pick<Definitions, 'plan'>,
 ): Promise<RunSummary | EngineError | null> {
-  if (damage) return damage;
+  if (error) return error;
   if (header === undefined) return null;
   const identity = HEADER.safeParse(header);
   const state = RECORD.optional().safeParse(record);

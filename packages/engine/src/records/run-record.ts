@@ -4,12 +4,12 @@ import type { Replica, Stored } from '@heddle/core/run';
 /** Returns the record of a run in the state of its replica. `suspended`: the reason why the run does not continue. */
 export function recordOf(replica: Replica, header: NewRun, suspended: string | undefined): RunRecord {
   const idleState = replica.idleState();
-  const ended = idleState === 'ended' ? (replica.state.end?.status ?? 'failed') : undefined;
+  const endStatus = idleState === 'ended' ? (replica.state.end?.status ?? 'failed') : undefined;
   const pauseKind = idleState === 'human' || idleState === 'time' ? idleState : undefined;
   return {
     ...identityOf(header),
     workflowName: replica.plan.workflow.name,
-    status: ended ?? (pauseKind ? 'paused' : 'running'),
+    status: endStatus ?? (pauseKind ? 'paused' : 'running'),
     pauseKind,
     createdMs: header.createdMs,
     startedMs: replica.startedMs,
@@ -21,7 +21,7 @@ export function recordOf(replica: Replica, header: NewRun, suspended: string | u
     ...(replica.resumedCount > 0 && { resumedCount: replica.resumedCount }),
     parentRunId: header.parent?.runId,
     seq: replica.seq,
-    suspended: ended ? undefined : suspended,
+    suspended: endStatus ? undefined : suspended,
   };
 }
 

@@ -52,7 +52,7 @@ async function foldStored(
   return foldRun({ header, plan, suspended }, await runs.journal(runId));
 }
 
-/** Returns the record of a run whose plan cannot be read: its header and its first entry. */
+/** Returns the record of a run whose plan cannot be read, from its header and its first entry. */
 async function recordWithoutPlan({ stores: { runs } }: Parts, runId: string): Promise<RunRecord | undefined> {
   const header = await runs.header(runId);
   const [first] = await runs.journal(runId);

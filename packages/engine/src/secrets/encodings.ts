@@ -8,7 +8,7 @@ export const MIN_SECRET_CHARS = 4;
 const MIN_PART_CHARS = 8;
 
 /** Shorter base64 text also occurs in ordinary data. */
-const MIN_BASE64 = 6;
+const MIN_BASE64_CHARS = 6;
 
 /** The first and last line of every PEM key. */
 const PEM_ARMOUR = /^-----(?:BEGIN|END) [A-Z0-9 ]+-----$/;
@@ -47,12 +47,12 @@ function stringsInJson(value: string): string[] {
 
 /** Returns every form in which a text can occur in data: unchanged, in JSON, in URLs, and in base64. */
 export function encodingsOf(text: string): Set<string> {
-  const forms = new Set([text, inJson(text), inJson(inJson(text))]);
+  const forms = new Set([text, escapeJson(text), escapeJson(escapeJson(text))]);
   for (const form of urlForms(text.toWellFormed()))
     forms.add(form).add(form.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase()));
   for (const form of hostForms(text)) forms.add(form);
   for (const form of base64Forms(Buffer.from(text, 'utf8'))) {
-    if (form.length >= MIN_BASE64) forms.add(form).add(form.replaceAll('+', '-').replaceAll('/', '_'));
+    if (form.length >= MIN_BASE64_CHARS) forms.add(form).add(form.replaceAll('+', '-').replaceAll('/', '_'));
   }
   return forms;
 }
@@ -63,7 +63,7 @@ export function numberOf(text: string): number | undefined {
   return text.trim() !== '' && Number.isFinite(number) ? number : undefined;
 }
 
-function inJson(text: string): string {
+function escapeJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 

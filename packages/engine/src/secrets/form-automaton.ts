@@ -105,8 +105,8 @@ export class FormAutomaton {
   }
 
   /**
-   * Returns the first form of the state whose next character is at least `code`. A form that ends comes before all
-   * others.
+   * Returns the first form of the state whose next character is at least `code`. A form without a next character comes
+   * before all others.
    */
   #bound({ first, last, depth }: State, code: number): number {
     let [low, high] = [first, last];

@@ -8,8 +8,8 @@ export interface RedactionStream {
   /** Adds a part. Returns the text that can be published, because no later part can make it a part of a secret. */
   push(part: string): string;
   /**
-   * Returns the remaining text. `isCut`: the text was interrupted, so that its last characters may be the beginning of
-   * a secret. They are discarded in any case.
+   * Returns the remaining text. `isCut`: the text was interrupted, so the held characters may be the beginning of a
+   * secret, and all of them are discarded.
    */
   end(options?: { isCut: boolean }): string;
   /** The text that was added and not returned yet, without redaction. */
@@ -50,7 +50,7 @@ interface HeldRange {
 /** Minimum of the limit, so that the length of a short secret has no effect. */
 const MIN_LIMIT = 64;
 /** Maximum of the limit if secrets contain white space. */
-const FIXED_LIMIT = 256;
+const MAX_LIMIT_WITH_SPACE = 256;
 
 /**
  * A stream that replaces the forms of an automaton. What it holds back does not depend on whether the text is the
@@ -83,7 +83,7 @@ export class FormStream implements RedactionStream {
     this.#replacement = replacement;
     this.#state = automaton.root;
     const limit = 2 ** Math.ceil(Math.log2(Math.max(automaton.longest, MIN_LIMIT)));
-    this.#limit = automaton.hasSpace ? Math.min(limit, FIXED_LIMIT) : limit;
+    this.#limit = automaton.hasSpace ? Math.min(limit, MAX_LIMIT_WITH_SPACE) : limit;
   }
 
   get held(): string {

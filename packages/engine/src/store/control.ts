@@ -40,8 +40,7 @@ export interface RequestStore {
  *
  * 1. A request stays open until it has an outcome: without an owner, the next owner handles it.
  * 2. An owner handles a request once. If it dies before it writes the outcome, the next owner handles the request
- * again,
- *    so handlers must be idempotent (cancel and resume are).
+ *    again, so handlers must be idempotent (cancel and resume are).
  */
 export interface ControlStore extends RequestStore {
   outcome(id: string): ControlOutcome | undefined;
@@ -52,7 +51,7 @@ export interface ControlStore extends RequestStore {
   serve(handle: ControlHandler): () => Promise<void>;
 }
 
-/** Outcomes are deleted after this time: no requester waits longer. */
+/** Outcomes are deleted this long after their requests: no requester waits longer. */
 export const OUTCOME_RETENTION_MS = 24 * 60 * 60 * 1000;
 
 const OUTCOME_POLL_MS = 25;
@@ -101,7 +100,10 @@ interface ControlServerParts {
   handle: ControlHandler;
 }
 
-/** Calls the handler once for each open request, concurrently, and stores the outcomes. */
+/**
+ * Calls the handler for each open request, concurrently, and stores the outcomes. Calls it again for a request only if
+ * the handler left the request open.
+ */
 export class ControlServer {
   readonly #parts: ControlServerParts;
   readonly #inProgress = new Map<string, Promise<void>>();

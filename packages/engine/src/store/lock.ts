@@ -82,7 +82,8 @@ export function lockData(data: string, clock: Clock): OwnerLock {
 }
 
 /**
- * Returns a function that is true for runs that the owner of the folder executes; undefined if the folder has no owner.
+ * Returns a function that returns true for runs that the owner of the folder executes; undefined if the folder has no
+ * owner.
  */
 export function ownedRuns(data: string): ((runId: string, createdMs: number) => boolean) | undefined {
   if (!isOwned(data)) return undefined;

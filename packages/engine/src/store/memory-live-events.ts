@@ -76,7 +76,7 @@ export class MemoryLiveEvents implements LiveEventStore {
   }
 }
 
-/** Removes a tenth of the stored events if there are too many, because each removal moves the remaining ones. */
+/** Frees a tenth of an exceeded limit at a time, because each removal moves the remaining events. */
 function removeOldest(stream: Stream): void {
   const { events } = stream;
   if (events.length <= MAX_LIVE_EVENTS && stream.chars <= MAX_LIVE_CHARS) return;

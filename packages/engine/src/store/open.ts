@@ -52,8 +52,9 @@ export interface StoreOptions {
  * Returns the stores of a data folder, or of the memory of this process.
  *
  * Without `readOnly` and `shared`, this process owns the folder until `close`. Throws DATA_LOCKED if another process
- * owns the folder, or if others share it and this process does not; DATA_FORMAT_UNSUPPORTED for a file of another
- * format; DATA_UNWRITABLE if the folder cannot be used.
+ * owns the folder, or if others share it and this process does not; DATA_FORMAT_UNSUPPORTED for a file that cannot be
+ * migrated, or that a reader would have to migrate; DATA_UNWRITABLE if the folder cannot be used; OPTIONS_INVALID for
+ * shared stores in memory.
  */
 export function openStores(options: StoreOptions = {}): Stores {
   const { data, durability = 'process', clock = systemClock, onError = () => undefined } = options;
@@ -160,9 +161,9 @@ function readOnlyStores(location: StoreLocation, db: DatabaseSync): Stores {
     return memoryStores(location.clock);
   }
   expectNewest(db, location.file);
-  let requests: WriteConnection | undefined;
+  let writeConnection: WriteConnection | undefined;
   const writer = (): WriteConnection =>
-    (requests ??= connect(location, (connection) => expectNewest(connection, location.file)));
+    (writeConnection ??= connect(location, (connection) => expectNewest(connection, location.file)));
   const commit = new GroupCommit(db, location.file);
   const live = new SqliteLiveEvents(location.data, { clock: location.clock, writes: false });
   const { stores } = storesOf(location, db, { commit, files: valueFiles(location), live, writer });
@@ -170,7 +171,7 @@ function readOnlyStores(location: StoreLocation, db: DatabaseSync): Stores {
     ...stores,
     close() {
       live.close();
-      for (const connection of [requests, { db, commit }]) {
+      for (const connection of [writeConnection, { db, commit }]) {
         connection?.commit.close();
         if (connection?.db.isOpen) connection.db.close();
       }

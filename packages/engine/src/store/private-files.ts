@@ -83,7 +83,7 @@ function restrictFolder(data: string, names: readonly string[]): string | undefi
   return `The data folder "${data}" stays accessible to other users (${octal(mode)}), since it contains ${content}. Heddle's own files in it are private. Use a separate folder to hide their names too.`;
 }
 
-/** Restricts the folder and its content, unless the folder is private already. */
+/** Restricts the folder and its content, unless the folder is private already. Returns the first problem. */
 function restrictTree(folder: string): string | undefined {
   const stat = statOf(folder);
   if (!stat || (stat.mode & OTHERS) === 0) return undefined;
@@ -102,7 +102,7 @@ function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    // The folder itself cannot be restricted either, which is reported elsewhere.
+    // The folder itself cannot be restricted either, which `restrict` reports.
     return [];
   }
 }

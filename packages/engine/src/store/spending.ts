@@ -1,4 +1,7 @@
-/** A sum of spending: of a run, of a conversation, or of a tenant in a window. */
+/**
+ * A sum of spending: of an execution of a block, a run, a conversation or a tenant. Those of conversations and tenants
+ * may be limited to a window.
+ */
 export interface SpendingAccount {
   id: string;
   /** The maximum sum, in millionths of a dollar. */

@@ -22,6 +22,6 @@ export function storedChange({ position, run_id: runId, header, record }: Change
     };
   } catch (error) {
     if (!isEngineError(error)) throw error;
-    return { position, runId, damage: error };
+    return { position, runId, error };
   }
 }

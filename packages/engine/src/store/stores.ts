@@ -31,12 +31,12 @@ export type StepStore = Pick<RunStore, 'steps' | 'beginStep' | 'endStep' | 'forg
 export interface StoredChange {
   position: number;
   runId: string;
-  /** Absent: the run was removed, unless there is `damage`. */
+  /** Absent: the run was removed, unless there is an `error`. */
   header?: NewRun;
   /** The record at the time of the read. Absent: no record is saved yet. */
   record?: RunRecord;
   /** JOURNAL_CORRUPT if header or record is not JSON. Then both are absent. */
-  damage?: EngineError;
+  error?: EngineError;
 }
 
 /**

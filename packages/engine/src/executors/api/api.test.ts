@@ -157,12 +157,12 @@ describe('a failing api block', () => {
     ['EGRESS_TIMEOUT', true],
     ['EGRESS_DENIED', false],
     ['EGRESS_TOO_LARGE', false],
-  ])('reports %s if there is no response (P11)', async (code, retryable) => {
+  ])('reports %s as a failure of the request (P11)', async (code, retryable) => {
     expect(await failureOf(() => call({}, { answers: [new EgressError(code, 'the reason')] }))).toMatchObject(
       {
         code: 'HTTP_FAILED',
         retryable,
-        message: 'GET https://x.test/a got no answer: the reason',
+        message: 'GET https://x.test/a failed: the reason',
         details: { reason: code },
       },
     );

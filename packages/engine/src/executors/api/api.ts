@@ -4,7 +4,7 @@ import { isRetryableStatus, retryAfterMs } from '@heddle/core/fields';
 import type { EgressResponse } from '@heddle/sandbox/egress';
 import type { EngineContext, EngineExecutor } from '../services.ts';
 import { asText } from '../values.ts';
-import { connectionFailure, statusFailure } from './failure.ts';
+import { requestFailure, statusFailure } from './failure.ts';
 import { readRequest } from './request.ts';
 import type { ApiRequest } from './request.ts';
 import { apiOutput } from './response.ts';
@@ -53,7 +53,7 @@ export async function sendOnce(context: EngineContext, request: ApiRequest): Pro
   } catch (error) {
     if (signal.aborted)
       throw new BlockError('CANCELLED', 'The request was cancelled.', { retryable: false, cause: error });
-    const failure = connectionFailure(request, error);
+    const failure = requestFailure(request, error);
     return { failure, retry: failure.retryable };
   }
   if (response.status >= 200 && response.status < 400) return { response };

@@ -10,8 +10,8 @@ const FORM = 'application/x-www-form-urlencoded';
 /**
  * Returns the body of a request: text, or a value that is sent as JSON.
  *
- * Values cannot change the authored structure: JSON text is filled in by `fillJsonText`. Depending on the Content-Type
- * header, a form keeps its fields and a multipart body its parts. An object or a table becomes a form. Values are
+ * Values cannot change the authored structure: JSON text is filled in by `fillJsonText`, a form keeps its fields, and a
+ * multipart body keeps its parts. With the Content-Type of a form, an object or a table becomes a form. Values are
  * inserted unchanged into other text.
  *
  * Throws BLOCK_CONFIG_INVALID for a value that contains the boundary of a multipart body.

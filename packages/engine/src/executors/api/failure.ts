@@ -9,7 +9,7 @@ const EXCERPT_CHARS = 1000;
 
 const HINTS: readonly [test: (status: number) => boolean, hint: string][] = [
   [(status) => status === 401, 'Check the credentials that are sent.'],
-  [(status) => status === 403, 'The credentials are valid but lack the permission.'],
+  [(status) => status === 403, 'Check the permissions of the credentials.'],
   [(status) => status === 404, 'Check the path of the URL.'],
   [(status) => status === 405, 'Check the method.'],
   [(status) => status === 413, 'The body is too large for the server.'],
@@ -18,7 +18,10 @@ const HINTS: readonly [test: (status: number) => boolean, hint: string][] = [
   [(status) => status >= 500, 'The server failed: a retry may succeed.'],
 ];
 
-/** Returns the failure for an HTTP error status: method, URL without query values, status and a hint. */
+/**
+ * Returns the failure for an HTTP error status: method, URL without query values, status and a hint. Its details have
+ * an excerpt of the response body.
+ */
 export function statusFailure(
   request: ApiRequest,
   response: EgressResponse,
@@ -38,14 +41,17 @@ export function statusFailure(
   });
 }
 
-/** Returns the failure of a request without a response. */
-export function connectionFailure(request: ApiRequest, error: unknown): BlockError {
+/**
+ * Returns the failure of a request without a readable response: the connection failed, the policy refused the request,
+ * or the response was too large.
+ */
+export function requestFailure(request: ApiRequest, error: unknown): BlockError {
   const code = codeOf(error);
   const reason = error instanceof Error ? error.message : String(error);
   const isPolicyError = code === 'EGRESS_DENIED' || code === 'EGRESS_TOO_LARGE';
   return new BlockError(
     'HTTP_FAILED',
-    `${request.method} ${redactedUrl(request.url)} got no answer: ${reason}`,
+    `${request.method} ${redactedUrl(request.url)} failed: ${reason}`,
     {
       retryable: !isPolicyError,
       cause: error,

@@ -74,8 +74,8 @@ export function bodyOf(context: BlockContext): { text: string; isJson: boolean }
 }
 
 /**
- * `idempotencyHeader`: true adds `Idempotency-Key`, text names another header. The key is the same for all attempts and
- * after restarts.
+ * Adds the header that the field `idempotencyHeader` selects: true selects `Idempotency-Key`, a string names another
+ * header. The key is the same for all attempts and after restarts. Returns true if the request has a key.
  */
 function addIdempotencyKey(context: BlockContext, headers: [string, string][]): boolean {
   const setting = context.field('idempotencyHeader', 'native');

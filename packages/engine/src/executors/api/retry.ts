@@ -10,7 +10,7 @@ export interface ApiRetry {
   maxDelayMs: number;
 }
 
-const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
+const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 const MAX_RETRIES = 10;
 
 /**
@@ -19,7 +19,9 @@ const MAX_RETRIES = 10;
  */
 export function readRetry(context: BlockContext, request: ApiRequest): ApiRetry {
   const mayRetry =
-    IDEMPOTENT.has(request.method) || request.hasKey || isOn(context.field('retryNonIdempotent', 'native'));
+    IDEMPOTENT_METHODS.has(request.method) ||
+    request.hasKey ||
+    isOn(context.field('retryNonIdempotent', 'native'));
   const delayMs = count(context.field('retryDelayMs'), 500);
   return {
     retries: mayRetry ? Math.min(Math.floor(count(context.field('retries'), 0)), MAX_RETRIES) : 0,
@@ -35,8 +37,8 @@ function count(value: Json | undefined, fallback: number): number {
 }
 
 /**
- * Returns the delay before retry `index` (from 0). It doubles with each retry and is at least the delay of Retry-After;
- * undefined if Retry-After exceeds the maximum.
+ * Returns the delay before retry `index` (from 0). It doubles with each retry, up to the maximum, and is at least the
+ * delay of Retry-After; undefined if Retry-After exceeds the maximum.
  */
 export function retryDelay(
   index: number,

@@ -32,7 +32,8 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@]*$/i;
  * value unchanged. Placeholders belong to the author and are inserted unchanged; with `compat`, all values are inserted
  * unchanged.
  *
- * Throws BLOCK_CONFIG_INVALID for a value that would change the host or the path.
+ * Throws BLOCK_CONFIG_INVALID for a value that is not a valid scheme, host or port in that position, or that would lead
+ * to another path.
  */
 export function readUrl(template: Template, { lookup, compat }: FieldContext): Json {
   const pieces =

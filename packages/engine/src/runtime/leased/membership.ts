@@ -24,10 +24,8 @@ const BEATS_PER_LEASE = 3;
  * has expired.
  *
  * Other processes detect the expiry by the database's clock. This process measures the lease by its own clock, from the
- * moment
- * *before* it requested the renewal. Therefore it stops its runs before other processes take them over, even if the
- * response was
- * late.
+ * moment *before* it requested the renewal. Therefore it stops its runs before other processes take them over, even if
+ * the response was late.
  */
 export class Membership {
   readonly #parts: MembershipParts;
@@ -71,7 +69,7 @@ export class Membership {
     await this.#stopHeartbeats();
     await this.#joining?.catch(() => undefined);
     this.#retire();
-    await this.#removeFormer();
+    await this.#removeFormerIds();
   }
 
   /** Detects an expired lease without waiting for the timer, which may be late after the process was frozen. */
@@ -107,7 +105,7 @@ export class Membership {
 
   async #join(): Promise<string> {
     const { leases, clock, leaseMs } = this.#parts;
-    await this.#removeFormer();
+    await this.#removeFormerIds();
     const requestedMs = clock.now();
     await leases.join(this.#id, leaseMs);
     this.#hasJoined = true;
@@ -138,7 +136,7 @@ export class Membership {
   }
 
   /** Removes earlier memberships, so that other processes need not wait for their expiry. */
-  async #removeFormer(): Promise<void> {
+  async #removeFormerIds(): Promise<void> {
     for (const id of this.#formerIds) {
       await this.#parts.leases.leave(id);
       this.#formerIds.delete(id);

@@ -33,12 +33,12 @@ interface PeerServiceParts {
 export class PeerService {
   readonly #parts: PeerServiceParts;
   readonly #stops: (() => Promise<void>)[] = [];
-  readonly #service: ControlServer;
+  readonly #server: ControlServer;
 
   constructor(parts: PeerServiceParts) {
     this.#parts = parts;
     const { requests, report } = parts;
-    this.#service = new ControlServer({
+    this.#server = new ControlServer({
       settle: (id, outcome) => requests.settle(id, outcome),
       onError: report,
       handle: (request) => this.#serve(request),
@@ -61,7 +61,7 @@ export class PeerService {
   /** Stops polls and sweeps. Resolves when the current ones have ended. */
   async stop(): Promise<void> {
     await Promise.all(this.#stops.splice(0).map((stop) => stop()));
-    await this.#service.stop();
+    await this.#server.stop();
   }
 
   /** Returns undefined if another process has become the owner of the run. That process finds the request. */
@@ -79,7 +79,7 @@ export class PeerService {
     local.runs.evictIdle();
     const { owner } = membership;
     if (owner === undefined) return;
-    this.#service.check(await requests.pending(owner));
+    this.#server.check(await requests.pending(owner));
   }
 
   async #sweep(): Promise<void> {

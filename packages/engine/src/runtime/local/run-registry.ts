@@ -25,7 +25,7 @@ import type { RunOwnership } from './run-ownership.ts';
  */
 const IDLE_RUNS_IN_MEMORY = 64;
 
-/** The status of a run in this process. */
+/** The state of a run in this process. */
 type Registration =
   | { state: 'opening'; opened: Promise<ActiveRun | undefined> }
   | { state: 'active'; run: ActiveRun }
@@ -162,7 +162,7 @@ export class RunRegistry {
     return undefined;
   }
 
-  /** A child run belongs to the process that owns its parent, which recovers it. */
+  /** Takes ownership of a run. A child run belongs to the process that owns its parent, which is opened first. */
   async #acquire({ runId, parent }: NewRun): Promise<TailableRunStore> {
     try {
       if (parent && this.#ownership.shared) await this.open(parent.runId);
@@ -228,12 +228,12 @@ export class RunRegistry {
       if (result.status === 'rejected') this.#parts.report(result.reason, undefined);
   }
 
-  /** Stops all runs because another process owns them now; nothing more is written. */
+  /** Stops all runs because this process no longer owns them; nothing more is written. */
   stopAll(reason: (runId: string) => Error): void {
     for (const run of this.#activeRuns()) run.stop(reason(run.runId));
   }
 
-  /** Evicts idle runs from memory, the longest idle first. */
+  /** Evicts idle runs from memory, the longest idle first, until only as many as allowed are left. */
   evictIdle(): void {
     const maxIdle = this.#ownership.shared ? 0 : IDLE_RUNS_IN_MEMORY;
     for (const run of this.#idleRuns) {

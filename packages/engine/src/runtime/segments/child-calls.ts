@@ -42,7 +42,8 @@ export class ChildCalls {
   }
 
   /**
-   * Records the child, or returns the already recorded child. Throws errors of the caller, or an InfrastructureError.
+   * Records the child, or returns the already recorded child. Throws errors that fail the calling block, or an
+   * InfrastructureError.
    */
   async record(parent: NewRun, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
     try {

@@ -16,7 +16,10 @@ interface DetachedSegment {
 export class DetachedSegments {
   readonly #byRun = new Map<string, DetachedSegment>();
 
-  /** Keeps `segment` running. `lastItemId`: the item that its entries so far will become. */
+  /**
+   * Keeps `segment` running. `lastItemId`: id of the item that its entries so far will become; without entries, of the
+   * last item before the segment.
+   */
   add(segment: Segment, follower: Follower, lastItemId: string): void {
     const { runId } = follower.header;
     this.#stop(runId);

@@ -66,7 +66,7 @@ export class Segment {
   #isProcessing = false;
   /** While entries of an earlier attempt are replayed: the commands that resulted from them. */
   #replayedCommands: Command[] | undefined;
-  /** Uses the machine's clock, because working time is independent of the runs' clock. */
+  /** By the process's monotonic clock, because working time is independent of the runs' clock. */
   #startedMs = performance.now();
   #failure: { error: unknown } | undefined;
   /** True if the segment will produce no more entries. */
@@ -128,7 +128,7 @@ export class Segment {
       if (stop.aborted || this.#hasEnded) resolve();
       else stop.addEventListener('abort', () => resolve(), { once: true });
     });
-    if (!stop.aborted) this.#beginAll(this.#stillPending(commands));
+    if (!stop.aborted) this.#beginAll(this.#pendingCommands(commands));
     await Promise.race([interrupted, this.#executor.drained()]);
     // The end of a text that a timeout has cut off must be published before the entry of the timeout is written.
     if (!stop.aborted) await this.#emissions.flushed();
@@ -155,7 +155,7 @@ export class Segment {
    * Returns the commands that are still pending, both given commands and commands that resulted from replayed entries.
    * A block of a detached segment may have ended before the request that claims the segment names the block again.
    */
-  #stillPending(commands: readonly PendingCommand[]): readonly PendingCommand[] {
+  #pendingCommands(commands: readonly PendingCommand[]): readonly PendingCommand[] {
     const replayedCommands = this.#replayedCommands;
     if (!replayedCommands && !this.#parts.beyond) return commands;
     this.#replayedCommands = undefined;
@@ -211,7 +211,7 @@ export class Segment {
   #process(body: EntryBody, atMs = this.#parts.runtime.clock.now()): void {
     const place = 'block' in body && body.block !== undefined ? (body as Place) : undefined;
     if (!place || !this.#ownPlaces.delete(placeKey(place))) return;
-    const commands = this.#parts.beyond ? this.#advance(body, atMs) : this.#withoutMachine(body, place);
+    const commands = this.#parts.beyond ? this.#advance(body, atMs) : this.#timeoutCommands(body, place);
     if (!commands) return;
     this.#entries.push({ ...body, atMs });
     this.#parts.progress?.(this.#entries);
@@ -230,8 +230,8 @@ export class Segment {
     return applied.changed ? applied.commands : undefined;
   }
 
-  /** Without the machine, the only command is the abort of a block that has timed out. */
-  #withoutMachine(body: EntryBody, { block, scope }: Place): Command[] {
+  /** Returns the commands without the machine: only the abort of a block that has timed out. */
+  #timeoutCommands(body: EntryBody, { block, scope }: Place): Command[] {
     if (body.type !== 'fired') return [];
     return [{ type: 'abort', at: this.#replica.index.addressOf(block, scope), why: 'timeout' }];
   }

@@ -26,7 +26,8 @@ export interface SegmentRequest {
   /** Milliseconds after which no further block starts. */
   softMs: number;
   /**
-   * Milliseconds after which the segment is detached: it continues in this process until the next request claims it.
+   * Milliseconds after which the segment is detached: it continues in this process until the next request claims it, or
+   * until it is stopped because no request has claimed it in time.
    */
   hardMs?: number;
   /**

@@ -14,7 +14,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const QUERY_TIMEOUT_MS = 60_000;
 /** Unused connections are closed after this time. */
 const IDLE_TIMEOUT_MS = 30_000;
-/** Attempts for a statement that the database rolls back because of a conflict with another one. */
+/** Maximum number of attempts for a statement that the database rolls back because of a conflict with another one. */
 const MAX_ATTEMPTS = 5;
 const INT8_OID = 20;
 
@@ -30,8 +30,8 @@ export type Transaction = <Row>(query: Compilable<Row>) => Promise<Row[]>;
 /**
  * A pool of connections to one database, and its query builder.
  *
- * Every query is one statement, so it is atomic and takes one round trip. Values are parameters, so the number of query
- * texts is small; each text is prepared once per connection.
+ * Each call of `run` is one statement, so it is atomic and takes one round trip. Values are parameters, so the number
+ * of query texts is small; each text is prepared once per connection.
  */
 export class Database {
   readonly location: DatabaseLocation;

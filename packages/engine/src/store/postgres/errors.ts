@@ -16,8 +16,8 @@ export const FOREIGN_KEY = '23503';
 export const UNIQUE = '23505';
 const NUL_CHARACTER = '22021';
 
-/** The statement was rolled back because of a conflict with another one, and can be retried unchanged. */
-const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01']);
+/** SQLSTATEs of statements that were rolled back because of a conflict, and can be retried unchanged. */
+const RETRYABLE_STATES: ReadonlySet<string> = new Set(['40001', '40P01']);
 
 /** The code, and the end of the message: the problem and the remedy. */
 type Explanation = readonly [EngineErrorCode, (location: DatabaseLocation) => string];
@@ -109,7 +109,7 @@ export function sqlState(error: unknown): string | undefined {
 
 /** True if the statement can be retried: it was rolled back. */
 export function isRetryable(error: unknown): boolean {
-  return RETRYABLE.has(sqlState(error) ?? '');
+  return RETRYABLE_STATES.has(sqlState(error) ?? '');
 }
 
 /**

@@ -6,7 +6,7 @@ import type { LiveEvent, LiveEventStore, NewLiveEvent } from '../live-events.ts'
 import type { Database } from './database.ts';
 import { LiveListener } from './live-listener.ts';
 
-/** Number of new events after which the oldest events of a run are removed. */
+/** Number of new events of a run after which the events beyond the limits are removed. */
 const TRIM_EVERY = 64;
 /** Maximum length of a run id in a notification. A notification without an id wakes the listeners of all runs. */
 const MAX_NOTIFIED_CHARS = 1000;

@@ -26,7 +26,7 @@ export interface PostgresOptions {
   url: string;
   /** The schema of the tables, created if it is missing. Default `heddle`. */
   schema?: string | undefined;
-  /** Maximum number of connections. Default 10. */
+  /** Maximum number of connections in the pool. Default 10. One further connection listens for events. */
   maxConnections?: number | undefined;
 }
 

@@ -30,7 +30,7 @@ export class PostgresRunChanges implements RunChangeStore {
         `INSERT INTO ${table('run_feed')} (id, seeded) VALUES (1, false) ON CONFLICT DO NOTHING`,
       );
     });
-    // A separate transaction, because many runs take a while, and the lock would block new runs.
+    // A separate transaction, because adding many runs takes a while, and the lock would block new runs.
     await this.#database.transaction(async (client) => {
       const { rowCount } = await client.query(
         `UPDATE ${table('run_feed')} SET seeded = true WHERE NOT seeded`,

@@ -6,7 +6,7 @@ import type { JournalRow } from '../journal.ts';
 import type { Lease } from '../leases.ts';
 import type { Tables } from './schema.ts';
 
-/** Returns the number of a run; null for an unknown run, which every table rejects. */
+/** Returns a query for the number of a run; its value is null for an unknown run, which every table rejects. */
 export function numberOf(db: QueryCreator<Tables>, runId: string) {
   return db.selectFrom('runs').select('number').where('run_id', '=', runId);
 }
@@ -98,7 +98,7 @@ export function addEntries(db: QueryCreator<Tables & Leased>, rows: readonly Jou
     );
 }
 
-/** Updates the record of the run in `leased`, unless the stored one is newer. An ended run gets no owner. */
+/** Updates the record of the run in `leased`, unless the stored one is newer. An ended run loses its owner. */
 export function saveLeasedRun(db: QueryCreator<Tables & Leased>, record: RunRecord) {
   const projection = projectionOf(record);
   return db

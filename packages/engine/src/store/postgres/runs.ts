@@ -12,7 +12,10 @@ import type { Database } from './database.ts';
 import { NOT_NULL, sqlState, UNIQUE } from './errors.ts';
 import { addLogs, insertEntries, insertRun, numberOf, projectionOf, rowOf } from './run-queries.ts';
 
-/** Runs in PostgreSQL. Each call is one statement and therefore atomic. */
+/**
+ * Runs in PostgreSQL. Each write is one statement and therefore atomic, except `append` with a projection, which saves
+ * the record in a second statement.
+ */
 export class PostgresRunStore implements TailableRunStore {
   readonly #database: Database;
 

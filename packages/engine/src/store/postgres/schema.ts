@@ -140,7 +140,7 @@ export const FORMAT_1 = `
 `;
 
 /**
- * Format 2: processes of the local runtime, their leases on runs, and requests between them.
+ * Format 2: the processes that share the database, their leases on runs, and requests between them.
  *
  * The row of a process has the expiry time of all its leases, so one small update renews them for any number of runs. A
  * foreign key leads from a run to its owner, so the removal of a process frees its runs in the same commit. The

@@ -47,7 +47,7 @@ export class GroupCommit {
     });
   }
 
-  /** Calls `listener` after applied writes were rolled back. */
+  /** Calls `listener` whenever applied writes are rolled back. */
   onRollback(listener: () => void): void {
     this.#rollbackListeners.push(listener);
   }

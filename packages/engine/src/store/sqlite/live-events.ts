@@ -16,11 +16,11 @@ import { withFileErrors } from './database.ts';
 import { storeClosed } from './errors.ts';
 import { loadSqlite } from './load.ts';
 
-/** A file of another format is replaced, because events are stored only for a limited time. */
+/** Tables of another format are replaced, because events are stored only for a limited time. */
 const FORMAT = 1;
 /** Short: the write lock is held for one small commit without a flush of the disk. */
 const BUSY_TIMEOUT_MS = 100;
-/** Number of new events after which the oldest events of a run are removed. */
+/** Number of new events of a run after which the events beyond the limits are removed. */
 const TRIM_EVERY = 64;
 
 const TABLES = `

@@ -1,6 +1,6 @@
 import type Sqlite from 'node:sqlite';
 
-/** Node's built-in SQLite, loaded at the first call. */
+/** Returns Node's built-in SQLite, which is loaded at the first call. */
 export function loadSqlite(): typeof Sqlite {
   return withoutSqliteWarning(() => process.getBuiltinModule('node:sqlite'));
 }
