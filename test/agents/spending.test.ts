@@ -17,7 +17,7 @@ describe('a cap on spending', () => {
     const { error } = await runAgent(engine);
     expect(error?.code).toBe('SPENDING_CAP_REACHED');
     expect(error?.message).toMatch(
-      /"A" can cost up to \$0\.010\d+, which would pass the cap of \$0\.01 per call/,
+      /"A" can cost up to \$0\.010\d+, which would exceed the cap of \$0\.01 per call/,
     );
     expect(server.requests).toHaveLength(0);
     expect(await runAgent(engine, { maxTokens: 900 })).toMatchObject({ status: 'completed' });

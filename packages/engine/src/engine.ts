@@ -15,7 +15,7 @@ import type { HttpClient } from './executors/services.ts';
 import { readChanges } from './records/run-changes.ts';
 import { runNotFound } from './records/run-errors.ts';
 import { storedRecord } from './records/stored-record.ts';
-import type { Reused } from './rerun.ts';
+import type { ReusedData } from './rerun.ts';
 import { previewReuse, reuse } from './rerun.ts';
 import { detailOf, listDetails, logDetails, resourceOf } from './resource.ts';
 import { isEnded } from './store/journal.ts';
@@ -179,7 +179,7 @@ export class HeddleEngine implements Engine {
 
   #launch(
     { plan, version }: VersionedPlan,
-    request: { start: string; input: Json; options: ExecuteOptions; reused?: Reused },
+    request: { start: string; input: Json; options: ExecuteOptions; reused?: ReusedData },
   ): Promise<LiveRun> {
     const { start, input, options, reused } = request;
     return this.#parts.runtime.start({

@@ -7,7 +7,7 @@ import { foldJournal } from './records/fold.ts';
 import type { RestartEdits, RestartPreview } from './types.ts';
 
 /** The data that a run takes over from an earlier run. */
-export interface Reused {
+export interface ReusedData {
   runId: string;
   outputs: { [blockId: string]: Stored };
   variables: { [id: string]: Json };
@@ -45,7 +45,7 @@ export function reuse(
   reference: string,
   source: SourceRun,
   { edits = {}, iterations }: Restart = {},
-): { start: string; reused: Reused } {
+): { start: string; reused: ReusedData } {
   const block = findBlock(plan, reference);
   const { outputs, variables } = settledLedger(source);
   const index = restartIndex(plan, block, iterations);

@@ -4,7 +4,7 @@ import type { CodeSandbox } from '../executors/services.ts';
 /** A sandbox process that can be started before its first job. */
 export type WarmUp = Pick<FunctionJob, 'language' | 'image'>;
 
-/** The engine's sandbox, loaded and started at the first job. */
+/** The engine's sandbox, loaded and started at the first job or warm-up. */
 export class CodeService {
   readonly #options: SandboxOptions;
   #starting: Promise<Sandbox> | undefined;
@@ -48,7 +48,7 @@ export class CodeService {
     }
   }
 
-  /** Returns the sandbox's statistics; null before the first job. */
+  /** Returns the sandbox's statistics; null before it is started. */
   stats(): SandboxStats | null {
     return this.#sandbox?.stats() ?? null;
   }

@@ -67,10 +67,10 @@ interface EnvironmentsParts {
 /** Creates the environments of a process's runs. */
 export class Environments {
   readonly #parts: EnvironmentsParts;
-  readonly #untenanted = new WeakMap<Plan, RunValues>();
+  readonly #valuesWithoutTenant = new WeakMap<Plan, RunValues>();
   /** The last redactor of a plan, with the secrets that it redacts. */
   readonly #redactors = new WeakMap<Plan, { secrets: string; redactor: Redactor }>();
-  readonly #warned = new Set<string>();
+  readonly #warnedIds = new Set<string>();
 
   constructor(parts: EnvironmentsParts) {
     this.#parts = parts;
@@ -93,13 +93,13 @@ export class Environments {
   }
 
   #withoutTenant(plan: Plan, reads: EnvironmentReads): RunEnvironment {
-    let runValues = this.#untenanted.get(plan);
+    let runValues = this.#valuesWithoutTenant.get(plan);
     if (!runValues) {
       const { env } = this.#parts;
       const readable = pick(env, reads.all ? Object.keys(env) : reads.names);
       const secrets = secretsOf(readable);
       runValues = { strings: stringsOf(readable), secrets, redactor: createRedactor(secrets) };
-      this.#untenanted.set(plan, runValues);
+      this.#valuesWithoutTenant.set(plan, runValues);
     }
     return this.#constant(plan, runValues);
   }
@@ -159,8 +159,8 @@ export class Environments {
     for (const [name, value] of Object.entries(secretsOf(values))) {
       const { length } = value.trim();
       const id = JSON.stringify([name, value]);
-      if (length === 0 || length >= SHORT_SECRET_CHARS || this.#warned.has(id)) continue;
-      this.#warned.add(id);
+      if (length === 0 || length >= SHORT_SECRET_CHARS || this.#warnedIds.has(id)) continue;
+      this.#warnedIds.add(id);
       const reason =
         length < MIN_SECRET_CHARS
           ? `It has fewer than ${MIN_SECRET_CHARS} characters and is not redacted.`

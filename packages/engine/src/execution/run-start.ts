@@ -7,7 +7,7 @@ import { parseMocks } from '../mocks/mocks.ts';
 import { jsonCopy } from '../json-copy.ts';
 import { chain } from '../maybe-async.ts';
 import { newRecord } from '../records/run-record.ts';
-import type { Reused } from '../rerun.ts';
+import type { ReusedData } from '../rerun.ts';
 import type { RestartEdits } from '../types.ts';
 import type { RunEnvironment } from './run-environment.ts';
 import { envNames, hasChildren } from './plan-queries.ts';
@@ -34,7 +34,7 @@ export interface RunRequest {
   remote?: true;
   /** True: the input was accepted by a version that stored files without their owner. */
   olderFiles?: boolean;
-  reused?: Reused;
+  reused?: ReusedData;
 }
 
 /** The data that is stored when a run starts: its header, the first entry of its journal and its first record. */
@@ -69,7 +69,7 @@ type StoredReuse = NonNullable<StartedEntry['reused']>;
 /** Returns the data of the earlier run for the journal. Throws INPUT_INVALID, DATA_UNWRITABLE. */
 function reuseOf(
   { sanitizer }: RunEnvironment,
-  reused: Reused | undefined,
+  reused: ReusedData | undefined,
 ): StoredReuse | undefined | Promise<StoredReuse> {
   if (!reused) return undefined;
   return reused.edits ? withEdits(sanitizer, reused, reused.edits) : storedReuse(reused, {});
@@ -78,7 +78,10 @@ function reuseOf(
 /**
  * Returns the data that the run takes over. `replacements`: outputs that replace those of the earlier run, by block id.
  */
-function storedReuse({ runId, outputs, inside }: Reused, replacements: StoredReuse['outputs']): StoredReuse {
+function storedReuse(
+  { runId, outputs, inside }: ReusedData,
+  replacements: StoredReuse['outputs'],
+): StoredReuse {
   const topLevel = Object.entries(replacements).filter(([id]) => Object.hasOwn(outputs, id));
   const nested = Object.entries(replacements).filter(([id]) => !Object.hasOwn(outputs, id));
   return {
@@ -93,7 +96,7 @@ function storedReuse({ runId, outputs, inside }: Reused, replacements: StoredReu
 /** Returns the reused data with edits. Stores the replacement values, without secrets. */
 async function withEdits(
   sanitizer: RunEnvironment['sanitizer'],
-  reused: Reused,
+  reused: ReusedData,
   { fields = {}, outputs: replacements = {} }: RestartEdits,
 ): Promise<StoredReuse> {
   const stored = await sanitizer.storeAllForCaller(replacements, 'A replaced output');

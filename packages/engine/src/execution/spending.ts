@@ -197,7 +197,7 @@ function capReached(
   const until = endsAt === undefined ? '' : ` The window ends at ${endsAt}.`;
   return new BlockError(
     'SPENDING_CAP_REACHED',
-    `The next call of the block "${blockName}" can cost up to ${dollarsText(most)}, which would pass the cap of ${dollarsText(cap)} ${capText(scope)}.${used}${until} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
+    `The next call of the block "${blockName}" can cost up to ${dollarsText(most)}, which would exceed the cap of ${dollarsText(cap)} ${capText(scope)}.${used}${until} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
     {
       retryable: false,
       details: {

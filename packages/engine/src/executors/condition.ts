@@ -79,9 +79,9 @@ async function firstTrueRow(
 ): Promise<ConditionRow | undefined> {
   const end = rows.findIndex((row) => row.otherwise);
   const testedRows = end === -1 ? rows : rows.slice(0, end);
-  const { bound, failure } = bindRows(context, testedRows);
-  const index = bound.length === 0 ? -1 : await evaluate(context, bound, source);
-  if (index >= 0) return bound[index]?.row;
+  const { boundRows, failure } = bindRows(context, testedRows);
+  const index = boundRows.length === 0 ? -1 : await evaluate(context, boundRows, source);
+  if (index >= 0) return boundRows[index]?.row;
   if (failure !== undefined) throw failure;
   return end === -1 ? undefined : rows[end];
 }
@@ -93,18 +93,18 @@ async function firstTrueRow(
 function bindRows(
   context: EngineContext,
   rows: readonly ConditionRow[],
-): { bound: BoundRow[]; failure?: Failure } {
-  const bound: BoundRow[] = [];
+): { boundRows: BoundRow[]; failure?: Failure } {
+  const boundRows: BoundRow[] = [];
   for (const row of rows) {
     if (row.expression === undefined || row.expression.code === '') continue;
     try {
-      bound.push({ row, ...bindExpression(row.expression, context.services.lookup) });
+      boundRows.push({ row, ...bindExpression(row.expression, context.services.lookup) });
     } catch (error) {
       if (!isBlockError(error)) throw error;
-      return { bound, failure: withTitle(row, error) };
+      return { boundRows, failure: withTitle(row, error) };
     }
   }
-  return { bound };
+  return { boundRows };
 }
 
 function withTitle(row: ConditionRow, error: Failure): Failure {
@@ -117,20 +117,20 @@ function withTitle(row: ConditionRow, error: Failure): Failure {
 
 async function evaluate(
   context: EngineContext,
-  bound: readonly BoundRow[],
+  boundRows: readonly BoundRow[],
   source: JsonObject,
 ): Promise<number> {
   const sandbox = await context.services.sandbox();
-  const usesContext = bound.some(({ row }) => /\bcontext\b/.test(row.expression?.authored ?? ''));
+  const usesContext = boundRows.some(({ row }) => /\bcontext\b/.test(row.expression?.authored ?? ''));
   const outcome = await sandbox.evaluate({
     runId: context.runId,
     mode: 'first-true',
-    expressions: bound.map(({ code, values }) => ({ code, values })),
+    expressions: boundRows.map(({ code, values }) => ({ code, values })),
     globals: usesContext ? { context: JSON.stringify(source) } : {},
     signal: context.signal,
   });
   if (outcome.ok) return outcome.index;
-  const row = bound[outcome.index]?.row;
+  const row = boundRows[outcome.index]?.row;
   const text = describeFailure(outcome.error, row?.expression?.authored ?? '');
   throw new BlockError(
     outcome.error.code === 'CANCELLED' ? 'CANCELLED' : 'EXPRESSION_FAILED',

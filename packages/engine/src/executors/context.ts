@@ -37,7 +37,7 @@ export interface ContextParts {
   onRead?(name: string, value: Json): void;
   /** Receives the emissions of the block while it runs; absent: they are dropped. */
   emit?(emission: BlockEmission): void;
-  /** Ids of the blocks whose edges into this block are live, in edge order; absent: all sources that have run. */
+  /** Ids of the blocks whose output `sourceOutput` may return: the first that has run. Default: all source blocks. */
   liveSources?: readonly string[];
 }
 

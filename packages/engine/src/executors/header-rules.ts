@@ -12,7 +12,7 @@ export function checkHeaders(
   for (const [name, value] of headers) {
     if (!NAME.test(name))
       throw invalid(
-        `The ${message} has a header with the name ${JSON.stringify(name)}: names consist of letters, digits and -, without spaces.`,
+        `The ${message} has a header with the name ${JSON.stringify(name)}: names consist of letters, digits and characters such as -, without spaces.`,
       );
     const character = FORBIDDEN_CHARACTER.exec(value)?.[0];
     if (character !== undefined)

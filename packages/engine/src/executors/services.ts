@@ -67,7 +67,7 @@ export interface ExecutorServices {
   conversationIds(limit: number): Promise<string[]>;
   /** The reservations for calls of the block that cost money. */
   spending: Spending;
-  /** The rates of keys of providers, which all processes of the engine share. */
+  /** The rates of provider keys, which all processes of the engine share. */
   rates: Rates;
   /**
    * Returns the connection with this key that the blocks of the run share in this process; `open` opens it at the first
@@ -125,7 +125,7 @@ export interface Conversation {
   remove(): Promise<void>;
 }
 
-/** The cost limits of a call. Amounts are in millionths of a dollar. */
+/** A call whose maximum cost is reserved. Amounts are in millionths of a dollar. */
 export interface SpendingRequest {
   /** PROVIDER/MODEL, for messages. */
   model: string;

@@ -37,7 +37,7 @@ function amountOf(value: Json | undefined): number {
   if (text === '') return 10;
   const amount = waitAmount.safeParse(text);
   if (amount.success) return amount.data;
-  throw invalid(`The wait of "${text}" is not a number above 0.`);
+  throw invalid(`The duration "${text}" of the wait is not a number above 0.`);
 }
 
 function unitOf(fields: JsonObject, isAsync: boolean): number {

@@ -44,7 +44,7 @@ export interface StoreOptions {
   readOnly?: boolean | undefined;
   /** Other processes of this machine that share the folder read and write it at the same time; no process owns it. */
   shared?: boolean | undefined;
-  /** Receives I/O errors of background work that no caller waits for. */
+  /** Receives I/O errors of background work, and an error for each path that other users can still access. */
   onError?: ((error: unknown) => void) | undefined;
 }
 

@@ -42,22 +42,18 @@ export function statusFailure(
 }
 
 /**
- * Returns the failure of a request without a readable response: the connection failed, the policy refused the request,
- * or the response was too large.
+ * Returns the failure of a request without a readable response: it failed or timed out, the policy refused it, or the
+ * response was too large.
  */
 export function requestFailure(request: ApiRequest, error: unknown): BlockError {
   const code = codeOf(error);
   const reason = error instanceof Error ? error.message : String(error);
   const isPolicyError = code === 'EGRESS_DENIED' || code === 'EGRESS_TOO_LARGE';
-  return new BlockError(
-    'HTTP_FAILED',
-    `${request.method} ${redactedUrl(request.url)} failed: ${reason}`,
-    {
-      retryable: !isPolicyError,
-      cause: error,
-      details: { method: request.method, url: redactedUrl(request.url), reason: code },
-    },
-  );
+  return new BlockError('HTTP_FAILED', `${request.method} ${redactedUrl(request.url)} failed: ${reason}`, {
+    retryable: !isPolicyError,
+    cause: error,
+    details: { method: request.method, url: redactedUrl(request.url), reason: code },
+  });
 }
 
 /** Reads the code from the error itself: importing the type guard would load an HTTP client into every engine. */

@@ -67,7 +67,7 @@ function postBlocked({ parent, place, task, call }: ChildCall, childRunId: strin
   if (task.stopped) return;
   const on = task.children.blockedOn;
   parent.post({ type: 'blocked', ...place, childRunId, on });
-  // A block with several children has reported when all of them have.
+  // A block with several children has reported its status only when it is blocked on all of them.
   if (call === undefined || on !== null) parent.childReported(place);
 }
 

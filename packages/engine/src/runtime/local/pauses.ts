@@ -15,7 +15,7 @@ interface PausesParts {
 /** The pause points of a run that wait for a person, and the resumes that are being recorded. */
 export class Pauses {
   readonly #parts: PausesParts;
-  /** By token. */
+  /** The resumes that are being recorded, by token. */
   readonly #resuming = new Map<string, Promise<void>>();
 
   constructor(parts: PausesParts) {
