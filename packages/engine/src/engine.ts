@@ -57,7 +57,7 @@ interface EngineParts extends Pick<
   | 'report'
 > {
   runtime: RuntimePort;
-  /** The HTTP client that fetches files of inputs. */
+  /** Returns the HTTP client that downloads the files of inputs. */
   httpClient: () => Promise<HttpClient>;
   close(graceMs: number): Promise<void>;
 }

@@ -185,7 +185,7 @@ export class Attempt implements ContextParts {
 
   /**
    * Ends the emissions. Resolves when they are published, so that listeners get them before the attempt's result.
-   * Returns undefined if all are already published. `isCut`: the attempt has failed, so its text may be incomplete.
+   * Returns undefined if there is nothing to wait for. `isCut`: the attempt has failed, so its text may be incomplete.
    */
   endEmissions(options: { isCut: boolean }): Promise<void> | undefined {
     if (!this.#hasEmitted) return undefined;

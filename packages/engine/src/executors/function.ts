@@ -42,7 +42,7 @@ async function runFunction(context: EngineContext): Promise<BlockResult> {
   return { output: { result: parseJson(outcome.json) ?? null, stdout: outcome.stdout } };
 }
 
-/** Returns the package image of the block. The sandbox checks the image when opening it. */
+/** Returns the dependency image of the block. The sandbox checks the image when opening it. */
 function imageOf(context: EngineContext): { image?: string } {
   const id = asText(context.field('sandboxId') ?? '').trim();
   return id === '' ? {} : { image: id };

@@ -118,7 +118,7 @@ export class Emissions {
 
   /**
    * Resolves when all emissions so far are published, or after a second. Returns undefined if all are already
-   * published.
+   * published, or if the store fails.
    */
   flushed(): Promise<void> | undefined {
     if (this.#queue.length === 0 && !this.#publishing) return undefined;
