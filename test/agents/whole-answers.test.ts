@@ -139,7 +139,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     [
       'another JSON document',
       { body: '{"detail":"secret-key"}' },
-      /not an answer of this API.*\[key\]|no text, no call/,
+      /not an answer of this API.*\[key\]|no text, no tool call/,
     ],
     ['a JSON list', { body: '[1]' }, /not an answer of this API/],
   ])('that is %s is a clear error after one call', async (_name, answer, message) => {

@@ -71,8 +71,8 @@ describe('heddle serve', { timeout: 120_000 }, () => {
   });
 
   drawn('does not report the tools of an agent as unknown', async () => {
-    const { url, key = '', workspaceId } = await startServer(dataFolder());
-    const call = caller({ url, key });
+    const { workspaceId, ...server } = await startServer(dataFolder());
+    const call = caller(server);
     const tools = [
       { type: 'slack', operation: 'send' },
       { type: 'mcp', params: { toolName: 'search' } },

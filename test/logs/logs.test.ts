@@ -214,7 +214,7 @@ describe('the log of runs', () => {
     [{ startDate: '2026-01-02T00:00:00Z', endDate: '2026-01-01T00:00:00Z' }, /startDate/],
     [{ minDurationMs: 5, maxDurationMs: 4 }, /minDurationMs/],
     [{ minCost: 5, maxCost: 4 }, /minCost/],
-    [{ status: 'completed,queued' }, /no value "queued"/],
+    [{ status: 'completed,queued' }, /status cannot be "queued"/],
     [{ includeJobRuns: true, sortBy: 'cost' }, /includeJobRuns/],
     [{ workflowIds: Array.from({ length: 201 }, (_, index) => index).join(',') }, /200/],
   ];

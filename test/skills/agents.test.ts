@@ -196,7 +196,7 @@ describe('an agent with skills', () => {
   });
 
   it.each<[why: string, options: Partial<AgentOptions>, code: string, message: string]>([
-    ['an engine without skills', {}, 'SKILL_UNKNOWN', 'uses skills, which this engine does not have'],
+    ['an engine without skills', {}, 'SKILL_UNKNOWN', 'uses skills, but this engine has none'],
     [
       'a value that is not a list',
       { fields: { skills: '"refund' } },

@@ -1,7 +1,7 @@
 /**
- * The fields that operations of integrations need, by block type: `OPERATION FIELD|OTHER …; …`. `OPERATION@FEATURE` is
- * an operation that uses data of the host. Generated from the definitions: `npm test -- test/integrations/definitions
- * -u`.
+ * The fields that operations of integrations need, by block type: `OPERATION FIELD|OTHER …; …`. `OPERATION@FEATURE`
+ * is an operation that uses data of the host. Generated from the definitions: `npm test --
+ * test/integrations/definitions -u`.
  */
 export const NEEDED_FIELDS: { readonly [type: string]: string } = {
   airtable:

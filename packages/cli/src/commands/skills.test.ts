@@ -23,7 +23,7 @@ it('heddle skills adds, replaces, lists, shows and removes skills', async () => 
     'A new skill needs a description',
   );
   await expect(addSkill(recordedIo(TEXT), 'Refunds', { ...options, description })).rejects.toThrow(
-    'The name is invalid: a name has lowercase letters',
+    'The name is invalid: a name must consist of lowercase letters',
   );
   await expect(addSkill(recordedIo(), 'refund-orders', options)).rejects.toThrow(
     'no value on standard input',

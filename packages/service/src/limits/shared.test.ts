@@ -123,10 +123,12 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   it('free a slot that is released while it is being renewed', async () => {
     const { opened, query, beat } = await processes(1, { concurrency: { runs: 1 } });
     const release = await opened[0]?.concurrency.acquire(RUN);
-    const others = (condition: string) =>
-      query(
-        `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${condition}`,
-      );
+    const others = async (condition: string) => {
+      // A transaction sees the activity of its first query otherwise.
+      await query('SELECT pg_stat_clear_snapshot()');
+      const isOther = 'datname = current_database() AND pid <> pg_backend_pid()';
+      return query(`SELECT pid FROM pg_stat_activity WHERE ${isOther} AND ${condition}`);
+    };
     await query('BEGIN');
     await query('DELETE FROM run_slots');
     beat();

@@ -33,7 +33,7 @@ describe('the path of a folder', () => {
     7,
     ['/a'],
   ])('is not %j', (given) => {
-    expect(() => folderIn({ folder: given }, 'folder')).toThrow(/which is not a path/);
+    expect(() => folderIn({ folder: given }, 'folder')).toThrow(/has an invalid folder/);
   });
 });
 
