@@ -12,7 +12,7 @@ import { collect } from '../streams/talk.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { chainOf, fanOf, loopOf } from './contenders/workflows.ts';
+import { chainOf, fanOutOf, loopOf } from './contenders/workflows.ts';
 import { countedStores } from './counted-stores.ts';
 import type { Counts } from './counted-stores.ts';
 
@@ -93,7 +93,7 @@ it.each([10, 100])('a loop of %i iterations writes one entry for each block that
 });
 
 it.each([10, 100])('a fan-out of %i blocks writes one entry and one log for each', async (width) => {
-  const { counts, commands } = await measure(fanOf(width));
+  const { counts, commands } = await measure(fanOutOf(width));
   expect(counts).toMatchObject({ entries: width + 3, logs: width + 2, records: 1 });
   expect(counts.writes).toBe(4);
   expect(commands).toEqual({ run: width + 2, end: 1 });
@@ -111,7 +111,7 @@ it('concurrent runs share commits', async () => {
 });
 
 it('a fan-out on disk commits its branches together', async () => {
-  const { commits } = await measure(fanOf(100), { data: dataFolder() });
+  const { commits } = await measure(fanOutOf(100), { data: dataFolder() });
   expect(commits).toBe(4);
 });
 

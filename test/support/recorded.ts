@@ -25,10 +25,10 @@ export async function recordingApi(options: TestApiOptions = {}): Promise<Record
   let lastRows = '';
   const isSettled = (): boolean => {
     const isSame = lastRows === (lastRows = JSON.stringify(rows()));
-    return isSame && !records().isIndexing();
+    return isSame && records().isIndexed();
   };
   const settledRows = async (): Promise<Rows> => {
-    if (!isSettled()) await expect.poll(isSettled, { interval: 20 }).toBe(true);
+    if (!isSettled()) await expect.poll(isSettled, { interval: 20, timeout: 10_000 }).toBe(true);
     return JSON.parse(lastRows) as Rows;
   };
   return { ...api, rows, settledRows };
@@ -38,10 +38,10 @@ export async function recordingApi(options: TestApiOptions = {}): Promise<Record
 interface Records {
   rows(): Rows;
   /**
-   * Returns whether changes of runs are not yet in the log, or ended runs not yet in its totals. Both are written in
-   * the background.
+   * Returns whether the log has begun to read the changes of runs, and has all of them and their totals. All of this
+   * happens in the background.
    */
-  isIndexing(): boolean;
+  isIndexed(): boolean;
   close(): void;
 }
 
@@ -53,11 +53,12 @@ function openRecords(data: string): Records {
     const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     return tables.map(({ name }) => [String(name), counter(db, `"${String(name)}"`)] as const);
   });
+  const readers = counter(engine, 'run_feed');
   const changes = counter(engine, 'run_changes');
   const ended = counter(service, 'run_logs WHERE ended_ms IS NOT NULL AND totalled = 0');
   return {
     rows: () => Object.fromEntries(counters.map(([name, count]) => [name, count()])),
-    isIndexing: () => changes() > 0 || ended() > 0,
+    isIndexed: () => readers() > 0 && changes() === 0 && ended() === 0,
     close: () => [service, engine].forEach((db) => db.close()),
   };
 }

@@ -4,7 +4,7 @@ import type { BlockContext, BlockExecutor, BlockResult, JsonObject } from '@hedd
 export interface Call {
   /** The block's name with its iteration and branch numbers: `A`, `A.0.2`. */
   at: string;
-  try: number;
+  attempt: number;
   context: BlockContext;
   done(output?: JsonObject): void;
   fail(error: Error): void;
@@ -51,7 +51,7 @@ export class Script {
       });
       const call: Call = {
         at,
-        try: context.attempt,
+        attempt: context.attempt,
         context,
         done: (output = {}) => resolve({ output }),
         fail: reject,
@@ -63,7 +63,7 @@ export class Script {
   }
 
   /** Resolves when a call of the block at `at` has been aborted. A worker in another process aborts it with a delay. */
-  stopped(at: string): Promise<void> {
+  whenAborted(at: string): Promise<void> {
     return this.aborted.includes(at)
       ? Promise.resolve()
       : new Promise((resolve) => this.#abortWaiters.push({ at, resolve }));

@@ -13,7 +13,7 @@ import { heddle as streams } from '../streams/heddle.ts';
 import { heddle as triggers } from '../triggers/heddle.ts';
 import { coldStart, memoryAtStart } from './heddle-process.ts';
 import { memoryOfOutputs } from './heddle-outputs.ts';
-import { chainOf, fanOf, loopOf } from './workflows.ts';
+import { chainOf, fanOutOf, loopOf } from './workflows.ts';
 
 /** The step of all contenders: it increments the output of the previous step. */
 const step: BlockExecutor = {
@@ -84,7 +84,7 @@ export const contender: Contender = {
     runs(planOf(loopOf(size)), (output) =>
       expectResult((output as { results: unknown[] }).results.length, size),
     ),
-  fan: (size) => runs(planOf(fanOf(size)), (output) => expectResult((output as { n: number }).n, 2)),
+  fan: (size) => runs(planOf(fanOutOf(size)), (output) => expectResult((output as { n: number }).n, 2)),
   durable: () => durable(1),
   'durable in flight': durable,
   sandbox: () => sandboxJobs(1),

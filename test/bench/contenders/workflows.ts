@@ -21,7 +21,7 @@ export function loopOf(count: number): Json {
 }
 
 /** Returns a start, `width` parallel steps, and a step that joins them. */
-export function fanOf(width: number): Json {
+export function fanOutOf(width: number): Json {
   return workflow(
     [...names(width).map(step), step('Join')],
     names(width).map((name) => `Start -> ${name} -> Join`),

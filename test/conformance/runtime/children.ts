@@ -61,7 +61,7 @@ export function describeChildren(make: MakeRuntime): void {
       const run = await engine.start({ workflow: workflow([call()], ['Start -> W']) });
       await script.called('A');
       await engine.cancel(run.runId);
-      await script.stopped('A');
+      await script.whenAborted('A');
       expect(script.aborted).toEqual(['A']);
       await expect.poll(async () => (await engine.listRuns({ status: ['cancelled'] })).runs.length).toBe(2);
     });

@@ -197,7 +197,7 @@ export function describeEnds(make: MakeRuntime): void {
         await script.called('A.1');
         await engine.cancel(run.runId);
         expect(await run.result()).toMatchObject({ status: 'cancelled' });
-        await script.stopped('A.1');
+        await script.whenAborted('A.1');
         expect([script.calls, script.aborted]).toEqual([['A.0', 'A.1'], ['A.1']]);
       },
     );

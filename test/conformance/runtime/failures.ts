@@ -137,7 +137,7 @@ export function describeFailures(make: MakeRuntime): void {
       await clock.due(200);
       clock.advance(200);
       expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
-      await script.stopped('B');
+      await script.whenAborted('B');
       expect(script.aborted).toEqual(['B']);
       const logs = await engine.getLogs(run.runId);
       expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({ status: 'cancelled' });

@@ -34,7 +34,7 @@ export function describeTime(make: MakeRuntime): void {
         error: { code: 'RUN_TIMEOUT' },
         durationMs: 1000,
       });
-      await script.stopped('A');
+      await script.whenAborted('A');
       expect(script.aborted).toEqual(['A']);
     });
 
@@ -59,7 +59,7 @@ export function describeTime(make: MakeRuntime): void {
       const run = await engine.start({ workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) });
       const call = await script.called('A');
       expect(await engine.cancel(run.runId, 'enough')).toBe(true);
-      await script.stopped('A');
+      await script.whenAborted('A');
       expect(script.aborted).toEqual(['A']);
       call.done();
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
@@ -97,7 +97,7 @@ export function describeTime(make: MakeRuntime): void {
         output: { data: { ok: true }, status: 200 },
       });
       expect(script.calls).toEqual(['A']);
-      await script.stopped('A');
+      await script.whenAborted('A');
       expect(script.aborted).toEqual(['A']);
     });
 

@@ -220,7 +220,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const run = await engine.start({ workflow: agent([row('slow')]) });
       await script.called('W');
       await engine.cancel(run.runId);
-      await script.stopped('W');
+      await script.whenAborted('W');
       expect(script.aborted).toEqual(['W']);
       await expect.poll(async () => (await engine.listRuns({ status: ['cancelled'] })).runs.length).toBe(2);
     });

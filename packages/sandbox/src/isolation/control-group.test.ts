@@ -108,7 +108,7 @@ describe('the checks of the control group', () => {
   it('report its limits', () => {
     expect(checksOf({ memoryBytes: 8 * GIB, processes: 2048, killsGroup: false })).toEqual([
       { name: 'cgroup memory', result: 'ok', found: 'All processes together may have 8.0 GiB of memory' },
-      { name: 'cgroup pids', result: 'ok', found: 'There may be 2,048 processes and threads together' },
+      { name: 'cgroup pids', result: 'ok', found: 'The limit is 2,048 processes and threads in total' },
     ]);
   });
 
@@ -116,22 +116,31 @@ describe('the checks of the control group', () => {
     [
       'no limit',
       { memoryBytes: undefined, processes: undefined },
-      [/^Nothing limits the memory or the number of all processes together$/],
+      [/^There is no limit on the memory or the number of all processes together$/],
     ],
     [
       'no limit of memory',
       { memoryBytes: undefined, processes: 64 },
-      [/^Nothing limits the memory of all processes together$/, /which is little$/],
+      [
+        /^There is no limit on the memory of all processes together$/,
+        /which is below the recommended minimum$/,
+      ],
     ],
     [
       'no limit of processes',
       { memoryBytes: GIB / 4, processes: undefined },
-      [/which is little$/, /^Nothing limits the number of all processes together$/],
+      [
+        /which is below the recommended minimum$/,
+        /^There is no limit on the number of all processes together$/,
+      ],
     ],
     [
       'too little',
       { memoryBytes: GIB / 4, processes: 64 },
-      [/256 MiB of memory, which is little$/, /64 .*, which is little$/],
+      [
+        /256 MiB of memory, which is below the recommended minimum$/,
+        /64 .*, which is below the recommended minimum$/,
+      ],
     ],
   ])('advise about %s, and never fail', (_, group, findings) => {
     const checks = checksOf({ ...group, killsGroup: false });

@@ -107,7 +107,7 @@ const sizeOf = (bytes: number): string =>
 const unlimitedCheck = (name: string, resource: string): IsolationCheck => ({
   name,
   result: 'off',
-  found: `Nothing limits ${resource} of all processes together`,
+  found: `There is no limit on ${resource} of all processes together`,
   remedy: 'give the container or the unit a limit (docs/sandbox.md, "Control groups")',
 });
 
@@ -127,7 +127,7 @@ function checkMemory({ memoryBytes, killsGroup }: ControlGroup): IsolationCheck 
   return {
     name,
     result: 'off',
-    found: `${found}, which is little`,
+    found: `${found}, which is below the recommended minimum`,
     remedy: `give them ${sizeOf(MIN_BYTES)} or more: Python takes 200 MiB for each process, a build of an image up to 2 GiB`,
   };
 }
@@ -135,12 +135,12 @@ function checkMemory({ memoryBytes, killsGroup }: ControlGroup): IsolationCheck 
 function checkProcesses({ processes }: ControlGroup): IsolationCheck {
   const name = 'cgroup pids';
   if (processes === undefined) return unlimitedCheck(name, 'the number');
-  const found = `There may be ${processes.toLocaleString('en-US')} processes and threads together`;
+  const found = `The limit is ${processes.toLocaleString('en-US')} processes and threads in total`;
   if (processes >= MIN_PROCESSES) return { name, result: 'ok', found };
   return {
     name,
     result: 'off',
-    found: `${found}, which is little`,
+    found: `${found}, which is below the recommended minimum`,
     remedy: `allow ${MIN_PROCESSES} or more: a process of code may have 64 threads`,
   };
 }

@@ -4,8 +4,8 @@ import type { WorkerTuning } from '../options.ts';
 
 export type Version = NonNullable<WorkerTuning['version']>;
 
-/** The server learns of a version from the worker's first polls. */
-const POLL = { attempts: 40, everyMs: 250 };
+/** The server learns of a version from the worker's first polls of its queues. */
+const VERSION_CHECK = { attempts: 40, intervalMs: 250 };
 
 /** Returns the SDK's options for a versioned worker. Runs stay on the version that started them. */
 export function versioningOptions({ deployment: deploymentName, build: buildId }: Version) {
@@ -17,20 +17,22 @@ export function versioningOptions({ deployment: deploymentName, build: buildId }
 }
 
 /**
- * Resolves when the server knows the version of a polling worker. Throws OPTIONS_INVALID after the last poll: a server
- * that has no worker deployments, or has them disabled, would give the worker neither work nor an error.
+ * Resolves when the server knows the version of a polling worker. Throws OPTIONS_INVALID after the last check: a server
+ * that does not support worker deployments, or has them disabled, would give the worker neither work nor an error.
  */
-export async function expectVersion(
+export async function waitForVersion(
   { connection, namespace }: Pick<Deployment, 'connection' | 'namespace'>,
   { deployment: deploymentName, build }: Version,
 ): Promise<void> {
-  for (let attempt = 0; attempt < POLL.attempts; attempt++) {
+  let cause: unknown;
+  for (let attempt = 0; attempt < VERSION_CHECK.attempts; attempt++) {
     if (await isKnown()) return;
-    await new Promise((resolve) => setTimeout(resolve, POLL.everyMs));
+    await new Promise((resolve) => setTimeout(resolve, VERSION_CHECK.intervalMs));
   }
   throw new EngineError(
     'OPTIONS_INVALID',
-    `The Temporal server does not accept version ${build} of the worker deployment "${deploymentName}": it has no worker deployments, or they are disabled. Use a newer server, or leave out "version".`,
+    `The Temporal server does not accept version ${build} of the worker deployment "${deploymentName}": it does not support worker deployments, or has them disabled. Use a newer server, or leave out "version".`,
+    { cause },
   );
 
   async function isKnown(): Promise<boolean> {
@@ -44,8 +46,9 @@ export async function expectVersion(
           deploymentVersion ? deploymentVersion.buildId === build : version?.endsWith(`.${build}`),
         ) === true
       );
-    } catch {
-      // The server does not know the deployment yet, or has no worker deployments at all.
+    } catch (error) {
+      // Any error counts as not yet known: the server may not know the deployment, or not support deployments at all.
+      cause = error;
       return false;
     }
   }

@@ -9,7 +9,7 @@ import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
 import type { Role, WorkerTuning } from '../options.ts';
 import { workflowCacheSize } from './memory.ts';
 import { TaskMeter } from './task-meter.ts';
-import { expectVersion, versioningOptions } from './version.ts';
+import { versioningOptions, waitForVersion } from './version.ts';
 
 /** The prebuilt workflows: `npm run build` bundles them with the version of the SDK that runs them. */
 const BUNDLE = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
@@ -98,7 +98,7 @@ export class WorkerGroup {
       );
     const group = new WorkerGroup(workers, { shutdown, meter, roles });
     if (version)
-      await expectVersion(options.deployment, version).catch(async (error: unknown) => {
+      await waitForVersion(options.deployment, version).catch(async (error: unknown) => {
         await group.stop({ drainMs: 0, killMs: AFTER_FAILURE.killMs });
         throw error;
       });

@@ -55,7 +55,7 @@ export function describeTimers(makeEngines: () => EngineSequence): void {
     expect(second.calls).toEqual([]);
     clock.advance(1);
     const call = await second.called('A');
-    expect(call.try).toBe(2);
+    expect(call.attempt).toBe(2);
     call.done({ ok: true });
     expect(await run.result()).toMatchObject({ status: 'completed' });
     expect((await after.getLogs(runId)).at(-1)).toMatchObject({ blockName: 'A', tries: 2 });

@@ -17,7 +17,7 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     const run = await after.attach(runId);
     const again = await second.called('B');
     expect(again.context.idempotencyKey).toBe(context.idempotencyKey);
-    expect(again.try).toBe(1);
+    expect(again.attempt).toBe(1);
     again.done({ n: 2 });
     expect(await run.result()).toMatchObject({ runId, status: 'completed', output: { n: 3 } });
     expect([first.calls, second.calls]).toEqual([
