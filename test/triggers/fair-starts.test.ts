@@ -19,18 +19,18 @@ const TIMEOUT = { timeout: scale(60_000, 600_000), interval: 200 };
 /** Queues runs of a workflow, like a process that died before it started them. */
 async function queueRuns(
   db: Kysely<TriggerTables>,
-  { id, ageMs }: Hook & { ageMs: number },
+  { workflowId, ageMs }: Hook & { ageMs: number },
   runIds: readonly string[],
 ): Promise<void> {
   const trigger = await db
     .selectFrom('triggers')
     .selectAll()
-    .where('workflow_id', '=', id)
+    .where('workflow_id', '=', workflowId)
     .executeTakeFirstOrThrow();
   const { workspace_id, block_id: start, engine_version: version } = trigger;
   const waiting = JSON.stringify({ input: {}, version, start, ownsFiles: true });
   const rows = runIds.map((runId, index) => ({
-    ...{ engine_id: runId, run_id: runId, workflow_id: id, workspace_id, waiting, failure: null, held: null },
+    ...{ engine_id: runId, run_id: runId, workflow_id: workflowId, workspace_id, waiting, failure: null, held: null },
     ...({ trigger: 'webhook', mode: 'async' } as const),
     created_at: new Date(atMinute(0) - ageMs + index).toISOString(),
   }));
@@ -87,7 +87,7 @@ describe('a queued run', { timeout: scale(180_000, 1_800_000) }, () => {
       const burstStarts = await startTimes(reader, busyHook, BURST);
       // Each process begins 16 starts before it alternates between workspaces.
       expect(burstStarts.filter((ms) => ms < startMs).length).toBeLessThan(STARTS * 2 * processCount);
-      const count = () => reader.call<number>('runs', { workflowId: otherHook.id });
+      const count = () => reader.call<number>('runs', { workflowId: otherHook.workflowId });
       expect(await count()).toBe(1);
     },
   );

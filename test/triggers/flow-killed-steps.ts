@@ -42,7 +42,7 @@ export class Processes {
 /** Expects that each delivery is in one completed run, and that there is no other run. */
 export async function expectOnce(
   processes: Processes,
-  { from, hook: { id } }: { from: FiringProcess; hook: Hook },
+  { from, hook: { workflowId } }: { from: FiringProcess; hook: Hook },
   deliveryIds: readonly string[],
 ): Promise<void> {
   const isDone = async () => (await processes.deliveries(from)).every(({ status }) => status === 'completed');
@@ -50,7 +50,7 @@ export async function expectOnce(
   const deliveries = await processes.deliveries(from);
   expect(deliveries.map(({ deliveryId }) => deliveryId)).toEqual(deliveryIds.toSorted());
   const runs = new Set(deliveries.map(({ runId }) => runId)).size;
-  expect(await from.call<number>('runs', { workflowId: id })).toBe(runs);
+  expect(await from.call<number>('runs', { workflowId })).toBe(runs);
 }
 
 /**

@@ -3,21 +3,21 @@ import { draftOf } from '../support/draft.ts';
 import type { FiringProcess } from './killed.ts';
 import { webhookWorkflow } from './webhook-setup.ts';
 
-/** The answer to a delivery. */
-export interface Answer {
+/** The response to a delivery. */
+export interface DeliveryResponse {
   status: number;
   body: { runId: string };
 }
 
-/** A deployed webhook, with a key of its workspace. */
+/** A workflow with a deployed webhook. `key`: an API key of its workspace. */
 export interface Hook {
   key: string;
   workspaceId: string;
-  id: string;
+  workflowId: string;
   path: string;
 }
 
-/** Deploys a workflow with a webhook, from a process. */
+/** Deploys a workflow with a webhook, through a process. */
 export async function deployHook(from: FiringProcess, flowControl?: JsonObject): Promise<Hook> {
   const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
   const request = <Data>(...parts: [string, string, unknown?]) =>
@@ -27,7 +27,7 @@ export async function deployHook(from: FiringProcess, flowControl?: JsonObject):
   await request('PUT', `/workflows/${id}/state`, draftOf(webhookWorkflow(fields)));
   await request('POST', `/workflows/${id}/deploy`);
   const { webhooks } = await request<{ webhooks: { url: string }[] }>('GET', `/workflows/${id}/deployment`);
-  return { key, workspaceId, id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname };
+  return { key, workspaceId, workflowId: id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname };
 }
 
 /** Sends a delivery. Returns undefined if the process dies before it answers. */
@@ -35,8 +35,8 @@ export async function deliver(
   to: FiringProcess,
   { path }: Hook,
   delivery: { deliveryId: string; dieAt?: number },
-): Promise<Answer | undefined> {
-  return to.call<Answer>('deliver', { path, ...delivery }).catch((error: unknown) => {
+): Promise<DeliveryResponse | undefined> {
+  return to.call<DeliveryResponse>('deliver', { path, ...delivery }).catch((error: unknown) => {
     if (to.isDead()) return undefined;
     throw error;
   });

@@ -17,7 +17,7 @@ const start = (backend: Backend): Promise<FiringProcess> =>
 /** Expects one completed run for each delivery, with the id in its answer, and no other run. */
 async function expectOnceEach(
   from: FiringProcess,
-  { id }: Hook,
+  { workflowId }: Hook,
   answers: ReadonlyMap<string, string>,
 ): Promise<void> {
   const expected = [...answers].map(([deliveryId, runId]) => ({ deliveryId, runId, status: 'completed' }));
@@ -25,7 +25,7 @@ async function expectOnceEach(
     a.deliveryId < b.deliveryId ? -1 : 1;
   const stored = () => from.call<{ deliveryId: string; runId: string; status: string }[]>('deliveries');
   await expect.poll(async () => (await stored()).toSorted(byId), TIMEOUT).toEqual(expected.toSorted(byId));
-  expect(await from.call<number>('runs', { workflowId: id })).toBe(answers.size);
+  expect(await from.call<number>('runs', { workflowId })).toBe(answers.size);
 }
 
 describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
@@ -83,7 +83,7 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
       for (let index = 1; index <= count; index += 1) {
         const [dying, other] = processes as [FiringProcess, FiringProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;
-        const deploys = { key: hook.key, request: ['POST', `/workflows/${hook.id}/deploy`] as const };
+        const deploys = { key: hook.key, request: ['POST', `/workflows/${hook.workflowId}/deploy`] as const };
         const [dyingAnswer, answer] = await Promise.all([
           deliver(dying, hook, { deliveryId, dieAt: ((2 * index) % 11) + 1 }),
           deliver(other, hook, { deliveryId }),

@@ -2,7 +2,7 @@ import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { BlockErrorCode } from '@heddle/core/blocks';
 
 /** A value, or a promise of it. */
-export type Answer<T> = Promise<T> | T;
+export type MaybePromise<T> = Promise<T> | T;
 
 /** The dependencies of calls to a port of the host. */
 export interface TenantParts {
@@ -22,7 +22,9 @@ interface Unavailable {
  * Calls a port for the run's tenant. Errors other than a BlockError are reported, and the block fails with a retryable
  * error.
  */
-type TenantAccess<Port> = <T>(call: (port: Port, tenant: string | undefined) => Answer<T>) => Promise<T>;
+type TenantAccess<Port> = <T>(
+  call: (port: Port, tenant: string | undefined) => MaybePromise<T>,
+) => Promise<T>;
 
 /** A port for one tenant: the same methods, without the tenant. */
 export type ForTenant<Port> = {

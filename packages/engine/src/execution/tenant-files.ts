@@ -1,5 +1,5 @@
 import { hostFailure, tenantAccess } from './tenant-access.ts';
-import type { Answer, ForTenant, TenantParts } from './tenant-access.ts';
+import type { MaybePromise, ForTenant, TenantParts } from './tenant-access.ts';
 
 /** A file that a tenant has stored, without its content. */
 export interface TenantFile {
@@ -90,33 +90,33 @@ export interface TenantFileContent {
  */
 export interface TenantFiles {
   /** Returns the file with this id; undefined if there is none. */
-  find(this: void, tenant: string | undefined, id: string): Answer<TenantFile | undefined>;
+  find(this: void, tenant: string | undefined, id: string): MaybePromise<TenantFile | undefined>;
   /** Returns entries of a folder; undefined if the folder does not exist. The folder `/` always exists. */
   list(
     this: void,
     tenant: string | undefined,
     query: TenantFileQuery,
-  ): Answer<TenantFolderEntries | undefined>;
+  ): MaybePromise<TenantFolderEntries | undefined>;
   /** Opens a file; undefined if there is none with this id. `file` and `chunks` are of the same revision. */
-  open(this: void, tenant: string | undefined, id: string): Answer<TenantFileContent | undefined>;
+  open(this: void, tenant: string | undefined, id: string): MaybePromise<TenantFileContent | undefined>;
   /** Returns the result of the call with this key; undefined if there was no call with this key. */
-  stored(this: void, tenant: string | undefined, key: string): Answer<TenantFile | undefined>;
+  stored(this: void, tenant: string | undefined, key: string): MaybePromise<TenantFile | undefined>;
   /** Stores a file. */
-  create(this: void, tenant: string | undefined, file: NewTenantFile, key: string): Answer<TenantFile>;
+  create(this: void, tenant: string | undefined, file: NewTenantFile, key: string): MaybePromise<TenantFile>;
   /** Replaces the content of a file; undefined if there is none with this id and revision. */
   replace(
     this: void,
     tenant: string | undefined,
     change: TenantFileChange,
     key: string,
-  ): Answer<TenantFile | undefined>;
+  ): MaybePromise<TenantFile | undefined>;
   /** Moves a file to a folder, which is created if it does not exist; undefined if there is no file with this id. */
   move(
     this: void,
     tenant: string | undefined,
     file: Pick<TenantFile, 'id' | 'folderPath'>,
     key: string,
-  ): Answer<TenantFile | undefined>;
+  ): MaybePromise<TenantFile | undefined>;
 }
 
 /** The files of the run's tenant. Throws FILES_UNAVAILABLE if the host fails. */
@@ -135,16 +135,16 @@ export function tenantFilesOf(
   if (!files) return undefined;
   const access = tenantAccess(files, parts, UNAVAILABLE);
   return {
-    find: (id) => access((port, owner) => port.find(owner, id)),
-    list: (query) => access((port, owner) => port.list(owner, query)),
+    find: (id) => access((port, tenant) => port.find(tenant, id)),
+    list: (query) => access((port, tenant) => port.list(tenant, query)),
     open: async (id) => {
-      const opened = await access((port, owner) => port.open(owner, id));
+      const opened = await access((port, tenant) => port.open(tenant, id));
       return opened && { file: opened.file, chunks: () => readChunks(opened, parts) };
     },
-    stored: (key) => access((port, owner) => port.stored(owner, key)),
-    create: (file, key) => access((port, owner) => port.create(owner, file, key)),
-    replace: (change, key) => access((port, owner) => port.replace(owner, change, key)),
-    move: (file, key) => access((port, owner) => port.move(owner, file, key)),
+    stored: (key) => access((port, tenant) => port.stored(tenant, key)),
+    create: (file, key) => access((port, tenant) => port.create(tenant, file, key)),
+    replace: (change, key) => access((port, tenant) => port.replace(tenant, change, key)),
+    move: (file, key) => access((port, tenant) => port.move(tenant, file, key)),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { tenantAccess } from './tenant-access.ts';
-import type { Answer, ForTenant, TenantParts } from './tenant-access.ts';
+import type { MaybePromise, ForTenant, TenantParts } from './tenant-access.ts';
 
 /** The comparison of a document's tag with a value. */
 export type TagOperator =
@@ -29,13 +29,13 @@ export interface KnowledgeTagFilter {
 /** A search: a query, filters, or both. */
 export interface KnowledgeSearch {
   knowledgeBaseId: string;
-  /** Text to search for by meaning. Undefined: everything that the filters match. */
+  /** Query of a semantic search. Undefined: everything that the filters match. */
   query: string | undefined;
   /** Maximum number of results. */
   topK: number;
   /** All filters must match. */
   tagFilters: readonly KnowledgeTagFilter[];
-  /** `hybrid` also searches for the words. Undefined: the default of the host. */
+  /** `hybrid` adds a keyword search. Undefined: the default of the host. */
   searchMode: 'vector' | 'hybrid' | undefined;
   /** If present, another model reranks the results. */
   rerank: { model: string | undefined; inputCount: number | undefined } | undefined;
@@ -143,15 +143,19 @@ export interface TenantKnowledge {
     this: void,
     tenant: string | undefined,
     search: KnowledgeSearch,
-  ): Answer<KnowledgeResult[] | undefined>;
+  ): MaybePromise<KnowledgeResult[] | undefined>;
   /** Returns documents ordered by name, and the number of matches. */
   documents(
     this: void,
     tenant: string | undefined,
     knowledgeBaseId: string,
     query: KnowledgeDocumentQuery,
-  ): Answer<{ documents: KnowledgeDocument[]; total: number } | undefined>;
-  document(this: void, tenant: string | undefined, ids: DocumentIds): Answer<KnowledgeDocument | undefined>;
+  ): MaybePromise<{ documents: KnowledgeDocument[]; total: number } | undefined>;
+  document(
+    this: void,
+    tenant: string | undefined,
+    ids: DocumentIds,
+  ): MaybePromise<KnowledgeDocument | undefined>;
   /**
    * Stores a document, which can be searched once it has been processed. `replaced`: ids of the documents that it
    * replaced.
@@ -162,21 +166,21 @@ export interface TenantKnowledge {
     knowledgeBaseId: string,
     document: NewKnowledgeDocument,
     key: string,
-  ): Answer<{ document: KnowledgeDocument; replaced: string[] } | undefined>;
+  ): MaybePromise<{ document: KnowledgeDocument; replaced: string[] } | undefined>;
   /** Deletes a document with its chunks. A repeated call also returns true. */
   deleteDocument(
     this: void,
     tenant: string | undefined,
     ids: DocumentIds,
     key: string,
-  ): Answer<true | undefined>;
+  ): MaybePromise<true | undefined>;
   /** Returns chunks in the order of the document, and the number of matches. */
   chunks(
     this: void,
     tenant: string | undefined,
     ids: DocumentIds,
     query: KnowledgeChunkQuery,
-  ): Answer<{ chunks: KnowledgeChunk[]; total: number } | undefined>;
+  ): MaybePromise<{ chunks: KnowledgeChunk[]; total: number } | undefined>;
   /** Adds a chunk to the end of a document. */
   addChunk(
     this: void,
@@ -184,37 +188,46 @@ export interface TenantKnowledge {
     ids: DocumentIds,
     content: string,
     key: string,
-  ): Answer<KnowledgeChunk | undefined>;
+  ): MaybePromise<KnowledgeChunk | undefined>;
   updateChunk(
     this: void,
     tenant: string | undefined,
     ids: ChunkIds,
     change: { content?: string; enabled?: boolean },
     key: string,
-  ): Answer<KnowledgeChunk | undefined>;
+  ): MaybePromise<KnowledgeChunk | undefined>;
   /** Deletes a chunk. A repeated call also returns true. */
-  deleteChunk(this: void, tenant: string | undefined, ids: ChunkIds, key: string): Answer<true | undefined>;
+  deleteChunk(
+    this: void,
+    tenant: string | undefined,
+    ids: ChunkIds,
+    key: string,
+  ): MaybePromise<true | undefined>;
   /** Returns the tags that documents can have. */
-  tags(this: void, tenant: string | undefined, knowledgeBaseId: string): Answer<JsonObject[] | undefined>;
+  tags(
+    this: void,
+    tenant: string | undefined,
+    knowledgeBaseId: string,
+  ): MaybePromise<JsonObject[] | undefined>;
   /** Returns the connectors that fill the knowledge base from other systems, without credentials. */
   connectors(
     this: void,
     tenant: string | undefined,
     knowledgeBaseId: string,
-  ): Answer<JsonObject[] | undefined>;
+  ): MaybePromise<JsonObject[] | undefined>;
   /** Returns a connector with its latest syncs. */
   connector(
     this: void,
     tenant: string | undefined,
     ids: { knowledgeBaseId: string; connectorId: string },
-  ): Answer<{ connector: JsonObject; syncLogs: JsonObject[] } | undefined>;
+  ): MaybePromise<{ connector: JsonObject; syncLogs: JsonObject[] } | undefined>;
   /** Starts a sync of a connector unless one is in progress. */
   sync(
     this: void,
     tenant: string | undefined,
     ids: { knowledgeBaseId: string; connectorId: string },
     key: string,
-  ): Answer<true | undefined>;
+  ): MaybePromise<true | undefined>;
 }
 
 /** The knowledge bases of the run's tenant. Throws KNOWLEDGE_UNAVAILABLE if the host fails. */
@@ -231,19 +244,19 @@ export function tenantKnowledgeOf(
     message: 'The knowledge bases of the workspace are unavailable.',
   });
   return {
-    search: (search) => access((port, owner) => port.search(owner, search)),
-    documents: (id, query) => access((port, owner) => port.documents(owner, id, query)),
-    document: (ids) => access((port, owner) => port.document(owner, ids)),
+    search: (search) => access((port, tenant) => port.search(tenant, search)),
+    documents: (id, query) => access((port, tenant) => port.documents(tenant, id, query)),
+    document: (ids) => access((port, tenant) => port.document(tenant, ids)),
     createDocument: (id, document, key) =>
-      access((port, owner) => port.createDocument(owner, id, document, key)),
-    deleteDocument: (ids, key) => access((port, owner) => port.deleteDocument(owner, ids, key)),
-    chunks: (ids, query) => access((port, owner) => port.chunks(owner, ids, query)),
-    addChunk: (ids, content, key) => access((port, owner) => port.addChunk(owner, ids, content, key)),
-    updateChunk: (ids, change, key) => access((port, owner) => port.updateChunk(owner, ids, change, key)),
-    deleteChunk: (ids, key) => access((port, owner) => port.deleteChunk(owner, ids, key)),
-    tags: (id) => access((port, owner) => port.tags(owner, id)),
-    connectors: (id) => access((port, owner) => port.connectors(owner, id)),
-    connector: (ids) => access((port, owner) => port.connector(owner, ids)),
-    sync: (ids, key) => access((port, owner) => port.sync(owner, ids, key)),
+      access((port, tenant) => port.createDocument(tenant, id, document, key)),
+    deleteDocument: (ids, key) => access((port, tenant) => port.deleteDocument(tenant, ids, key)),
+    chunks: (ids, query) => access((port, tenant) => port.chunks(tenant, ids, query)),
+    addChunk: (ids, content, key) => access((port, tenant) => port.addChunk(tenant, ids, content, key)),
+    updateChunk: (ids, change, key) => access((port, tenant) => port.updateChunk(tenant, ids, change, key)),
+    deleteChunk: (ids, key) => access((port, tenant) => port.deleteChunk(tenant, ids, key)),
+    tags: (id) => access((port, tenant) => port.tags(tenant, id)),
+    connectors: (id) => access((port, tenant) => port.connectors(tenant, id)),
+    connector: (ids) => access((port, tenant) => port.connector(tenant, ids)),
+    sync: (ids, key) => access((port, tenant) => port.sync(tenant, ids, key)),
   };
 }

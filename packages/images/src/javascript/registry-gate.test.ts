@@ -9,7 +9,7 @@ import { imageFolder } from '../../../../test/support/images.ts';
 import type { NpmSettings } from './npm-settings.ts';
 import { RegistryGate } from './registry-gate.ts';
 
-async function portOf(server: Server): Promise<number> {
+async function listen(server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => (server.closeAllConnections(), void server.close()));
   return (server.address() as AddressInfo).port;
@@ -29,18 +29,18 @@ async function getThrough(settings: NpmSettings, url: string): Promise<{ status:
   });
 }
 
-const answering =
+const respondWith =
   (text: string): RequestListener =>
   (_request, response) =>
     void response.end(text);
 
 describe('the registry gate', () => {
   const { cert, key } = selfSigned();
-  const secure = (listener: RequestListener): Promise<number> =>
-    portOf(createSecure({ cert, key }, listener) as unknown as Server);
+  const listenTls = (listener: RequestListener): Promise<number> =>
+    listen(createSecure({ cert, key }, listener) as unknown as Server);
 
   it("trusts only the certificate authorities in npm's settings", async () => {
-    const port = await secure(answering('hello'));
+    const port = await listenTls(respondWith('hello'));
     const registry = `https://127.0.0.1:${port}/`;
     const cafile = join(imageFolder(), 'ca.pem');
     writeFileSync(cafile, cert);
@@ -61,9 +61,9 @@ describe('the registry gate', () => {
   it("sends npm's client certificate to its registry", async () => {
     const server = createSecure(
       { cert, key, ca: cert, requestCert: true, rejectUnauthorized: true },
-      answering('known'),
+      respondWith('known'),
     ) as unknown as Server;
-    const registry = `https://127.0.0.1:${await portOf(server)}/`;
+    const registry = `https://127.0.0.1:${await listen(server)}/`;
     const [certfile, keyfile] = ['cert.pem', 'key.pem'].map((name) => join(imageFolder(), name)) as [
       string,
       string,
@@ -80,7 +80,7 @@ describe('the registry gate', () => {
   });
 
   it.each(['http', 'https'])("uses npm's proxy for %s", async (scheme) => {
-    const port = await secure(answering('far'));
+    const port = await listenTls(respondWith('far'));
     const targets: string[] = [];
     const proxy = createPlain((request, response) => {
       targets.push(request.url ?? '');
@@ -96,14 +96,14 @@ describe('the registry gate', () => {
     });
     // Only the proxy resolves the name.
     const registry = `${scheme}://registry.example.invalid/`;
-    const settings = { registry, proxy: `http://127.0.0.1:${await portOf(proxy)}/`, 'strict-ssl': 'false' };
+    const settings = { registry, proxy: `http://127.0.0.1:${await listen(proxy)}/`, 'strict-ssl': 'false' };
     expect(await getThrough(settings, `${registry}one`)).toEqual({ status: 200, text: 'far' });
     expect(targets).toEqual([scheme === 'http' ? `${registry}one` : 'registry.example.invalid:443']);
   });
 
   it('follows redirects only to public addresses', async () => {
-    const internalPort = await portOf(createPlain(answering('internal')));
-    const port = await portOf(
+    const internalPort = await listen(createPlain(respondWith('internal')));
+    const port = await listen(
       createPlain((_request, response) =>
         response.writeHead(302, { location: `http://127.0.0.1:${internalPort}/` }).end(),
       ),

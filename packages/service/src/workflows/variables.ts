@@ -73,10 +73,10 @@ function merge(
   { id, stored, newId }: { id: string | undefined; stored: Json | undefined; newId: () => string },
 ): JsonObject & { id: string } {
   if (operation.operation === 'add' && id !== undefined) {
-    throw new VariableError(`There is a variable named "${operation.name}" already. Edit it.`);
+    throw new VariableError(`A variable named "${operation.name}" already exists. Use the operation "edit".`);
   }
   if (operation.operation === 'edit' && id === undefined) {
-    throw new VariableError(`There is no variable named "${operation.name}". Add it.`);
+    throw new VariableError(`No variable is named "${operation.name}". Use the operation "add".`);
   }
   const previous = objectOr(stored);
   const variableType = operation.type ?? knownType(previous['type']);

@@ -8,7 +8,7 @@ declare module '*.py' {
   export default source;
 }
 
-/** The package list given to Pyodide: empty, since nothing is loaded from elsewhere. */
+/** Content of `pyodide-lock.json`. Its `packages` is empty, because no packages are downloaded. */
 declare const PYODIDE_LOCK: string;
 
 type WasmSource = ArrayBuffer | ArrayBufferView;

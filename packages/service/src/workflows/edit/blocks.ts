@@ -25,7 +25,7 @@ export function addBlock(step: Step, params: AddedBlock, parent?: string): boole
     return skip(
       step,
       'duplicate_block_name',
-      `The draft has a block with the id "${requestedId}" already. Edit it.`,
+      `A block with the id "${requestedId}" already exists. Edit it.`,
     );
   }
   if (!checkType(step, type, parent) || !checkName(step, name)) return false;
