@@ -32,7 +32,7 @@ it('heddle run --stream prints the text of an agent as it arrives, and with --js
   });
 });
 
-it('heddle runs resume --stream prints the text after the answer, and runs tail --stream prints all text', async () => {
+it('heddle runs resume --stream prints only the text after the pause, and runs tail --stream prints all text', async () => {
   const server = await startModelServer(() => ({ pieces: ['Re', 'funded', '.'] }));
   onTestFinished(() => server.close());
   const cwd = dataFolder();

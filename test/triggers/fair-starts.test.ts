@@ -30,7 +30,15 @@ async function queueRuns(
   const { workspace_id, block_id: start, engine_version: version } = trigger;
   const waiting = JSON.stringify({ input: {}, version, start, ownsFiles: true });
   const rows = runIds.map((runId, index) => ({
-    ...{ engine_id: runId, run_id: runId, workflow_id: workflowId, workspace_id, waiting, failure: null, held: null },
+    ...{
+      engine_id: runId,
+      run_id: runId,
+      workflow_id: workflowId,
+      workspace_id,
+      waiting,
+      failure: null,
+      held: null,
+    },
     ...({ trigger: 'webhook', mode: 'async' } as const),
     created_at: new Date(atMinute(0) - ageMs + index).toISOString(),
   }));

@@ -52,15 +52,15 @@ class CrashingProcess {
     };
   }
 
-  /** Returns a client that counts each request and each answer as a step. */
+  /** Returns a client that counts each request and each response as a step. */
   requests(client: Egress): Egress {
     return {
       ...client,
       fetch: async (request) => {
         this.step();
-        const answer = await client.fetch(request);
+        const response = await client.fetch(request);
         this.step();
-        return answer;
+        return response;
       },
     };
   }
@@ -84,12 +84,16 @@ describe.each(Object.entries(HOOKED))('webhooks at %s', (name, { type, fields })
   });
 
   /** Claims and reconciles the hooks of a workflow until the process dies or is done. Returns true if it died. */
-  const dies = async (id: string, step: number, change: Partial<ProviderHookRow>): Promise<boolean> => {
+  const runUntilCrash = async (
+    id: string,
+    step: number,
+    change: Partial<ProviderHookRow>,
+  ): Promise<boolean> => {
     const crashing = new CrashingProcess(step);
     const nowMs = api.now.ms;
     const row = await api.hookDb
       .updateTable('provider_hooks')
-      .set({ ...change, lease_id: 'mortal', lease_ms: nowMs + LEASE_MS, look_ms: nowMs, attempts: 0 })
+      .set({ ...change, lease_id: 'crashing', lease_ms: nowMs + LEASE_MS, look_ms: nowMs, attempts: 0 })
       .where('workflow_id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow();
@@ -111,7 +115,10 @@ describe.each(Object.entries(HOOKED))('webhooks at %s', (name, { type, fields })
     return crashing.isDead;
   };
 
-  /** Makes the requests of the other process fail while `work` changes the wanted hook. */
+  /**
+   * Runs `work` while the providers respond with 503, so that the surviving process records the wanted hook but cannot
+   * create or remove it.
+   */
   const whileUnavailable = async <Value>(work: () => Promise<Value>): Promise<Value> => {
     providers.before = () => ({ status: 503 });
     const value = await work();
@@ -128,7 +135,7 @@ describe.each(Object.entries(HOOKED))('webhooks at %s', (name, { type, fields })
         return failedId;
       });
       const initialRow = { present: '[]', key_id: null, sealed: null, state: 'preparing' } as const;
-      const isDead = await dies(id, step, initialRow);
+      const isDead = await runUntilCrash(id, step, initialRow);
       api.advance(LEASE_MS + 1);
       await api.settled(id, 'active');
       const hooks = (await api.hooksOf(id)) as [SimulatedHook];
@@ -138,7 +145,7 @@ describe.each(Object.entries(HOOKED))('webhooks at %s', (name, { type, fields })
         await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
         await expect.poll(async () => (await api.rowOf(id))?.attempts).toBe(1);
       });
-      const isDeadAgain = await dies(id, step, {});
+      const isDeadAgain = await runUntilCrash(id, step, {});
       api.advance(LEASE_MS + 1);
       await expect.poll(() => api.rowOf(id)).toBeUndefined();
       expect(await api.hooksOf(id), `died at step ${step}`).toEqual([]);

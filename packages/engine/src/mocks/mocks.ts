@@ -7,7 +7,10 @@ const MockFailure = z.strictObject({
   $error: z.strictObject({
     code: z
       .string()
-      .regex(/^[A-Z][A-Z0-9_]*$/, 'must be upper case with underscores')
+      .regex(
+        /^[A-Z][A-Z0-9_]*$/,
+        'must have upper-case letters, digits and underscores only, and begin with a letter',
+      )
       .optional(),
     message: z.string(),
     retryable: z.boolean().optional(),
@@ -30,8 +33,8 @@ export interface Mocks {
   valuesFor(block: Pick<BlockConfig, 'id' | 'name' | 'type'>): readonly MockValue[] | undefined;
   /** The mocks as JSON, for the header of the run. */
   readonly json: Json;
-  /** The names in `blocks` that do not match a block. */
-  unusedNames(blocks: readonly Pick<BlockConfig, 'id' | 'name'>[]): string[];
+  /** Returns the names of mocked blocks that match none of the blocks of a plan. */
+  unusedNames(planBlocks: readonly Pick<BlockConfig, 'id' | 'name'>[]): string[];
 }
 
 export const NO_MOCKS: Mocks = { valuesFor: () => undefined, json: null, unusedNames: () => [] };

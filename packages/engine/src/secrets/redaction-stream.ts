@@ -49,8 +49,8 @@ interface HeldRange {
 
 /** Minimum of the limit, so that the length of a short secret has no effect. */
 const MIN_LIMIT = 64;
-/** Maximum of the limit if secrets contain white space. */
-const MAX_LIMIT_WITH_SPACE = 256;
+/** The limit is at most this if secrets contain white space. */
+const LIMIT_WITH_SPACE = 256;
 
 /**
  * A stream that replaces the forms of an automaton. What it holds back does not depend on whether the text is the
@@ -83,7 +83,7 @@ export class FormStream implements RedactionStream {
     this.#replacement = replacement;
     this.#state = automaton.root;
     const limit = 2 ** Math.ceil(Math.log2(Math.max(automaton.longest, MIN_LIMIT)));
-    this.#limit = automaton.hasSpace ? Math.min(limit, MAX_LIMIT_WITH_SPACE) : limit;
+    this.#limit = automaton.hasSpace ? Math.min(limit, LIMIT_WITH_SPACE) : limit;
   }
 
   get held(): string {

@@ -29,7 +29,7 @@ export interface PythonLockData {
 
 const PYPI = 'https://pypi.org/simple/';
 
-/** The distribution for which images are made. */
+/** The Pyodide runtime for which images are built. */
 export interface PythonRuntime {
   readonly target: Target;
   readonly wheels: PyodideWheels;
@@ -56,8 +56,8 @@ export async function lockPython(
 }
 
 /**
- * Returns the sources in the order in which they are queried. Extra indexes come first, so that private names are not
- * requested from the public index.
+ * Returns the sources in the order in which they are queried: the wheelhouse, then extra indexes, so that private names
+ * are not requested from the public index.
  */
 function sourcesOf(context: BuildContext, { wheels }: PythonRuntime): Source[] {
   const { wheelhouse: folder, index = PYPI, extraIndexes = [], pyodide } = context.registries.python ?? {};

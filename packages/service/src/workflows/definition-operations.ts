@@ -73,7 +73,7 @@ export const getWorkflowState = define({
   success: [{ status: 200, schema: schemas.graph, description: 'The draft' }],
   errors: READ_ERRORS,
   handle(_services, _call, row) {
-    // Imported drafts have metadata, which is not part of the graph.
+    // A draft can have metadata, which is not part of the graph.
     const { metadata: _metadata, ...graph } = readGraph(row.state);
     return Promise.resolve({ data: graph });
   },
@@ -91,7 +91,13 @@ export const replaceWorkflowState = defineChange({
   params: workflowPath,
   query: schemas.replaceQuery,
   body: schemas.graphBody,
-  success: [{ status: 200, schema: schemas.replaceResult, description: 'The problems of the draft' }],
+  success: [
+    {
+      status: 200,
+      schema: schemas.replaceResult,
+      description: 'The result of the replacement, with warnings and lint',
+    },
+  ],
   errors: WRITE_ERRORS,
   async handle(services, { principal, query, body, record }, row) {
     const { oldGraph, graph, warnings, state } = await replaceDraft(services, row, {
