@@ -240,7 +240,7 @@ export const ROWS: readonly Row[] = [
       allMet(atMost(difference(ours, floor), 1), atMost(ratio(ours, peers.get('langgraph-sqlite')), 0.25)),
   },
   {
-    name: 'step of a block of 100, SQLite',
+    name: 'step in a block with 100 steps, SQLite',
     workload: 'steps',
     size: 100,
     unit: 'ms/step',
@@ -251,19 +251,19 @@ export const ROWS: readonly Row[] = [
     met: ({ ours }) => atMost(ours, 1),
   },
   {
-    name: 'step of a block of 1,000, SQLite',
+    name: 'step in a block with 1,000 steps, SQLite',
     workload: 'steps',
     size: 1000,
     unit: 'ms/step',
     scale: 1 / 1000,
     peers: [],
     floor: true,
-    target: '≤ 1 ms, ≤ 1.1× a step of 100',
+    target: '≤ 1 ms, ≤ 1.1× a step in a block with 100',
     met: (row, others) =>
-      allMet(atMost(row.ours, 1), atMost(growth(row, others, 'step of a block of 100, SQLite'), 1.1)),
+      allMet(atMost(row.ours, 1), atMost(growth(row, others, 'step in a block with 100 steps, SQLite'), 1.1)),
   },
   {
-    name: 'first text of a block to a listener in its process',
+    name: 'latency of the first emitted text to a listener in the same process, data folder',
     workload: 'first text',
     size: 1,
     unit: 'ms',
@@ -274,7 +274,7 @@ export const ROWS: readonly Row[] = [
     met: ({ ours, floor }) => atMost(difference(ours, floor), 2),
   },
   {
-    name: 'first text of a block to a listener in another process',
+    name: 'latency of the first emitted text to a listener in another process, data folder',
     workload: 'first text in another process',
     size: 1,
     unit: 'ms',
@@ -296,7 +296,7 @@ export const ROWS: readonly Row[] = [
     met: ({ ours }) => atMost(ours, 1),
   },
   {
-    name: '10,000 hourly schedules: from a minute to the start of its last run',
+    name: '10,000 hourly schedules: delay from the start of a minute to its last run start',
     workload: 'schedules due',
     size: 10_000,
     unit: 'ms',
@@ -307,7 +307,7 @@ export const ROWS: readonly Row[] = [
     met: ({ ours }) => atMost(ours, 1000),
   },
   {
-    name: '10,000 schedules due in one instant: to the start of the last run',
+    name: '10,000 schedules due in one instant: delay to the last run start',
     workload: 'schedules due together',
     size: 10_000,
     unit: 's',
@@ -320,7 +320,7 @@ export const ROWS: readonly Row[] = [
     limitMs: 600_000,
   },
   {
-    name: '10,000 hourly schedules: live memory of each, after a minute with runs',
+    name: '10,000 hourly schedules: heap per schedule, after a minute with runs',
     workload: 'schedules memory',
     size: 10_000,
     unit: 'KB',

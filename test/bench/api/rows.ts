@@ -81,7 +81,7 @@ function concurrentRow(
   [storage, label]: readonly [Storage, string],
   mode: 'synchronous' | 'asynchronous',
 ): ApiRow {
-  const name = `${mode} runs, 32 at once, ${label}`;
+  const name = `${mode} runs, 32 concurrent, ${label}`;
   const isAsync = mode === 'asynchronous';
   const runRequest = runs(isAsync ? { async: true } : {});
   const answers = isAsync ? { status: 202, text: '"runId"', isAsync } : { status: 200, text: '"n":1' };
@@ -92,14 +92,14 @@ function concurrentRow(
     request: (server) => ({ ...runRequest(server), connections: 32, ...answers }),
     lines: [
       { ...compared, name, unit: 'runs/s', figure: 'perSecond', isRate: true },
-      { ...compared, name: `${name}: answer, p50`, unit: 'ms', figure: 'p50' },
-      { ...compared, name: `${name}: answer, p99`, unit: 'ms', figure: 'p99' },
+      { ...compared, name: `${name}: response time, p50`, unit: 'ms', figure: 'p50' },
+      { ...compared, name: `${name}: response time, p99`, unit: 'ms', figure: 'p99' },
       { ...compared, name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
     ],
   };
 }
 
-const DELIVERIES = 'webhook deliveries, 32 at once, in a data folder';
+const DELIVERIES = 'webhook deliveries, 32 concurrent, in a data folder';
 const MIN_RATIO_TO_HONO = 0.4;
 
 /** Deliveries that are stored with their runs before they are answered. Hono stores and runs nothing. */
@@ -119,7 +119,7 @@ const deliveries: ApiRow = {
       target: `≥ ${MIN_RATIO_TO_HONO}× Hono`,
       met: ({ ours, peers }) => atLeast(ratio(ours, peers.get(NAMES.hono)), MIN_RATIO_TO_HONO),
     },
-    { ...withPeers, floor: false, name: `${DELIVERIES}: answer, p99`, unit: 'ms', figure: 'p99' },
+    { ...withPeers, floor: false, name: `${DELIVERIES}: response time, p99`, unit: 'ms', figure: 'p99' },
     { ...withPeers, floor: false, name: `${DELIVERIES}: processor time`, unit: 'ms', figure: 'cpuMs' },
   ],
 };
@@ -142,7 +142,7 @@ const READS: {
   readonly [name: string]: { endpoint: ReadName; more?: string; text: string };
 } = {
   'list of 10,000 workflows: a page': { endpoint: 'workflows', text: '"Workflow ' },
-  'list of 10,000 workflows: a page by change': {
+  'list of 10,000 workflows: a page sorted by last update': {
     ...{ endpoint: 'workflows', more: '&sortBy=updatedAt&sortOrder=desc', text: '"Workflow ' },
   },
   'list of 10,000 workflows: a page without matches': {
@@ -150,7 +150,7 @@ const READS: {
   },
   'list of 10,000 workflows: one workflow': { endpoint: 'workflow', text: '"Step"' },
   'log of 100,000 runs: a page': { endpoint: 'logs', text: '"runId"' },
-  'log of 100,000 runs: a page by duration': {
+  'log of 100,000 runs: a page sorted by duration': {
     ...{ endpoint: 'logs', more: '&sortBy=durationMs', text: '"runId"' },
   },
   'log of 100,000 runs: a page of failed runs': {

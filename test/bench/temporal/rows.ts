@@ -94,7 +94,7 @@ export const ROWS: readonly Row[] = [
     job: { graph: 'compute', size: 10 },
     ...CHAIN,
     baseline: { job: { graph: 'empty', size: 10 }, note: 'an empty workflow' },
-    lines: [line('10 compute blocks, beside an empty workflow', '≤ 1.2×', 1.2)],
+    lines: [line('10 compute blocks, compared with an empty workflow', '≤ 1.2×', 1.2)],
   },
   {
     name: '10 compute blocks, segments on a separate worker',
@@ -103,7 +103,9 @@ export const ROWS: readonly Row[] = [
     layout: SEPARATE_SEGMENTS,
     ...CHAIN,
     baseline: { job: { graph: 'compute', size: 1 }, note: 'one activity' },
-    lines: [line('10 compute blocks, segments on a separate worker, beside one activity', '≤ 1.3×', 1.3)],
+    lines: [
+      line('10 compute blocks, segments on a separate worker, compared with one activity', '≤ 1.3×', 1.3),
+    ],
   },
   {
     name: '10 compute blocks, checkpoint "block"',

@@ -92,7 +92,7 @@ async function startService(count: number): Promise<ScheduledService> {
   };
 }
 
-/** Measures the milliseconds from a minute to the start of the last run that is due in it. */
+/** Measures the milliseconds from the start of a minute to the start of the last run that is due in it. */
 async function due(count: number): Promise<Measured> {
   const service = await startService(count);
   let minute = 60;
