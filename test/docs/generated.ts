@@ -260,7 +260,13 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
     ...['', access],
     ...(Object.keys(settings).length === 0
       ? []
-      : ['', '## Fields of all operations', '', 'Models cannot set them.', ...argumentsTable(settings)]),
+      : [
+          '',
+          '## Fields of all operations',
+          '',
+          'A model cannot set these fields.',
+          ...argumentsTable(settings),
+        ]),
     ...sections,
     '',
   ].join('\n');
@@ -274,6 +280,12 @@ function usedAs(types: readonly string[]): string {
     : `Reference for blocks and agent tools of the types ${named}.`;
 }
 
+/** Nouns for what has its own base URL, by service. */
+const ACCOUNT_NOUNS: { readonly [service: string]: string } = { jira: 'site', supabase: 'project' };
+
+/** Subjects of the linked documentation that differ from the service, by service. */
+const DOCUMENTATION_SUBJECTS: { readonly [service: string]: string } = { supabase: 'PostgREST' };
+
 /** Returns the page of an integration, from its definition. */
 function integrationPage({
   title,
@@ -286,6 +298,7 @@ function integrationPage({
   operations,
   tools,
 }: Integration): string {
+  const accountNoun = ACCOUNT_NOUNS[service] ?? 'account';
   const scopes = credential.type === 'bearer' && credential.scopes.length > 0 ? credential.scopes : [];
   const sections = Object.entries(tools).flatMap(([id, tool]) => {
     const names = Object.keys(operations).filter((name) => operations[name] === id);
@@ -301,14 +314,14 @@ function integrationPage({
   return [
     `# ${title}`,
     '',
-    `${usedAs(types)} The definition follows the [documentation of the service](${docs}). How integrations work: [tools](../tools.md).`,
+    `${usedAs(types)} The definition follows the [documentation of ${DOCUMENTATION_SUBJECTS[service] ?? 'the service'}](${docs}). How integrations work: [tools](../tools.md).`,
     '',
-    `Base URL: ${address === undefined ? `that of your account, which you set with \`--service ${service}=URL\`` : `\`${address}\`. Override it with \`--service ${service}=URL\``}. The credential is the stored credential whose id is in the field \`credential\`, or the value of \`--credential ${service}=VALUE\`.`,
+    `Base URL: ${address === undefined ? `that of your ${accountNoun}, which you set with \`--service ${service}=URL\`` : `\`${address}\`. Override it with \`--service ${service}=URL\``}. The credential is the stored credential whose id is in the field \`credential\`, or the value of \`--credential ${service}=VALUE\`.`,
     ...(account === undefined
       ? []
       : [
           '',
-          `A block whose field \`${account}\` is neither the host of the base URL nor the first part of this host is refused, so that no account gets the credential of another.`,
+          `\`${account}\` can be the host of the base URL or the first part of this host. If it is set and names another host, the block is refused, so that no ${accountNoun} receives another's credential.`,
         ]),
     ...(scopes.length === 0 ? [] : ['', `Scopes: ${scopes.map((scope) => `\`${scope}\``).join(', ')}.`]),
     ...sections,

@@ -8,7 +8,7 @@ const base = {
   tableId: text('Id or name of the table', { required: true, fields: ['tableId', 'tableSelector'] }),
 };
 const recordId = text('Id of the record', { required: true });
-const values = data({ type: 'object' }, 'Values by the names of fields', { required: true });
+const values = data({ type: 'object' }, 'Values keyed by field name', { required: true });
 
 export const integration = defineIntegration({
   service: 'airtable',

@@ -11,7 +11,7 @@ const filter = text(
 const select = text('Columns to return, separated by commas; default: all', { in: 'query' });
 const rows = data(
   { type: ['object', 'array'], items: { type: 'object' }, minItems: 1 },
-  'A row, or a list of rows, as values by the names of columns',
+  'A row, or a list of rows, each an object of values keyed by column name',
   { required: true, fields: ['data'] },
 );
 
@@ -117,7 +117,7 @@ export const integration = defineIntegration({
       arguments: {
         table,
         filter: { ...filter, required: true },
-        row: data({ type: 'object', minProperties: 1 }, 'New values by the names of columns', {
+        row: data({ type: 'object', minProperties: 1 }, 'New values keyed by column name', {
           required: true,
           fields: ['data'],
         }),
@@ -136,7 +136,7 @@ export const integration = defineIntegration({
       ...returnRows,
     },
     supabase_upsert: {
-      description: 'Adds rows, or replaces those with the same key.',
+      description: 'Inserts rows, or updates those with the same key.',
       method: 'POST',
       path: '/rest/v1/{table}',
       arguments: {

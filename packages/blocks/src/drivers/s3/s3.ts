@@ -137,7 +137,7 @@ export const integration = defineDriver({
   title: 'Amazon S3',
   docs: 'https://docs.aws.amazon.com/AmazonS3/latest/API/Welcome.html',
   access:
-    'Requests go to AWS, or to the base URL of `--service s3=URL`, which can be any S3-compatible service. The keys are in the fields `accessKeyId` and `secretAccessKey`, or in a credential: the stored credential whose id is in the field `credential`, the value of `--credential s3=ACCESS_KEY_ID:SECRET_ACCESS_KEY`, or the credential that is stored for the provider `s3`. A session token can follow after another colon. Keys of the environment or of a metadata service are never used. All requests are subject to the [egress rules](../security.md), and redirects to other regions are refused: set `region`.',
+    'Requests go to AWS, or to the base URL of `--service s3=URL`, which can be any S3-compatible service. The keys are in the fields `accessKeyId` and `secretAccessKey`, or in a credential: the stored credential whose id is in the field `credential`, the value of `--credential s3=ACCESS_KEY_ID:SECRET_ACCESS_KEY`, or the credential that is stored for the provider `s3`. A session token can follow after another colon. Keys in environment variables or from the instance metadata service are never used. All requests are subject to the [egress rules](../security.md), and redirects to other regions are refused: set `region`.',
   types: ['s3'],
   settings,
   operations: {
