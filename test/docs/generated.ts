@@ -203,6 +203,12 @@ const INTEGRATIONS = [...new Set(await Promise.all(integrationTypes.map(integrat
 
 const DRIVERS = [...new Set(await Promise.all(driverTypes.map(driverOf)))].flatMap((each) => each ?? []);
 
+/** Nouns for what has its own base URL, by service. */
+const ACCOUNT_NOUNS: { readonly [service: string]: string } = { jira: 'site', supabase: 'project' };
+
+/** Subjects of the linked documentation that differ from the service, by service. */
+const DOCUMENTATION_SUBJECTS: { readonly [service: string]: string } = { supabase: 'PostgREST' };
+
 /** The page of each integration by its path. */
 export const INTEGRATION_PAGES: ReadonlyMap<string, string> = new Map([
   ...INTEGRATIONS.map((integration) => [pageNameOf(integration), integrationPage(integration)] as const),
@@ -279,12 +285,6 @@ function usedAs(types: readonly string[]): string {
     ? `Reference for blocks and agent tools of the type ${named}.`
     : `Reference for blocks and agent tools of the types ${named}.`;
 }
-
-/** Nouns for what has its own base URL, by service. */
-const ACCOUNT_NOUNS: { readonly [service: string]: string } = { jira: 'site', supabase: 'project' };
-
-/** Subjects of the linked documentation that differ from the service, by service. */
-const DOCUMENTATION_SUBJECTS: { readonly [service: string]: string } = { supabase: 'PostgREST' };
 
 /** Returns the page of an integration, from its definition. */
 function integrationPage({

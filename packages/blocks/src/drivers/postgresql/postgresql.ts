@@ -110,7 +110,7 @@ export const integration = defineDriver({
   },
   outputs: {
     message: 'How many rows were returned or changed.',
-    rows: 'The rows, as values by the names of columns.',
+    rows: 'The rows, each an object of values keyed by column name.',
     rowCount: 'The number of rows that were returned or changed.',
   },
   tools: {
@@ -126,7 +126,7 @@ export const integration = defineDriver({
         table,
         rows: data(
           { type: ['object', 'array'], items: { type: 'object' }, minItems: 1, maxItems: 10_000 },
-          'A row, or a list of rows with the same columns, as values by the names of columns',
+          'A row, or a list of rows with the same columns, each an object of values keyed by column name',
           { required: true, fields: ['data'] },
         ),
       },
@@ -144,7 +144,7 @@ export const integration = defineDriver({
       arguments: {
         table,
         ...condition,
-        row: data({ type: 'object', minProperties: 1 }, 'New values by the names of columns', {
+        row: data({ type: 'object', minProperties: 1 }, 'New values keyed by column name', {
           required: true,
           fields: ['data'],
         }),
