@@ -32,9 +32,9 @@ describe('the language in user code', () => {
     const all = runInNewContext(`(() => {${NAMES}})()`) as string[];
     const ours = new Set((await value(NAMES)) as string[]);
     expect(all.length).toBeGreaterThan(800);
-    expect(all.filter((name) => !ours.has(name) && !name.startsWith('console'))).toEqual(
-      all.filter(isRemoved),
-    );
+    // Another test of this process may have exposed `gc`.
+    const isOfHost = (name: string): boolean => /^(?:console|gc)\b/.test(name);
+    expect(all.filter((name) => !ours.has(name) && !isOfHost(name))).toEqual(all.filter(isRemoved));
   });
 
   it('has `using` declarations', async () => {

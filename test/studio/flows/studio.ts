@@ -209,7 +209,7 @@ export function studioFlows(store: ServeArgs): void {
     const page = await open('/runs?workflowName=Again');
     await page.getByRole('link', { name: 'Again' }).first().waitFor();
     await page.getByRole('button', { name: 'Run again' }).click();
-    await page.getByRole('dialog').getByText('all runs that match').waitFor();
+    await page.getByRole('dialog').getByText('runs that match the filters').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click();
     await page.getByText('Started: 1.').waitFor();
     await expect.poll(() => page.getByRole('row').getByText('Completed').count()).toBe(2);
