@@ -59,8 +59,8 @@ const GRAPHS = {
   bodies: describeBodies,
   loops: describeLoops,
   parallels: describeParallels,
-  again: describeAgain,
-  'again inside': describeAgainInside,
+  'partial runs': describeAgain,
+  'partial runs inside': describeAgainInside,
   failures: describeFailures,
   time: describeTime,
   pauses: describePauses,
@@ -109,6 +109,6 @@ export function describeServices(
 /** Returns the groups that this run draws: all in a full run. */
 function draw<T>(groups: { readonly [name: string]: T }, name: string, share: number): T[] {
   const all = Object.entries(groups);
-  const label = `groups of conformance of ${name} (of ${Object.keys(groups).join(', ')})`;
+  const label = `conformance groups of ${name} (from: ${Object.keys(groups).join(', ')})`;
   return sample(all, Math.ceil(all.length * share), label).map(([, describeGroup]) => describeGroup);
 }

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { countOperations } from '../support/operations.ts';
 
 export interface Growth<T> {
-  /** The size of the smallest input. At this size, work with a limit has reached its limit. */
+  /** The size of the smallest input. From this size on, work that is limited has reached its limit. */
   size: number;
   make(n: number): T;
   pass(input: T): unknown;

@@ -11,7 +11,7 @@ import type { Profiler } from 'node:inspector';
  * count and add the characters or elements that they read: searches, replacements, sorting, copies, JSON, and every
  * step of a built-in iterator (spread, destructuring, `new Map(list)`).
  *
- * Not counted: joining and comparing strings, copies of objects by `{...object}`, and backtracking of a regular
+ * Not counted: concatenating (`+`, templates) and comparing strings, copies of objects by `{...object}`, and backtracking of a regular
  * expression inside one match. Functions that were compiled before the count began have no counters, so a test imports
  * the measured code by `await import()` after this module, and its file runs in its own process (`COUNTED` in
  * test/vitest.config.ts).
@@ -58,7 +58,7 @@ function blocksIn(scripts: readonly Profiler.ScriptCoverage[]): number {
   return blocks;
 }
 
-/** Characters and elements that built-in functions have read since the count began. */
+/** Characters and elements that built-in functions have read in the current run. */
 let readByBuiltIns = 0;
 
 type Method = (...args: never[]) => unknown;
@@ -78,7 +78,7 @@ const resultCost: Cost = (_receiver, _args, result) => length(result ?? '');
 const receiverCost: Cost = (receiver) => length(receiver);
 const receiverAndResultCost: Cost = (receiver, _args, result) => length(receiver) + length(result ?? '');
 const argumentCost: Cost = (_receiver, [first]) => length(first ?? '');
-/** The characters or elements between the start of a search and the end of its match. */
+/** The characters or elements from the start of a search to the first one of the match. */
 const searchCost: Cost = (receiver, [, from], result: number) =>
   result < 0 ? length(receiver) - Number(from ?? 0) : result + 1 - Number(from ?? 0);
 const reverseSearchCost: Cost = (receiver, _args, result: number) => length(receiver) - Math.max(result, 0);

@@ -193,7 +193,7 @@ describe('files of the workspace', () => {
     expect(files.text('mine', 'a (1).csv')).toBe('id\n1');
   });
 
-  it('cause the same errors in other workspaces as unknown files, in each operation', async () => {
+  it('of another workspace cause the same errors as unknown files, in each operation', async () => {
     const files = new MemoryFiles();
     const id = await files.put('theirs', 'secret.txt', 'Buy low.', '/Plans');
     const engine = await engineWith({ tenantFiles: files });

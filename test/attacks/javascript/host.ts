@@ -1,9 +1,9 @@
 import type { AttackGroup } from '../attack.ts';
 
-const NODE_NAMES = `['process', 'require', 'module', 'exports', '__dirname', '__filename', 'global', 'Deno', 'Bun', 'gc',
+const RUNTIME_GLOBALS = `['process', 'require', 'module', 'exports', '__dirname', '__filename', 'global', 'Deno', 'Bun', 'gc',
   'd8', 'print', 'read', 'load', 'quit', 'ShadowRealm', 'importScripts', 'Worker', 'WebAssembly', 'SharedArrayBuffer', 'Atomics']`;
 
-/** Returns code that lists the names of Node.js that a function created by `constructor` can access. */
+/** Returns code that concatenates the types of four globals of Node.js, as a function that `constructor` creates sees them. */
 const throughConstructor = (constructor: string): string => `
   const F = ${constructor};
   if (F !== Function && F !== (async () => {}).constructor) return 'foreign';
@@ -32,7 +32,7 @@ export const host: AttackGroup = {
     {
       id: 'H02',
       title: 'the names of other runtimes',
-      code: `return ${NODE_NAMES}.filter((name) => typeof globalThis[name] !== 'undefined')`,
+      code: `return ${RUNTIME_GLOBALS}.filter((name) => typeof globalThis[name] !== 'undefined')`,
       expected: '[]',
     },
     {

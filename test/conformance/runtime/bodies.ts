@@ -141,11 +141,11 @@ export function describeBodies(make: MakeRuntime): void {
     const workEngine = sharedWorkEngine(make);
 
     it.each(BODIES.map((body) => [body.title, body] as const))('%s', async (_title, body) => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const outcomes: { [nesting: string]: Pick<Outcome, 'status' | 'ran'> } = {};
       for (const nesting of NESTINGS) {
         const outermost = nesting.depth === 1 ? 'In' : 'Out';
-        const { status, ran } = await sketch({
+        const { status, ran } = await runWorkflow({
           blocks: [nesting.draw(withIndexes(body.blocks(), nesting.inner)), work('End')],
           edges: [
             ...body.edges,

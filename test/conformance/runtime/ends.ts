@@ -15,17 +15,21 @@ export function describeEnds(make: MakeRuntime): void {
     const workEngine = sharedWorkEngine(make);
 
     it('the output of the run is that of the last finished block without successors', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const line = { blocks: [work('A'), work('B')], edges: ['Start -> A -> B'] };
-      expect(await sketch(line)).toMatchObject({ status: 'completed', output: { by: 'B' }, error: null });
+      expect(await runWorkflow(line)).toMatchObject({
+        status: 'completed',
+        output: { by: 'B' },
+        error: null,
+      });
       const handled = { blocks: [work('A'), work('H')], edges: ['Start -> A', 'A:error -> H'] };
-      expect((await sketch(handled)).output).toEqual({ by: 'A' });
-      expect((await sketch({ ...handled, fails: ['A'] })).output).toEqual({ by: 'H' });
+      expect((await runWorkflow(handled)).output).toEqual({ by: 'A' });
+      expect((await runWorkflow({ ...handled, fails: ['A'] })).output).toEqual({ by: 'H' });
     });
 
     it('a Response on the chosen path sets the response, and later blocks do not run', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           condition('C', { a: 'true', b: '' }),
           respond('R', '{"from": "R"}'),
@@ -42,8 +46,8 @@ export function describeEnds(make: MakeRuntime): void {
     });
 
     it('a Response in one branch ends all branches, and no later block changes the response', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           parallel(
             'P',
@@ -80,8 +84,8 @@ export function describeEnds(make: MakeRuntime): void {
     });
 
     it('a failed run has its failed block, the reason and its times, and keeps the logs of earlier blocks', async () => {
-      const { engine, sketch } = await workEngine();
-      const result = await sketch({
+      const { engine, runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [work('A'), work('B'), work('C'), work('D')],
         edges: ['Start -> A', 'A -> B -> C', 'A -> D'],
         fails: ['B'],
@@ -122,8 +126,8 @@ export function describeEnds(make: MakeRuntime): void {
       ['an error of another class', 'throw new RangeError("too far")', 'too far'],
       ['no error at all', 'throw undefined', ''],
     ])('code that throws %s fails its block', async (_title, code, message) => {
-      const { sketch } = await workEngine();
-      const result = await sketch({ blocks: [fn('A', code)], edges: ['Start -> A'] });
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({ blocks: [fn('A', code)], edges: ['Start -> A'] });
       expect(result).toMatchObject({
         status: 'failed',
         error: { message: expect.stringContaining(message) },
@@ -217,8 +221,8 @@ export function describeEnds(make: MakeRuntime): void {
     });
 
     it('a log entry exists from the start of its block, and never ends before it starts', async () => {
-      const { engine, sketch } = await workEngine();
-      const result = await sketch({
+      const { engine, runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [loop('L', { loopType: 'for', count: 2 }, work('A')), work('Z')],
         edges: ['Start -> L -> A', 'L -> Z'],
       });

@@ -60,9 +60,9 @@ export function describeLoops(make: MakeRuntime): void {
     const workEngine = sharedWorkEngine(make);
 
     it.each(LOOPS)('%s', async (_title, data, values, input = {}) => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const body = fn('A', 'return <loop.index>');
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [loop('L', data, body), work('Z')],
         edges: ['Start -> L -> A', 'L -> Z'],
         input,
@@ -73,10 +73,10 @@ export function describeLoops(make: MakeRuntime): void {
     });
 
     it('the collection of an inner loop may be the item of the outer loop, referenced as `loop` or by the name of the loop', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const inner = (name: string, collection: string) =>
         loop(name, { loopType: 'forEach', collection }, fn(`In ${name}`, `return <loop.currentItem> * 10`));
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [
           loop(
             'Rows',
@@ -96,8 +96,8 @@ export function describeLoops(make: MakeRuntime): void {
     });
 
     it('results of a nested container appear once for each of its executions, in the iteration in which it ended', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           loop(
             'L',
@@ -120,8 +120,8 @@ export function describeLoops(make: MakeRuntime): void {
     });
 
     it('a loop that contains only a loop runs, and edges across its border have no effect', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           loop('L', { loopType: 'for', count: 2 }, loop('M', { loopType: 'for', count: 2 }, work('A'))),
           loop('N', { loopType: 'for', count: 1 }, work('B')),
@@ -138,7 +138,7 @@ export function describeLoops(make: MakeRuntime): void {
       ['L', 'P', 'A.0 A.1 B.0 B.1 Z'],
       ['P', 'L', 'A.0 A.1 B.0 B.1 Z'],
     ])('%s before %s: the second container starts when the first is done', async (first, second, ran) => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const container = (name: string, block: string) =>
         name === 'L' || name === 'M'
           ? loop(name, { loopType: 'for', count: 2 }, work(block))
@@ -147,14 +147,14 @@ export function describeLoops(make: MakeRuntime): void {
         blocks: [container(first, 'A'), container(second, 'B'), work('Z')],
         edges: [`Start -> ${first} -> A`, `${first} -> ${second} -> B`, `${second} -> Z`],
       };
-      expect(await sketch(drawn)).toMatchObject({ status: 'completed', ran });
-      expect(await sketch({ ...drawn, fails: ['A'] })).toMatchObject({ status: 'failed' });
-      expect((await sketch({ ...drawn, fails: ['A'] })).ran).not.toContain('B');
+      expect(await runWorkflow(drawn)).toMatchObject({ status: 'completed', ran });
+      expect(await runWorkflow({ ...drawn, fails: ['A'] })).toMatchObject({ status: 'failed' });
+      expect((await runWorkflow({ ...drawn, fails: ['A'] })).ran).not.toContain('B');
     });
 
     it('an unhandled failure in an iteration ends the loop and the run', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           loop(
             'L',
@@ -175,8 +175,8 @@ export function describeLoops(make: MakeRuntime): void {
     });
 
     it('a join waits only for the branch that its own iteration takes', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           condition('C', { yes: 'false', no: '' }),
           loop(

@@ -52,8 +52,8 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('indexes and items refer to the whole parallel at any concurrency', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           parallel(
             'P',
@@ -68,8 +68,8 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('a block reads only blocks of its own branch, at any depth', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           fn('Top', 'return "t"'),
           parallel(
@@ -97,8 +97,8 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('a block that did not run in a branch has no output there, even if it ran in other branches', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           parallel(
             'P',
@@ -115,8 +115,8 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('a condition reads and returns the output of the preceding block in its own branch', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           parallel(
             'P',
@@ -140,9 +140,9 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('three nested parallels run all their branches, each with its own indexes', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const twoBranches = { parallelType: 'count', count: 2 };
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [
           parallel(
             'P',
@@ -166,8 +166,8 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('a parallel over an empty collection is skipped, even if it had branches in an earlier iteration', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           loop(
             'L',
@@ -187,8 +187,8 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('a parallel after a parallel without branches runs all its branches', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           parallel('P', { parallelType: 'collection', collection: '[]' }, work('A')),
           parallel('Q', { parallelType: 'count', count: 2 }, work('B')),
@@ -205,8 +205,8 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('a container at the end of the run provides the output of the run', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [parallel('P', { parallelType: 'count', count: 3, batchSize: 1 }, work('A'))],
         edges: ['Start -> P -> A'],
       });
@@ -214,8 +214,8 @@ export function describeParallels(make: MakeRuntime): void {
     });
 
     it('no branch starts after a failure in another branch', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [parallel('P', { parallelType: 'count', count: 5, batchSize: 1 }, work('A')), work('Z')],
         edges: ['Start -> P -> A', 'P -> Z'],
         fails: ['A'],

@@ -3,9 +3,9 @@ import { work } from '../../support/scripted.ts';
 import { block, condition, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 import { openWorkEngine, sharedWorkEngine } from './work-engine.ts';
-import type { Sketch } from './work-engine.ts';
+import type { TestRun } from './work-engine.ts';
 
-interface Case extends Sketch {
+interface Case extends TestRun {
   title: string;
   /** The `work` blocks that ran, sorted. */
   ran: string;
@@ -22,7 +22,7 @@ const SHARED = {
   edges: ['Start -> A -> Z', 'Start -> B -> Z', 'A:error -> H', 'B:error -> H'],
 };
 
-const ladder = (id: string): Sketch => ({
+const ladder = (id: string): TestRun => ({
   blocks: [conditionBlock('C', id, 'if', 'elseif', 'third'), ...W('A B J')],
   edges: ['Start -> C', 'C:if -> A', 'C:elseif -> B', 'C:third -> A', 'A -> J', 'B -> J'],
 });
@@ -177,8 +177,8 @@ export function describePaths(make: MakeRuntime): void {
     const workEngine = sharedWorkEngine(make);
 
     it.each(CASES.map((drawn) => [drawn.title, drawn] as const))('%s', async (_title, drawn) => {
-      const { sketch } = await workEngine();
-      expect(await sketch(drawn)).toMatchObject({ status: 'completed', ran: drawn.ran });
+      const { runWorkflow } = await workEngine();
+      expect(await runWorkflow(drawn)).toMatchObject({ status: 'completed', ran: drawn.ran });
     });
 
     it('a router activates only the selected route', async () => {
@@ -191,31 +191,31 @@ export function describePaths(make: MakeRuntime): void {
         { id: 'a', title: 'a', value: 'first' },
         { id: 'b', title: 'b', value: 'second' },
       ];
-      const drawn: Sketch = {
+      const drawn: TestRun = {
         blocks: [block('R', 'router_v2', { routes }), ...W('A B')],
         edges: ['Start -> R', 'R:router-a -> A', 'R:router-b -> B'],
       };
       const toSecond = await openWorkEngine(make, { blocks: [router('router-b')] });
-      expect(await toSecond.sketch(drawn)).toMatchObject({ status: 'completed', ran: 'B' });
-      const olderRouter: Sketch = {
+      expect(await toSecond.runWorkflow(drawn)).toMatchObject({ status: 'completed', ran: 'B' });
+      const olderRouter: TestRun = {
         blocks: [block('R', 'router'), ...W('A B')],
         edges: ['Start -> R', 'R -> A', 'R -> B'],
       };
       const toNamed = await openWorkEngine(make, { blocks: [router('router-A')] });
-      expect(await toNamed.sketch(olderRouter)).toMatchObject({ status: 'completed', ran: 'A' });
+      expect(await toNamed.runWorkflow(olderRouter)).toMatchObject({ status: 'completed', ran: 'A' });
       const toUnknown = await openWorkEngine(make, { blocks: [router('router-x')] });
       const skipped = parallel('P', { parallelType: 'count', count: 2 }, work('C'));
-      const withParallel: Sketch = {
+      const withParallel: TestRun = {
         blocks: [block('R', 'router_v2', { routes }), skipped, ...W('Z')],
         edges: ['Start -> R', 'R:router-a -> P -> C', 'P -> Z'],
       };
-      expect(await toUnknown.sketch(withParallel)).toMatchObject({ status: 'completed', ran: '' });
+      expect(await toUnknown.runWorkflow(withParallel)).toMatchObject({ status: 'completed', ran: '' });
     });
 
     it('edges to unknown blocks are refused, and ignored with compat', async () => {
-      const { engine, sketch } = await workEngine();
-      const drawn: Sketch = { blocks: W('A B'), edges: ['Start -> A -> B', 'A -> Ghost'] };
-      await expect(sketch(drawn)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
+      const { engine, runWorkflow } = await workEngine();
+      const drawn: TestRun = { blocks: W('A B'), edges: ['Start -> A -> B', 'A -> Ghost'] };
+      await expect(runWorkflow(drawn)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
       const source = { workflow: workflow(drawn.blocks, drawn.edges), compat: true };
       expect(await engine.execute(source)).toMatchObject({ status: 'completed', output: { by: 'B' } });
     });

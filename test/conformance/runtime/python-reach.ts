@@ -25,23 +25,23 @@ export function describePythonReach(make: MakeRuntime): void {
     const workEngine = sharedWorkEngine(make, { env });
 
     it('placeholders are text in every position and for every value, and unknown ones stay unchanged', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const code = `
 x = {{HOSTILE}}
 same = [x == "{{HOSTILE}}", x == '{{HOSTILE}}', x == """{{HOSTILE}}""", x == f"{{HOSTILE}}", x == r'{{HOSTILE}}']
 # {{HOSTILE}}
 return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
-      expect(await sketch({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
+      expect(await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
         status: 'completed',
         output: { result: [[true, true, true, true, true], HOSTILE, '7', 'a p b', '{{NOPE}}'] },
       });
     });
 
     it('environmentVariables has all environment values, or those that the block mounts', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const code = 'return sorted(environmentVariables)';
       const scopes = { secretScope: 'selected', mountedSecrets: ['PLAIN'] };
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [
           py('All', 'return [environmentVariables["HOSTILE"], sorted(environmentVariables)]'),
           py('Some', code, scopes),
@@ -57,7 +57,7 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
     });
 
     it('variables of every type are native Python values', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const variables = {
         text: { type: 'string', value: "it's" },
         yes: { type: 'boolean', value: true },
@@ -70,7 +70,7 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
 assert <variable.yes> is True and <variable.no> is False and <variable.of>["a"][1]["b"] is None
 return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>, <variable.list>, "<variable.yes>"]`;
       expect(
-        await sketch({ blocks: [py('P', code)], edges: ['Start -> P'], drawing: { variables } }),
+        await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'], drawing: { variables } }),
       ).toMatchObject({
         status: 'completed',
         output: { result: ["it's", `"it's"`, 0.5, { b: null }, [[], {}], 'true'] },
@@ -78,12 +78,12 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
     });
 
     it('an unknown block name stays text in quotes, and is an error of the workflow outside quotes', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const quoted = py('P', 'return ["<nosuch.x>", f"<nosuch.x> {1}"]');
-      expect(await sketch({ blocks: [quoted], edges: ['Start -> P'] })).toMatchObject({
+      expect(await runWorkflow({ blocks: [quoted], edges: ['Start -> P'] })).toMatchObject({
         output: { result: ['<nosuch.x>', '<nosuch.x> 1'] },
       });
-      const bare = sketch({ blocks: [py('P', 'return <nosuch.x>')], edges: ['Start -> P'] });
+      const bare = runWorkflow({ blocks: [py('P', 'return <nosuch.x>')], edges: ['Start -> P'] });
       await expect(bare).rejects.toMatchObject({
         code: 'WORKFLOW_INVALID',
         message: expect.stringContaining('nosuch') as string,
@@ -91,8 +91,8 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
     });
 
     it('large values are passed and returned whole', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           fn('A', 'return Array.from({ length: 20000 }, (_, i) => ({ i, s: "é\\u2028" }))'),
           py('P', 'x = <a.result>\nx.append(<a.result[19999].i>)\nreturn x'),
@@ -104,9 +104,9 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
     });
 
     it('output that is too long is truncated with a note', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const code = 'for n in range(3000): print("x" * 100)\nreturn 1';
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [py('P', code), fn('Z', 'return [<p.result>, <p.stdout>.length, <p.stdout>.slice(-18)]')],
         edges: ['Start -> P -> Z'],
       });
@@ -120,7 +120,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
     it('requests, urllib and fetch obey the same egress policy as other blocks', async () => {
       const { url, port, close } = await echoServer();
       onTestFinished(close);
-      const { sketch } = await openWorkEngine(make, {
+      const { runWorkflow } = await openWorkEngine(make, {
         egress: { allowPrivate: ['127.0.0.1/32'], ports: [port] },
       });
       const code = `
@@ -133,7 +133,7 @@ awaited = await (await fetch(where + "c")).text()
 try: requests.get("http://169.254.169.254/latest/meta-data/")
 except requests.exceptions.ConnectionError as error: refused = "169.254.169.254" in str(error)
 return [sent["method"], opened["path"], json.loads(awaited)["path"], refused]`;
-      expect(await sketch({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
+      expect(await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
         status: 'completed',
         output: { result: ['POST', '/b', '/c', true] },
       });

@@ -13,9 +13,9 @@ export function describePython(make: MakeRuntime): void {
     const workEngine = sharedWorkEngine(make);
 
     it('receives and returns values of every type, between blocks in JavaScript', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const values = [1, 2.5, 'it\'s "q"\n\u00e9', true, false, null, { deep: [{ n: 1 }] }, []];
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [
           fn('A', `return ${JSON.stringify(values)}`),
           py(
@@ -30,8 +30,8 @@ export function describePython(make: MakeRuntime): void {
     });
 
     it('receives a separate copy of a value at every reference', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           fn('A', 'return { list: [1] }'),
           py('P', 'first = <a.result>\nfirst["list"].append(2)\nreturn [first, <a.result>]'),
@@ -45,12 +45,12 @@ export function describePython(make: MakeRuntime): void {
     });
 
     it('resolves references in string literals with any quotes, but not in comments', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const code = `
 # <a.result> and "<nosuch.x>"
 return ['<a.result>', "say <a.result>!", '''three
 <a.result>''', "\\"<a.result>\\"", f"{len(<a.result>)} <a.result>", r"\\d<a.result>"]`;
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [fn('A', 'return "it\\\'s"'), py('P', code)],
         edges: ['Start -> A -> P'],
       });
@@ -71,9 +71,9 @@ return ['<a.result>', "say <a.result>!", '''three
     });
 
     it('treats values as data: text that is code, or ends a literal, stays text', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const hostile = `"; import os; os._exit(1) # ''' """ \\ {x} <a.result> {{KEY}} \${1}`;
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [py('P', 'text = <start.text>\nreturn [text, "<start.text>"]')],
         edges: ['Start -> P'],
         input: { text: hostile },
@@ -82,8 +82,8 @@ return ['<a.result>', "say <a.result>!", '''three
     });
 
     it('reads blocks that did not run as None', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           condition('C', { no: 'false', other: '' }),
           fn('A', 'return 1'),
@@ -95,8 +95,8 @@ return ['<a.result>', "say <a.result>!", '''three
     });
 
     it('reads and provides data of variables, loops and parallels', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           loop(
             'L',
@@ -135,8 +135,8 @@ return ['<a.result>', "say <a.result>!", '''three
     });
 
     it('returns the returned value, the result variable or null, and supports top-level await', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           py('A', 'if True:\n    return {"a": 1}'),
           py('B', '__block_result__ = <a.result>'),
@@ -150,15 +150,15 @@ return ['<a.result>', "say <a.result>!", '''three
     });
 
     it('returns dates as ISO text, bytes as base64, tuples and sets as lists', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const code = 'import datetime\nreturn [datetime.date(2026, 1, 2), b"\\x00", (1,), {2}]';
-      const result = await sketch({ blocks: [py('P', code)], edges: ['Start -> P'] });
+      const result = await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'] });
       expect(result).toMatchObject({ output: { result: ['2026-01-02', 'AA==', [1], [2]] } });
     });
 
     it('returns its console output with its result', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           py('P', 'import sys\nprint("a", end=" ")\nprint("b", file=sys.stderr)'),
           fn('Z', 'return <p.stdout>'),
@@ -169,9 +169,9 @@ return ['<a.result>', "say <a.result>!", '''three
     });
 
     it('runs code of several parts, with params, input, json and os, as one function', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const pieces = [{ content: 'x = json.dumps(params)' }, { content: 'return [x, os.sep, input["n"]]' }];
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [block('P', 'function', { code: pieces, language: 'python' })],
         edges: ['Start -> P'],
         input: { n: 4 },
@@ -189,8 +189,8 @@ return ['<a.result>', "say <a.result>!", '''three
     ])(
       'fails its block with %s, and activates the error edge',
       async (_title, code, message, more: { timeout?: number } = {}) => {
-        const { sketch } = await workEngine();
-        const result = await sketch({
+        const { runWorkflow } = await workEngine();
+        const result = await runWorkflow({
           blocks: [py('P', code, more), fn('H', 'return <p.error>'), fn('Z', 'return "not here"')],
           edges: ['Start -> P -> Z', 'P:error -> H'],
         });
@@ -200,10 +200,10 @@ return ['<a.result>', "say <a.result>!", '''three
     );
 
     it('is isolated from other runs', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const code = 'import json\nseen = hasattr(json, "leaked")\njson.leaked = 1\nreturn seen';
       for (let run = 0; run < 2; run++)
-        expect(await sketch({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
+        expect(await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
           output: { result: false },
         });
     });

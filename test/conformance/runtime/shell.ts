@@ -30,17 +30,17 @@ export function describeShell(make: MakeRuntime): void {
     };
     let opening: ReturnType<typeof open> | undefined;
 
-    /** Returns functions that run a sketch and create a block of a script. Skips the test without native images. */
+    /** Returns functions that run a workflow and create a block of a script. Skips the test without native images. */
     const shellEngine = async ({ skip }: TestContext) => {
       const environment = await (opening ??= open());
       if (environment === undefined) return skip('Native images cannot be built and run on this machine');
       const sh = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
         block(name, 'function', { code, language: 'shell', sandboxId: environment.id, ...more });
-      return { sketch: environment.sketch, sh };
+      return { runWorkflow: environment.runWorkflow, sh };
     };
 
     it('receive each value as one word, whatever it contains, and return JSON, text or nothing', async (context) => {
-      const { sketch, sh } = await shellEngine(context);
+      const { runWorkflow, sh } = await shellEngine(context);
       const code = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
 # <a.result.text> and "<nosuch.x>"
 d=$(cat <<END
@@ -49,7 +49,7 @@ END
 )
 echo "__HEDDLE_RESULT__=$(f <a.result.text> "<a.result.text>" 'in <a.result.text>' "$d" <a.result.of> <a.result.none> <a.result.n> <a.result.yes>)"`;
       const text = `it's "q" $(id) \`id\` * \${HOME}`;
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [
           fn('A', `return { text: ${JSON.stringify(text)}, of: { a: [1] }, none: null, n: 1.5, yes: true }`),
           sh('S', code),
@@ -67,7 +67,7 @@ echo "__HEDDLE_RESULT__=$(f <a.result.text> "<a.result.text>" 'in <a.result.text
     });
 
     it('have all or only the mounted environment values as variables, and resolve placeholders to text', async (context) => {
-      const { sketch, sh } = await shellEngine(context);
+      const { runWorkflow, sh } = await shellEngine(context);
       const code = `x={{K}}
 y=$(cat <<END
 {{K}}
@@ -79,7 +79,7 @@ END
 )
 jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" '[env.K, env.L, $x, $y, $z, $w, $u]' | sed s/^/__HEDDLE_RESULT__=/`;
       const mounted = { secretScope: 'selected', mountedSecrets: ['L'] };
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [
           sh('S', code),
           sh('T', `jq -n -c '[env.K, env.L]' | sed s/^/__HEDDLE_RESULT__=/`, mounted),
@@ -99,8 +99,8 @@ jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" 
     });
 
     it('run in loops, parallels and branches, and read blocks that did not run as empty', async (context) => {
-      const { sketch, sh } = await shellEngine(context);
-      const result = await sketch({
+      const { runWorkflow, sh } = await shellEngine(context);
+      const result = await runWorkflow({
         blocks: [
           loop('L', { loopType: 'for', count: 2 }, sh('A', 'echo __HEDDLE_RESULT__=$((<loop.index> + 10))')),
           parallel(
@@ -125,8 +125,8 @@ jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" 
     });
 
     it('fail their block after a non-zero exit code, with the end of their output, and after a timeout', async (context) => {
-      const { sketch, sh } = await shellEngine(context);
-      const result = await sketch({
+      const { runWorkflow, sh } = await shellEngine(context);
+      const result = await runWorkflow({
         blocks: [
           sh('S', 'echo why >&2; exit 7'),
           fn('H', 'return <s.error>'),

@@ -37,8 +37,8 @@ export function describeStarts(make: MakeRuntime): void {
       block(name, 'generic_webhook', {}, { triggerMode: true, ...more });
 
     it.each(FIELDS)('%s', async (_title, inputField, input, value) => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [fn('A', 'return <start.a>')],
         edges: ['Start -> A'],
         drawing: { inputFormat: [inputField] },
@@ -50,44 +50,49 @@ export function describeStarts(make: MakeRuntime): void {
     it.each(RESERVED)(
       '%s with a reserved name is refused, and nothing starts',
       async (_title, ...[fields, input, code]) => {
-        const { engine, sketch } = await workEngine();
+        const { engine, runWorkflow } = await workEngine();
         const before = (await engine.listRuns()).runs.length;
         await expect(
-          sketch({ blocks: [work('A')], edges: ['Start -> A'], drawing: { inputFormat: fields }, input }),
+          runWorkflow({
+            blocks: [work('A')],
+            edges: ['Start -> A'],
+            drawing: { inputFormat: fields },
+            input,
+          }),
         ).rejects.toMatchObject({ code });
         expect((await engine.listRuns()).runs).toHaveLength(before);
       },
     );
 
     it('rows of a field list without a name are ignored', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const drawing = {
         inputFormat: [
           { id: 'x', name: 5, type: 'string', value: 'no' },
           field('a', 'string', { value: 'd' }),
         ],
       };
-      expect(await sketch({ blocks: [], edges: [], drawing })).toMatchObject({
+      expect(await runWorkflow({ blocks: [], edges: [], drawing })).toMatchObject({
         status: 'completed',
         output: { a: 'd' },
       });
     });
 
     it('a run starts at its start block, and blocks of other triggers do not run', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const drawn = {
         blocks: [hook('Hook'), ...['A', 'B', 'J'].map((name) => work(name))],
         edges: ['Start -> A -> J', 'Hook -> B -> J'],
       };
-      expect(await sketch(drawn)).toMatchObject({ status: 'completed', ran: 'A J' });
-      expect(await sketch({ ...drawn, options: { start: 'Hook' } })).toMatchObject({
+      expect(await runWorkflow(drawn)).toMatchObject({ status: 'completed', ran: 'A J' });
+      expect(await runWorkflow({ ...drawn, options: { start: 'Hook' } })).toMatchObject({
         status: 'completed',
         ran: 'B J',
       });
     });
 
     it('a run cannot start at a block that is not a trigger, is disabled or is unknown', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const drawn = {
         blocks: [work('A'), hook('Off', { enabled: false })],
         edges: ['Start -> A', 'Off -> A'],
@@ -97,12 +102,12 @@ export function describeStarts(make: MakeRuntime): void {
         ['Off', 'BLOCK_NOT_FOUND'],
         ['Nope', 'BLOCK_NOT_FOUND'],
       ] as const)
-        await expect(sketch({ ...drawn, options: { start } })).rejects.toMatchObject({ code });
+        await expect(runWorkflow({ ...drawn, options: { start } })).rejects.toMatchObject({ code });
     });
 
     it('a webhook trigger returns its payload, and references can read any part of it', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [hook('Hook'), fn('A', 'return [<hook.body.id>, <hook.absent>, <hook>]')],
         edges: ['Hook -> A'],
         input: { body: { id: 7, list: [1] } },
@@ -112,8 +117,8 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('any block may be the trigger, and is then not executed itself', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [block('T', 'work', {}, { triggerMode: true }), fn('A', 'return <t.x>')],
         edges: ['T -> A'],
         input: { x: 1 },
@@ -123,17 +128,17 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('a start block alone returns its input, or an empty output without input', async () => {
-      const { sketch } = await workEngine();
-      expect(await sketch({ blocks: [], edges: [], input: { a: 1 } })).toMatchObject({
+      const { runWorkflow } = await workEngine();
+      expect(await runWorkflow({ blocks: [], edges: [], input: { a: 1 } })).toMatchObject({
         status: 'completed',
         output: { a: 1 },
       });
-      expect((await sketch({ blocks: [], edges: [] })).output).toEqual({});
+      expect((await runWorkflow({ blocks: [], edges: [] })).output).toEqual({});
     });
 
     it('disabled and unconnected blocks do not run and do not delay the run', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [work('A'), work('Off', { enabled: false }), work('J'), work('Behind'), work('Loose')],
         edges: ['Start -> A -> J', 'Start -> Off -> J', 'Off -> Behind'],
       });
@@ -141,12 +146,12 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('disabled containers, empty or not, do not prevent the run', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const disabledContainer = (name: string, type: string, inside: Drawn[]): Drawn => ({
         ...block(name, type, {}, { enabled: false }),
         inside,
       });
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [
           disabledContainer('L', 'loop', []),
           disabledContainer('P', 'parallel', []),

@@ -24,8 +24,8 @@ export function describeVariables(make: MakeRuntime): void {
     const workEngine = sharedWorkEngine(make);
 
     it.each(TYPES)('of the type %s keep their type when assigned and read', async (type, value, read) => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [set('V', 'x', type, value), fn('A', 'return <variable.x>')],
         edges: ['Start -> V -> A'],
         drawing: { variables: { x: { type, value: '' } } },
@@ -35,8 +35,8 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('large values are assigned, read and assigned again', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [
           fn('Make', 'return Array.from({ length: 5000 }, (_, i) => ({ i }))'),
           set('V', 'x', 'array', '<make.result>'),
@@ -141,13 +141,13 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('code of several parts runs as one function, and its console output is returned', async () => {
-      const { sketch } = await workEngine();
+      const { runWorkflow } = await workEngine();
       const pieces = [
         { content: 'console.log("a", 1);' },
         { content: 'await null;' },
         { content: 'return <start.n> + 1' },
       ];
-      const result = await sketch({
+      const result = await runWorkflow({
         blocks: [block('A', 'function', { code: pieces })],
         edges: ['Start -> A'],
         input: { n: 1 },
@@ -159,8 +159,8 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('a script without an image fails its block, with the requirement in the message', async () => {
-      const { sketch } = await workEngine();
-      const result = await sketch({
+      const { runWorkflow } = await workEngine();
+      const result = await runWorkflow({
         blocks: [block('A', 'function', { code: 'echo 1', language: 'shell' }), fn('H', 'return <a.error>')],
         edges: ['Start -> A', 'A:error -> H'],
       });

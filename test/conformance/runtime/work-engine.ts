@@ -8,7 +8,7 @@ import type { Drawing, Drawn } from '../../support/workflow.ts';
 import type { MakeRuntime, WhenDone } from './suite.ts';
 
 /** A workflow and its run. Blocks of the type `work` complete or fail immediately. */
-export interface Sketch {
+export interface TestRun {
   blocks: Drawn[];
   edges: string[];
   drawing?: Drawing;
@@ -24,10 +24,10 @@ export interface Outcome extends RunResource {
   ran: string;
 }
 
-/** An engine, and a function that runs a sketch on it. */
+/** An engine, and a function that runs a workflow on it. */
 export interface WorkEngine {
   engine: Engine;
-  sketch(sketch: Sketch): Promise<Outcome>;
+  runWorkflow(testRun: TestRun): Promise<Outcome>;
 }
 
 /** Opens an engine whose `work` blocks return their name as `{ by }`, or fail if `fails` has their name. */
@@ -45,11 +45,11 @@ export async function openWorkEngine(
   const engine = await make(whenDone).open({ ...options, blocks });
   return {
     engine,
-    sketch: async (sketch) => {
-      fails = sketch.fails ?? [];
+    runWorkflow: async (testRun) => {
+      fails = testRun.fails ?? [];
       script.calls.length = 0;
-      const source = { workflow: workflow(sketch.blocks, sketch.edges, sketch.drawing) };
-      const result = await engine.execute(source, sketch.input ?? {}, sketch.options);
+      const source = { workflow: workflow(testRun.blocks, testRun.edges, testRun.drawing) };
+      const result = await engine.execute(source, testRun.input ?? {}, testRun.options);
       return { ...result, ran: script.calls.toSorted().join(' ') };
     },
   };

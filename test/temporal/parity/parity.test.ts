@@ -107,7 +107,7 @@ describeTemporal('parity with the local runtime', (server) => {
 function smallest(failed: readonly { scenario: Scenario; error: unknown }[]): Error {
   const failures = failed.map(({ scenario, error }) => ({ text: JSON.stringify(scenario), error }));
   const [first, ...others] = failures.toSorted((a, b) => a.text.length - b.text.length);
-  const summary = `HEDDLE_SAMPLE_SEED=${SEED} has ${failed.length} different runs; the smallest: ${String(first?.error)}`;
+  const summary = `Of the scenarios with the seed ${SEED}, ${failed.length} failed; the smallest: ${String(first?.error)}`;
   return new Error([summary, first?.text, ...others.map(({ error }) => String(error))].join('\n'), {
     cause: first?.error,
   });

@@ -20,7 +20,7 @@ export async function createKey(
   const created = await withServiceStore(options, async (store) => {
     const { workspace, name } = options;
     const owner =
-      workspace === undefined ? { userId: await firstPerson(store) } : await workspaceOf(store, workspace);
+      workspace === undefined ? { userId: await firstUserId(store) } : await workspaceOf(store, workspace);
     return store.keys.create(owner, name);
   });
   if (options.json) writeJson(io, { data: created });
@@ -31,12 +31,12 @@ export async function createKey(
   return EXIT.completed;
 }
 
-async function firstPerson(store: ServiceStore): Promise<string> {
+async function firstUserId(store: ServiceStore): Promise<string> {
   const created = await store.workspaces.bootstrap();
   const userId = created?.userId ?? (await store.workspaces.firstUser())?.id;
   if (userId === undefined)
     throw new UsageError(
-      'There is no person yet who can own a key.',
+      'There is no user yet who can own a key.',
       'Run heddle serve once: it creates the first one.',
     );
   return userId;
@@ -89,8 +89,13 @@ function row(key: ApiKeyInfo): string[] {
     key.hint,
     localTime(Date.parse(key.created_at)),
     lastUsed,
-    key.revoked_at === null ? 'valid' : 'revoked',
+    stateOf(key),
   ];
+}
+
+function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyInfo): string {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'valid';
 }
 
 /** Revokes a key: every process rejects it from now on. */

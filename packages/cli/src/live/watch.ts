@@ -64,7 +64,7 @@ export async function* eventsUntil(
   handle: RunHandle,
   { result, sinceMs }: FollowOptions,
 ): AsyncGenerator<RunEvent> {
-  // A run that continues after a crash does not start these blocks again.
+  // A run that continues after a crash emits no second `block:started` for these blocks.
   if (sinceMs !== undefined)
     for await (const event of eventsFromLogs(engine, handle, sinceMs))
       if (event.type === 'block:started') yield event;

@@ -3,7 +3,7 @@ import type { ServiceStore } from '@heddle/service';
 import { readEnv } from '../env.ts';
 import { clientAddressOf, openLimits } from './limits.ts';
 import type { LimitOptions } from './limits.ts';
-import { tokensOf } from './oauth.ts';
+import { createTokenAuth } from './oauth.ts';
 import type { TokenOptions } from './oauth.ts';
 
 /** Options of `heddle serve` about who may call it, and how often. */
@@ -42,7 +42,7 @@ export async function openAccess(
   const { keyAuthenticator } = await import('@heddle/service');
   const { keysAnd, withResourceMetadata } = await import('@heddle/service/access');
   const keys = keyAuthenticator(store.keys);
-  const tokens = await tokensOf(options, readEnv(), store.workspaces);
+  const tokens = await createTokenAuth(options, readEnv(), store.workspaces);
   const others = [...(tokens ? [tokens.authenticator] : []), ...(sessions ? [sessions] : [])];
   const { close, limits } = await openLimits(options, { operationIds, report: onError });
   return {

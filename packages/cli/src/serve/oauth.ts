@@ -21,13 +21,20 @@ interface Users {
 }
 
 /** Accepts access tokens, and tells clients where to get tokens. */
-export interface Tokens {
+export interface TokenAuth {
   authenticator: Authenticator;
   resource: Omit<ProtectedResource, 'origin'>;
 }
 
-/** Returns the authenticator of access tokens; undefined without its options. Throws usage errors. */
-export async function tokensOf(options: TokenOptions, env: Env, users: Users): Promise<Tokens | undefined> {
+/**
+ * Returns the authenticator of access tokens, and the metadata of the protected resource; undefined without the options.
+ * Throws usage errors.
+ */
+export async function createTokenAuth(
+  options: TokenOptions,
+  env: Env,
+  users: Users,
+): Promise<TokenAuth | undefined> {
   const { oauthIssuer: issuer, oauthAudience: audience, oauthJwks: jwks, oauthIntrospection: url } = options;
   if ([issuer, audience, jwks, url].every((each) => each === undefined)) return undefined;
   if (issuer === undefined || audience === undefined || (jwks ?? url) === undefined) {

@@ -34,7 +34,7 @@ function nearestOfAll(query: string, names: readonly string[]) {
 }
 
 describe('the most similar name', () => {
-  it('is at most two edits away, the closest first, the first of equals', () => {
+  it('is the closest one within two edits; of equally close names, the first', () => {
     expect(nearest('agnet1', ['agent2', 'agent1', 'agent11'])).toEqual({ name: 'agent1', distance: 1 });
     expect(nearest('agentx', ['agent1', 'agent2'])).toEqual({ name: 'agent1', distance: 1 });
     expect(nearest('nosuch', ['start', 'agent'])).toBeUndefined();
@@ -48,7 +48,7 @@ describe('the most similar name', () => {
   });
 });
 
-describe('a table of names', () => {
+describe('a search for similar names', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 14 });
 
   it('finds the same name as a comparison with all names', () => {

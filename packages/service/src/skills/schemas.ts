@@ -100,7 +100,7 @@ export const editor = z.object({
   image: z.string().nullable(),
   isWorkspaceAdmin: z
     .boolean()
-    .meta({ description: 'true: an editor of all skills, who cannot be granted or revoked' }),
+    .meta({ description: 'true: an editor of all skills, whose access cannot be granted or revoked' }),
 });
 
 export const revokedEditor = z.object({ email: z.string(), revoked: z.literal(true) });

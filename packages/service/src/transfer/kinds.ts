@@ -33,8 +33,7 @@ export interface ReferenceKind {
   /** True if a block cannot run without the reference. */
   isRequired?: (slot: Slot) => boolean;
   /**
-   * When exports clear the reference: `always`, or unless the bindings of the workspace are requested. Absent: never,
-   * because the id has no meaning outside the workspace.
+   * When exports clear the reference: `always`, or unless the bindings of the workspace are requested. Absent: never.
    */
   cleared?: 'always' | 'without-bindings';
   /** How a caller finds targets. */
@@ -57,7 +56,7 @@ function listCommand(path: string, humanAuthorizationMayBeRequired = false) {
   return { command: `GET /api/v2/${path}`, humanAuthorizationMayBeRequired };
 }
 
-/** All kinds. A parameter of a tool has no type, so its key determines its kind. */
+/** All kinds. A parameter of a tool has no type, so its key and the type of its tool determine its kind. */
 export const REFERENCE_KINDS: readonly ReferenceKind[] = [
   {
     kind: 'credential',

@@ -15,7 +15,9 @@ export const exportQuery = z.strictObject({
   includeWorkspaceBindings: z
     .boolean()
     .default(false)
-    .meta({ description: 'Keep what was chosen from the workspace, for an import into the same workspace' }),
+    .meta({
+      description: 'Keep references to resources of the workspace, for an import into the same workspace',
+    }),
 });
 
 export const exportPayload = z.object({
@@ -139,7 +141,7 @@ export const report = z.object({
   idMap: z
     .record(z.string(), z.string())
     .optional()
-    .meta({ description: 'The new id by the id in the file, of blocks, edges and variables' }),
+    .meta({ description: 'New ids of blocks, edges and variables, keyed by their ids in the file' }),
 });
 
 export type Report = z.output<typeof report>;

@@ -16,7 +16,7 @@ const PARSERS: { readonly [oid: number]: Parse } = {
   114: parsedText,
   3802: parsedText,
 };
-/** The item type of each array type. */
+/** The element type of each array type whose values are parsed. */
 const ARRAYS: { readonly [oid: number]: number } = {
   1000: 16,
   1016: 20,
@@ -56,8 +56,8 @@ function itemsOf(value: unknown, parse: Parse): Json {
   return typeof value === 'string' ? parse(value) : null;
 }
 
-/** Returns a value in the form that the library accepts as a parameter. */
+/** Returns a value in the form that pg accepts as a parameter. */
 export function parameterOf(value: Json): unknown {
-  // The library converts a list to an array of PostgreSQL, and the objects in it to JSON.
+  // pg converts a list to a PostgreSQL array, and the objects in it to JSON.
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? JSON.stringify(value) : value;
 }
