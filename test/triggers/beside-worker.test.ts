@@ -133,13 +133,15 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   it('start one run for each event that flow control has delayed', async () => {
     const { id, path } = await server.webhook({ flowControl: { concurrency: 1 } });
     let count = 0;
-    await expectEachMinute(id, async (minute) => {
+    const sendThree = async (minute: number): Promise<number> => {
       for (let each = 0; each < 3 && minute > 0; each += 1) {
         const body = JSON.stringify({ number: (count += 1) });
         expect((await server.send(path, { headers: JSON_TYPE, body })).status).toBe(200);
       }
       return count;
-    });
+    };
+    // A run that one process finds waiting while the other ends the run before it is checked again a second later.
+    await expectEachMinute(id, sendThree, 1000);
   });
 
   it('create each webhook at a provider once, and remove only the webhook of a trigger that the worker suspended', async () => {

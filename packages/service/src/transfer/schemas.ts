@@ -12,12 +12,9 @@ export const exportQuery = z.strictObject({
     .boolean()
     .default(false)
     .meta({ description: 'Add the manifest of the resources that the workflow refers to' }),
-  includeWorkspaceBindings: z
-    .boolean()
-    .default(false)
-    .meta({
-      description: 'Keep references to resources of the workspace, for an import into the same workspace',
-    }),
+  includeWorkspaceBindings: z.boolean().default(false).meta({
+    description: 'Keep references to resources of the workspace, for an import into the same workspace',
+  }),
 });
 
 export const exportPayload = z.object({

@@ -47,8 +47,8 @@ describe('variables of a draft', () => {
 
   it.each([
     [{ operation: 'add', name: 'Rate', type: 'number', value: 1 }, 'already'],
-    [{ operation: 'edit', name: 'Rat', value: 1 }, 'no variable named "Rat"'],
-    [{ operation: 'edit', name: 'constructor', value: 1 }, 'no variable'],
+    [{ operation: 'edit', name: 'Rat', value: 1 }, 'No variable is named "Rat"'],
+    [{ operation: 'edit', name: 'constructor', value: 1 }, 'No variable is named'],
   ])('refuse %j', (operation, message) => {
     expect(() => apply([operation])).toThrow(VariableError);
     expect(() => apply([operation])).toThrow(message);
