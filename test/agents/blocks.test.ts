@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
 import type { ModelAnswer, ModelServer } from '../support/model-server.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import type { Drawn } from '../support/workflow.ts';
+import type { TestBlock } from '../support/workflow.ts';
 
 const MODEL = { model: 'gpt-4o' };
 
@@ -27,7 +27,7 @@ function answeringServer(answer: JsonObject, more: ModelAnswer = {}): Promise<Mo
 }
 
 interface RunOptions {
-  drawn: Drawn[];
+  drawn: TestBlock[];
   edges: string[];
   input?: JsonObject;
   engine?: EngineOptions;

@@ -2,7 +2,7 @@ import { createEngine, type Engine } from '@heddle/engine';
 import type { Json } from '@heddle/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nativeBench } from '../support/native-images.ts';
-import { block, fn, workflow, type Drawn } from '../support/workflow.ts';
+import { block, fn, workflow, type TestBlock } from '../support/workflow.ts';
 import { HOSTILE_STRINGS } from './hostile-strings.ts';
 import { watchHost } from './watch.ts';
 
@@ -47,9 +47,9 @@ describe.skipIf(bench.python === undefined)('shell scripts in the engine', { tim
   }, 120_000);
   afterAll(() => engine.close());
 
-  const sh = (name: string, code: string, fields: { [name: string]: Json } = {}): Drawn =>
+  const sh = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
     block(name, 'function', { code, language: 'shell', sandboxId: bench.python as string, ...fields });
-  const run = (blocks: Drawn[], edges: string[], input: Json = {}) =>
+  const run = (blocks: TestBlock[], edges: string[], input: Json = {}) =>
     engine.execute({ workflow: workflow(blocks, edges) }, input);
 
   it('read values of blocks and of the environment, call programs of their image, and return results', async () => {

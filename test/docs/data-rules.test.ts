@@ -3,7 +3,7 @@ import type { Engine, RunResource } from '@heddle/engine';
 import type { Json } from '@heddle/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, workflow } from '../support/workflow.ts';
-import type { Drawn } from '../support/workflow.ts';
+import type { TestBlock } from '../support/workflow.ts';
 import { echo } from './reference-workflow.ts';
 
 let engine: Engine;
@@ -14,11 +14,11 @@ beforeAll(async () => {
 
 afterAll(() => engine.close());
 
-function set(name: string, value: Json): Drawn {
+function set(name: string, value: Json): TestBlock {
   return block(name, 'variables', { variables: [{ variableName: 'count', type: 'number', value }] });
 }
 
-function run(blocks: Drawn[], edges: string[], input: Json = {}): Promise<RunResource> {
+function run(blocks: TestBlock[], edges: string[], input: Json = {}): Promise<RunResource> {
   const graph = workflow(blocks, edges, { variables: { count: { type: 'number', value: 0 } } });
   return engine.execute({ workflow: graph }, input, { select: ['Each.results', 'Read.text', 'After.value'] });
 }

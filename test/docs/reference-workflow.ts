@@ -1,7 +1,7 @@
 import { BlockError } from '@heddle/core';
 import type { BlockExecutor, Json } from '@heddle/core';
 import { block, condition, fn, loop, parallel, workflow } from '../support/workflow.ts';
-import type { Drawn } from '../support/workflow.ts';
+import type { TestBlock } from '../support/workflow.ts';
 
 /** Outputs its two fields: `text` as a string, `value` with the type of a single reference. */
 export const echo: BlockExecutor = {
@@ -44,7 +44,7 @@ const TYPES: { [field: string]: string } = {
   path: 'string',
 };
 
-const EARLIER: readonly Drawn[] = [
+const EARLIER: readonly TestBlock[] = [
   condition('Gate', { yes: 'false' }),
   fn('Never', 'return 1'),
   fn('Calc', 'return { total: 3 }'),
@@ -62,7 +62,7 @@ const EDGES = [
 
 /** A context of the page: the blocks that read a reference, the edges to them, and the path to their value. */
 interface Context {
-  blocks(written: string): Drawn[];
+  blocks(written: string): TestBlock[];
   edges: readonly string[];
   /** A path into the output of the run's block `Reader` or `Rows`. */
   select: string;
@@ -77,7 +77,7 @@ function values(results: Json): Json {
   return (results as { value: Json }[][]).map(([first]) => first?.value ?? null);
 }
 
-function rows(kind: 'loop' | 'parallel', data: { [key: string]: Json }, written: string): Drawn[] {
+function rows(kind: 'loop' | 'parallel', data: { [key: string]: Json }, written: string): TestBlock[] {
   const inner = block('Reader', 'echo', { value: written });
   return [kind === 'loop' ? loop('Rows', data, inner) : parallel('Rows', data, inner)];
 }

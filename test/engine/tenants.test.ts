@@ -5,7 +5,7 @@ import type { Engine, EngineOptions } from '@heddle/engine';
 import { SandboxError } from '@heddle/sandbox';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { newProcesses } from '../attacks/processes.ts';
-import { block, condition, fn, loop, workflow, type Drawn } from '../support/workflow.ts';
+import { block, condition, fn, loop, workflow, type TestBlock } from '../support/workflow.ts';
 
 async function open(options: EngineOptions): Promise<Engine> {
   const engine = await createEngine(options);
@@ -31,7 +31,7 @@ function sandboxes(program: 'child.cjs' | 'python-child.cjs'): number[] {
   });
 }
 
-const python = (name: string, more: { [name: string]: Json } = {}): Drawn =>
+const python = (name: string, more: { [name: string]: Json } = {}): TestBlock =>
   block(name, 'function', { code: 'return 1', language: 'python', ...more });
 
 /** Returns an executor of blocks that end when `condition` is true. */

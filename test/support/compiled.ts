@@ -4,11 +4,11 @@ import { blockTypeInfos, createRegistry } from '../../packages/engine/src/execut
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
 import { Script } from './scripted.ts';
 import { workflow } from './workflow.ts';
-import type { Drawing, Drawn } from './workflow.ts';
+import type { TestWorkflowOptions, TestBlock } from './workflow.ts';
 
 /** Returns the plan of a drawn workflow, in which blocks of the type `work` are known. */
-export function compiled(blocks: Drawn[], edges: string[], drawing: Drawing = {}): Plan {
-  const parsed = parseWorkflow(workflow(blocks, edges, drawing));
+export function compiled(blocks: TestBlock[], edges: string[], options: TestWorkflowOptions = {}): Plan {
+  const parsed = parseWorkflow(workflow(blocks, edges, options));
   if (!parsed.workflow) throw new Error(JSON.stringify(parsed.diagnostics));
   const registry = createRegistry(builtInExecutors, [new Script().executor]);
   const result = compile(parsed.workflow, { blocks: blockTypeInfos(registry) });

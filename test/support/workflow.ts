@@ -3,26 +3,26 @@ import type { Json } from '@heddle/core';
 type Fields = { [name: string]: Json };
 
 /** A block of a test's workflow; `inside` are the blocks of a container. */
-export interface Drawn {
+export interface TestBlock {
   name: string;
   type: string;
   fields: Fields;
   data?: Fields;
   more?: Fields;
-  inside?: Drawn[];
+  inside?: TestBlock[];
 }
 
 /** Returns a block of any type. Its id is its name. */
-export function block(name: string, type: string, fields: Fields = {}, more: Fields = {}): Drawn {
+export function block(name: string, type: string, fields: Fields = {}, more: Fields = {}): TestBlock {
   return { name, type, fields, more };
 }
 
-export function fn(name: string, code: string, more: Fields = {}): Drawn {
+export function fn(name: string, code: string, more: Fields = {}): TestBlock {
   return block(name, 'function', { code }, more);
 }
 
 /** Returns a condition with these rows of id and expression; an empty expression is the else row. */
-export function condition(name: string, rows: { [id: string]: string }): Drawn {
+export function condition(name: string, rows: { [id: string]: string }): TestBlock {
   const conditions = Object.entries(rows).map(([id, value]) => ({
     id,
     title: value === '' ? 'else' : 'if',
@@ -31,15 +31,15 @@ export function condition(name: string, rows: { [id: string]: string }): Drawn {
   return block(name, 'condition', { conditions });
 }
 
-export function loop(name: string, data: Fields, ...inside: Drawn[]): Drawn {
+export function loop(name: string, data: Fields, ...inside: TestBlock[]): TestBlock {
   return { name, type: 'loop', fields: {}, data, inside };
 }
 
-export function parallel(name: string, data: Fields, ...inside: Drawn[]): Drawn {
+export function parallel(name: string, data: Fields, ...inside: TestBlock[]): TestBlock {
   return { name, type: 'parallel', fields: {}, data, inside };
 }
 
-export interface Drawing {
+export interface TestWorkflowOptions {
   id?: string;
   name?: string;
   description?: string;
@@ -51,22 +51,22 @@ export interface Drawing {
  * Returns an exported workflow: a start block named Start, the blocks, and edges such as `Start -> A -> B`, `A:error ->
  * H`, `C:if -> X`. An edge from a container to a block inside is its start.
  */
-export function workflow(blocks: Drawn[], edges: string[], drawing: Drawing = {}): Json {
-  const { id = 'test-workflow', name = 'Test', description, inputFormat = [] } = drawing;
+export function workflow(blocks: TestBlock[], edges: string[], options: TestWorkflowOptions = {}): Json {
+  const { id = 'test-workflow', name = 'Test', description, inputFormat = [] } = options;
   const parents = new Map<string, string>();
   const byId: { [id: string]: Json } = {};
-  const add = (drawn: Drawn, parent?: string): void => {
-    if (parent !== undefined) parents.set(drawn.name, parent);
-    byId[drawn.name] = exported(drawn, parent);
-    for (const inner of drawn.inside ?? []) add(inner, drawn.name);
+  const add = (testBlock: TestBlock, parent?: string): void => {
+    if (parent !== undefined) parents.set(testBlock.name, parent);
+    byId[testBlock.name] = exported(testBlock, parent);
+    for (const inner of testBlock.inside ?? []) add(inner, testBlock.name);
   };
   add(block('Start', 'start_trigger', { inputFormat }));
-  for (const drawn of blocks) add(drawn);
+  for (const testBlock of blocks) add(testBlock);
   const kinds = new Map(Object.entries(byId).map(([key, value]) => [key, (value as { type: string }).type]));
   const exportedEdges = edges
     .flatMap((text) => chain(text))
     .map(([from, to], index) => edge({ from, to, index, parents, kinds }));
-  const variables = Object.entries(drawing.variables ?? {}).map(([key, variable]) => [
+  const variables = Object.entries(options.variables ?? {}).map(([key, variable]) => [
     key,
     { id: key, name: key, ...variable },
   ]);
@@ -84,21 +84,21 @@ export function workflow(blocks: Drawn[], edges: string[], drawing: Drawing = {}
   };
 }
 
-function exported(drawn: Drawn, parent: string | undefined): Json {
-  const subBlocks = Object.entries(drawn.fields).map(([id, value]) => [
+function exported(testBlock: TestBlock, parent: string | undefined): Json {
+  const subBlocks = Object.entries(testBlock.fields).map(([id, value]) => [
     id,
     { id, type: 'short-input', value },
   ]);
   return {
-    id: drawn.name,
-    type: drawn.type,
-    name: drawn.name,
+    id: testBlock.name,
+    type: testBlock.type,
+    name: testBlock.name,
     position: { x: 0, y: 0 },
     enabled: true,
     outputs: {},
     subBlocks: Object.fromEntries(subBlocks) as Json,
-    data: { ...drawn.data, ...(parent !== undefined && { parentId: parent, extent: 'parent' }) },
-    ...drawn.more,
+    data: { ...testBlock.data, ...(parent !== undefined && { parentId: parent, extent: 'parent' }) },
+    ...testBlock.more,
   };
 }
 

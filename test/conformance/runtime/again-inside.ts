@@ -3,11 +3,11 @@ import type { Json } from '@heddle/core';
 import type { Engine, RunResource } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import type { Drawn } from '../../support/workflow.ts';
+import type { TestBlock } from '../../support/workflow.ts';
 import { Script, work } from '../../support/scripted.ts';
 import type { MakeRuntime } from './suite.ts';
 
-const set = (name: string, variableName: string, value: Json): Drawn =>
+const set = (name: string, variableName: string, value: Json): TestBlock =>
   block(name, 'variables', { variables: [{ variableName, type: 'string', value }] });
 
 /**

@@ -1,24 +1,24 @@
 import type { BlockExecutor } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import type { Drawn } from '../../support/workflow.ts';
+import type { TestBlock } from '../../support/workflow.ts';
 import { Script, work } from '../../support/scripted.ts';
 import type { MakeRuntime } from './suite.ts';
 
-const W = (names: string): Drawn[] => names.split(' ').map((name) => work(name));
+const W = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
 
-interface Drawing {
-  blocks: Drawn[];
+interface TestGraph {
+  blocks: TestBlock[];
   edges: string[];
 }
 
-const LINE: Drawing = { blocks: W('A B C'), edges: ['Start -> A -> B -> C'] };
-const FORK: Drawing = {
+const LINE: TestGraph = { blocks: W('A B C'), edges: ['Start -> A -> B -> C'] };
+const FORK: TestGraph = {
   blocks: W('A B C J Z'),
   edges: ['Start -> A', 'A -> B -> J', 'A -> C -> J', 'J -> Z'],
 };
-const SIBLINGS: Drawing = { blocks: W('A B'), edges: ['Start -> A', 'Start -> B'] };
-const NESTED: Drawing = {
+const SIBLINGS: TestGraph = { blocks: W('A B'), edges: ['Start -> A', 'Start -> B'] };
+const NESTED: TestGraph = {
   blocks: [
     work('A'),
     loop(
@@ -31,13 +31,13 @@ const NESTED: Drawing = {
   ],
   edges: ['Start -> A -> L -> I -> P -> K', 'L -> Z'],
 };
-const CONDITIONAL: Drawing = {
+const CONDITIONAL: TestGraph = {
   blocks: [condition('C', { yes: 'true', no: '' }), ...W('A B D')],
   edges: ['Start -> C', 'C:yes -> A', 'C:no -> B -> D'],
 };
 
 /** The earlier workflow, the block to start from, the blocks that run, and the new workflow if it differs. */
-const FROM: [title: string, drawing: Drawing, from: string, ran: string, changed?: Drawing][] = [
+const FROM: [title: string, graph: TestGraph, from: string, ran: string, changed?: TestGraph][] = [
   ['the first block: everything', LINE, 'A', 'A B C'],
   ['a block in a line: this block and the following ones', LINE, 'B', 'B C'],
   ['the last block: only this block', LINE, 'C', 'C'],
@@ -76,7 +76,7 @@ const FROM: [title: string, drawing: Drawing, from: string, ran: string, changed
   ],
 ];
 
-const REFUSED: [title: string, drawing: Drawing, from: string, code: string, changed?: Drawing][] = [
+const REFUSED: [title: string, graph: TestGraph, from: string, code: string, changed?: TestGraph][] = [
   ['an unknown block', LINE, 'Nope', 'BLOCK_NOT_FOUND'],
   ['a block inside a loop', NESTED, 'I', 'BLOCK_NOT_RESTARTABLE'],
   ['a container inside a container', NESTED, 'P', 'BLOCK_NOT_RESTARTABLE'],
@@ -91,7 +91,7 @@ const REFUSED: [title: string, drawing: Drawing, from: string, code: string, cha
   ],
 ];
 
-const UNTIL: [title: string, drawing: Drawing, until: string, ran: string][] = [
+const UNTIL: [title: string, graph: TestGraph, until: string, ran: string][] = [
   ['a block: no later block runs', LINE, 'B', 'A B'],
   ['a container: all its iterations run, no later block', NESTED, 'L', 'A I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
 ];
@@ -102,19 +102,19 @@ export function describeAgain(make: MakeRuntime): void {
     const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
     return { script, engine: await make().open({ blocks: [script.executor] }) };
   };
-  const workflowOf = ({ blocks, edges }: Drawing) => ({ workflow: workflow(blocks, edges) });
+  const workflowOf = ({ blocks, edges }: TestGraph) => ({ workflow: workflow(blocks, edges) });
 
   describe('a run from', () => {
-    it.each(FROM)('%s', async (_title, ...[drawing, from, ran, changed = drawing]) => {
+    it.each(FROM)('%s', async (_title, ...[graph, from, ran, changed = graph]) => {
       const { script, engine } = await openEngine();
-      const before = await engine.execute(workflowOf(drawing));
+      const before = await engine.execute(workflowOf(graph));
       script.calls.length = 0;
       const run = await engine.runFromBlock(before.runId, from, { workflow: workflowOf(changed) });
       const result = await run.result();
       expect(result).toMatchObject({ status: 'completed' });
       expect(result.runId).not.toBe(before.runId);
       expect(script.calls.toSorted().join(' ')).toBe(ran);
-      if (drawing === NESTED) expect(result.output).toMatchObject({ result: 2 });
+      if (graph === NESTED) expect(result.output).toMatchObject({ result: 2 });
     });
 
     it('a container: all its first blocks start before the blocks after them (R6, R36)', async () => {
@@ -138,9 +138,9 @@ export function describeAgain(make: MakeRuntime): void {
       ]);
     });
 
-    it.each(REFUSED)('%s is refused', async (_title, ...[drawing, from, code, changed = drawing]) => {
+    it.each(REFUSED)('%s is refused', async (_title, ...[graph, from, code, changed = graph]) => {
       const { script, engine } = await openEngine();
-      const before = await engine.execute(workflowOf(drawing));
+      const before = await engine.execute(workflowOf(graph));
       script.calls.length = 0;
       await expect(
         engine.runFromBlock(before.runId, from, { workflow: workflowOf(changed) }),
@@ -241,9 +241,9 @@ export function describeAgain(make: MakeRuntime): void {
   });
 
   describe('a run until', () => {
-    it.each(UNTIL)('%s', async (_title, drawing, until, ran) => {
+    it.each(UNTIL)('%s', async (_title, graph, until, ran) => {
       const { script, engine } = await openEngine();
-      expect(await engine.execute(workflowOf(drawing), {}, { until })).toMatchObject({ status: 'completed' });
+      expect(await engine.execute(workflowOf(graph), {}, { until })).toMatchObject({ status: 'completed' });
       expect(script.calls.toSorted().join(' ')).toBe(ran);
     });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { work } from '../../support/scripted.ts';
 import { condition, loop, parallel } from '../../support/workflow.ts';
-import type { Drawn } from '../../support/workflow.ts';
+import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 import type { Outcome } from './work-engine.ts';
@@ -9,7 +9,7 @@ import type { Outcome } from './work-engine.ts';
 /** The body of a container that runs twice. In its strings, `I` is the number of the iteration or branch. */
 interface Body {
   title: string;
-  blocks: () => Drawn[];
+  blocks: () => TestBlock[];
   /** Edges inside; the container is `In`, and `In ->` leads to its first blocks. */
   edges: string[];
   fails?: string[];
@@ -17,7 +17,7 @@ interface Body {
   ran: [string, string];
 }
 
-const W = (names: string): Drawn[] => names.split(' ').map((name) => work(name));
+const W = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
 
 const BODIES: Body[] = [
   {
@@ -75,14 +75,14 @@ const COUNT = 2;
 
 interface Nesting {
   name: string;
-  draw: (inner: Drawn[]) => Drawn;
+  draw: (inner: TestBlock[]) => TestBlock;
   inner: 'loop' | 'parallel';
   depth: number;
 }
 
-const aLoop = (name: string, ...inside: Drawn[]): Drawn =>
+const aLoop = (name: string, ...inside: TestBlock[]): TestBlock =>
   loop(name, { loopType: 'for', count: COUNT }, ...inside);
-const aParallel = (name: string, ...inside: Drawn[]): Drawn =>
+const aParallel = (name: string, ...inside: TestBlock[]): TestBlock =>
   parallel(name, { parallelType: 'count', count: COUNT }, ...inside);
 
 const NESTINGS: Nesting[] = [
@@ -127,9 +127,9 @@ function expectedRun(body: Body, { depth }: Nesting): string {
 }
 
 /** Returns the body's blocks with `I` replaced by the reference to the innermost number. */
-function withIndexes(blocks: Drawn[], inner: 'loop' | 'parallel'): Drawn[] {
+function withIndexes(blocks: TestBlock[], inner: 'loop' | 'parallel'): TestBlock[] {
   const text = JSON.stringify(blocks).replaceAll(/\bI\b/g, `<${inner}.index>`);
-  return JSON.parse(text) as Drawn[];
+  return JSON.parse(text) as TestBlock[];
 }
 
 /**

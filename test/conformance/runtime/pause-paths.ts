@@ -2,14 +2,14 @@ import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/scripted.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import type { Drawn } from '../../support/workflow.ts';
+import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
-const human = (name: string, more: JsonObject = {}): Drawn => block(name, 'human_in_the_loop', {}, more);
-const W = (names: string): Drawn[] => names.split(' ').map((name) => work(name));
+const human = (name: string, more: JsonObject = {}): TestBlock => block(name, 'human_in_the_loop', {}, more);
+const W = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
 
 /** Blocks, edges, the `work` blocks that ran before the answer to `H`, and those that ran after it. */
-const CASES: [title: string, blocks: () => Drawn[], edges: string[], before: string, after: string][] = [
+const CASES: [title: string, blocks: () => TestBlock[], edges: string[], before: string, after: string][] = [
   ['a pause in a line', () => [...W('A Z'), human('H')], ['Start -> A -> H -> Z'], 'A', 'Z'],
   [
     'a pause at the end: no block runs after the answer',

@@ -2,11 +2,11 @@ import type { Json } from '@heddle/core';
 import type { EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { echoServer } from '../../support/echo-server.ts';
-import { block, fn, type Drawn } from '../../support/workflow.ts';
+import { block, fn, type TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 import { openWorkEngine, sharedWorkEngine } from './work-engine.ts';
 
-const py = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
+const py = (name: string, code: string, more: { [name: string]: Json } = {}): TestBlock =>
   block(name, 'function', { code, language: 'python', ...more });
 
 const HOSTILE = `it's "quoted" \\ \n''' """ {x} <start.n> {{OTHER}}`;
@@ -70,7 +70,7 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
 assert <variable.yes> is True and <variable.no> is False and <variable.of>["a"][1]["b"] is None
 return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>, <variable.list>, "<variable.yes>"]`;
       expect(
-        await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'], drawing: { variables } }),
+        await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'], workflowOptions: { variables } }),
       ).toMatchObject({
         status: 'completed',
         output: { result: ["it's", `"it's"`, 0.5, { b: null }, [[], {}], 'true'] },

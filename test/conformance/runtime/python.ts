@@ -1,10 +1,10 @@
 import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { block, condition, fn, loop, parallel, type Drawn } from '../../support/workflow.ts';
+import { block, condition, fn, loop, parallel, type TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 
-const py = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
+const py = (name: string, code: string, more: { [name: string]: Json } = {}): TestBlock =>
   block(name, 'function', { code, language: 'python', ...more });
 
 /** Defines the tests of function blocks in Python. */
@@ -117,7 +117,7 @@ return ['<a.result>', "say <a.result>!", '''three
           ),
         ],
         edges: ['Start -> L -> P -> V', 'L -> Q -> R', 'Q -> Z'],
-        drawing: { variables: { base: { type: 'number', value: 5 } } },
+        workflowOptions: { variables: { base: { type: 'number', value: 5 } } },
       });
       expect(result).toMatchObject({
         status: 'completed',

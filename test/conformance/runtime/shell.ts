@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import type { EngineOptions } from '@heddle/engine';
 import { afterAll, describe, expect, it, type TestContext } from 'vitest';
 import { scriptImage, type ScriptImage } from '../../support/native-images.ts';
-import { block, condition, fn, loop, parallel, type Drawn } from '../../support/workflow.ts';
+import { block, condition, fn, loop, parallel, type TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 import { openWorkEngine, type WorkEngine } from './work-engine.ts';
 
@@ -34,7 +34,7 @@ export function describeShell(make: MakeRuntime): void {
     const shellEngine = async ({ skip }: TestContext) => {
       const environment = await (opening ??= open());
       if (environment === undefined) return skip('Native images cannot be built and run on this machine');
-      const sh = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
+      const sh = (name: string, code: string, more: { [name: string]: Json } = {}): TestBlock =>
         block(name, 'function', { code, language: 'shell', sandboxId: environment.id, ...more });
       return { runWorkflow: environment.runWorkflow, sh };
     };

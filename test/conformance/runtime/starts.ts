@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core';
 import { work } from '../../support/scripted.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
-import type { Drawn } from '../../support/workflow.ts';
+import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 
@@ -33,7 +33,7 @@ const RESERVED: [title: string, fields: Json[], input: Json, code: string][] = [
 export function describeStarts(make: MakeRuntime): void {
   describe('starts', () => {
     const workEngine = sharedWorkEngine(make);
-    const hook = (name: string, more: JsonObject = {}): Drawn =>
+    const hook = (name: string, more: JsonObject = {}): TestBlock =>
       block(name, 'generic_webhook', {}, { triggerMode: true, ...more });
 
     it.each(FIELDS)('%s', async (_title, inputField, input, value) => {
@@ -41,7 +41,7 @@ export function describeStarts(make: MakeRuntime): void {
       const result = await runWorkflow({
         blocks: [fn('A', 'return <start.a>')],
         edges: ['Start -> A'],
-        drawing: { inputFormat: [inputField] },
+        workflowOptions: { inputFormat: [inputField] },
         input,
       });
       expect(result.output).toMatchObject({ result: value });
@@ -56,7 +56,7 @@ export function describeStarts(make: MakeRuntime): void {
           runWorkflow({
             blocks: [work('A')],
             edges: ['Start -> A'],
-            drawing: { inputFormat: fields },
+            workflowOptions: { inputFormat: fields },
             input,
           }),
         ).rejects.toMatchObject({ code });
@@ -66,13 +66,13 @@ export function describeStarts(make: MakeRuntime): void {
 
     it('rows of a field list without a name are ignored', async () => {
       const { runWorkflow } = await workEngine();
-      const drawing = {
+      const workflowOptions = {
         inputFormat: [
           { id: 'x', name: 5, type: 'string', value: 'no' },
           field('a', 'string', { value: 'd' }),
         ],
       };
-      expect(await runWorkflow({ blocks: [], edges: [], drawing })).toMatchObject({
+      expect(await runWorkflow({ blocks: [], edges: [], workflowOptions })).toMatchObject({
         status: 'completed',
         output: { a: 'd' },
       });
@@ -147,7 +147,7 @@ export function describeStarts(make: MakeRuntime): void {
 
     it('disabled containers, empty or not, do not prevent the run', async () => {
       const { runWorkflow } = await workEngine();
-      const disabledContainer = (name: string, type: string, inside: Drawn[]): Drawn => ({
+      const disabledContainer = (name: string, type: string, inside: TestBlock[]): TestBlock => ({
         ...block(name, type, {}, { enabled: false }),
         inside,
       });

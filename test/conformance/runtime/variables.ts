@@ -1,11 +1,11 @@
 import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
-import type { Drawn } from '../../support/workflow.ts';
+import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 
-const set = (name: string, variableName: string, type: string, value: Json): Drawn =>
+const set = (name: string, variableName: string, type: string, value: Json): TestBlock =>
   block(name, 'variables', { variables: [{ variableName, type, value }] });
 
 /** The variable's type, the assigned value, and the value read afterwards. */
@@ -28,7 +28,7 @@ export function describeVariables(make: MakeRuntime): void {
       const result = await runWorkflow({
         blocks: [set('V', 'x', type, value), fn('A', 'return <variable.x>')],
         edges: ['Start -> V -> A'],
-        drawing: { variables: { x: { type, value: '' } } },
+        workflowOptions: { variables: { x: { type, value: '' } } },
         input: { text: 'a "quoted" text', n: 7, of: { deep: [1] } },
       });
       expect(result).toMatchObject({ status: 'completed', output: { result: read } });
@@ -49,7 +49,7 @@ export function describeVariables(make: MakeRuntime): void {
           fn('Z', 'return [<variable.x>.length, <variable.x[4999].i>, <variable.x[5001]>]'),
         ],
         edges: ['Start -> Make -> V -> L -> More -> W', 'L -> Z'],
-        drawing: { variables: { x: { type: 'array', value: [] } } },
+        workflowOptions: { variables: { x: { type: 'array', value: [] } } },
       });
       expect(result).toMatchObject({ status: 'completed', output: { result: [5002, 4999, 'more'] } });
     });

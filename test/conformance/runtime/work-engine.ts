@@ -4,14 +4,14 @@ import type { Engine, EngineOptions, ExecuteOptions, RunResource } from '@heddle
 import { afterAll } from 'vitest';
 import { Script } from '../../support/scripted.ts';
 import { workflow } from '../../support/workflow.ts';
-import type { Drawing, Drawn } from '../../support/workflow.ts';
+import type { TestWorkflowOptions, TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime, WhenDone } from './suite.ts';
 
 /** A workflow and its run. Blocks of the type `work` complete or fail immediately. */
 export interface TestRun {
-  blocks: Drawn[];
+  blocks: TestBlock[];
   edges: string[];
-  drawing?: Drawing;
+  workflowOptions?: TestWorkflowOptions;
   input?: Json;
   options?: ExecuteOptions;
   /** Names of the blocks of the type `work` that fail. */
@@ -48,7 +48,7 @@ export async function openWorkEngine(
     runWorkflow: async (testRun) => {
       fails = testRun.fails ?? [];
       script.calls.length = 0;
-      const source = { workflow: workflow(testRun.blocks, testRun.edges, testRun.drawing) };
+      const source = { workflow: workflow(testRun.blocks, testRun.edges, testRun.workflowOptions) };
       const result = await engine.execute(source, testRun.input ?? {}, testRun.options);
       return { ...result, ran: script.calls.toSorted().join(' ') };
     },

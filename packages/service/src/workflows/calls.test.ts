@@ -7,7 +7,7 @@ import type { TestApi } from '../../../../test/support/api.ts';
 import { APPROVAL, GREETING } from '../../../../test/support/api-workflows.ts';
 import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
-import type { Drawing } from '../../../../test/support/workflow.ts';
+import type { TestWorkflowOptions } from '../../../../test/support/workflow.ts';
 import { draftOf } from '../../../../test/support/draft.ts';
 import { openServiceStore } from '../store/open.ts';
 
@@ -40,11 +40,11 @@ const CHILD_NOT_FOUND = {
 };
 
 /** A workflow that responds with this text. */
-const replyWith = (words: string, drawing: Drawing = {}): Json =>
+const replyWith = (words: string, options: TestWorkflowOptions = {}): Json =>
   workflow(
     [block('Reply', 'response', { dataMode: 'json', data: JSON.stringify({ words }) })],
     ['Start -> Reply'],
-    drawing,
+    options,
   );
 
 /** Deploys a caller of `child`. Returns a function that runs it and returns the text of the child. */
