@@ -1,5 +1,6 @@
 import { relative } from 'node:path';
 import type { Reporter, TestCase, TestModule, TestSpecification, Vitest } from 'vitest/node';
+import { firstLineOf } from './reporter.ts';
 
 const MINUTE = 60_000;
 
@@ -40,8 +41,9 @@ export class ProgressReporter implements Reporter {
     if (file) file.tests += 1;
     if (state !== 'failed') return;
     this.#failedTests += 1;
-    const [firstLine = ''] = errors?.[0]?.message.split('\n') ?? [];
-    process.stdout.write(`Failed: ${file?.path ?? test.module.moduleId}: ${test.fullName}: ${firstLine}\n`);
+    process.stdout.write(
+      `Failed: ${file?.path ?? test.module.moduleId}: ${test.fullName}: ${firstLineOf(errors)}\n`,
+    );
   }
 
   onTestModuleEnd(module: TestModule): void {

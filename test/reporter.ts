@@ -114,6 +114,11 @@ function repeatedTests({ module, path }: File): string[] {
     .map((test) => `  ${path}: ${test.fullName}`);
 }
 
+/** Returns the first line of the first error's message; empty without errors. */
+export function firstLineOf(errors: readonly { message: string }[] = []): string {
+  return errors[0]?.message.split('\n', 1)[0] ?? '';
+}
+
 /** Returns a line for each failed test of a file, and for each error outside of its tests. */
 function failures({ module, path }: File): string[] {
   const tests = [...module.children.allTests('failed')].map((test) => ({
@@ -122,9 +127,7 @@ function failures({ module, path }: File): string[] {
   }));
   const fileErrors =
     module.errors().length > 0 ? [{ name: 'outside of its tests', errors: module.errors() }] : [];
-  return [...tests, ...fileErrors].map(
-    ({ name, errors }) => `  ${path}: ${name}: ${errors?.[0]?.message.split('\n', 1)[0] ?? ''}`,
-  );
+  return [...tests, ...fileErrors].map(({ name, errors }) => `  ${path}: ${name}: ${firstLineOf(errors)}`);
 }
 
 function leftOut(files: readonly File[]): string[] {

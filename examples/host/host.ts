@@ -1,4 +1,4 @@
-// A host that serves executions and runs of its own workflows, with its own sessions and roles.
+// A host that serves its workflows and their runs over HTTP, with its own sessions and roles.
 import { createApi, execute, runs } from '@heddle/api';
 import type { Access, Definition, Definitions } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';

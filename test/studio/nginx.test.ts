@@ -6,11 +6,12 @@ import { keysAnd, sessionAuthenticator, withSessions } from '@heddle/service/acc
 import { studioPages } from '@heddle/studio';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { testApi } from '../support/api.ts';
-import { chromiumTool, definedIn, startBrowser } from '../support/browser.ts';
+import { chromiumTool, startBrowser } from '../support/browser.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { draftOf } from '../support/draft.ts';
 import { serveFetch } from '../support/mcp-server.ts';
 import { freePort } from '../support/postgres-server.ts';
+import { withoutUndefined } from '../support/without-undefined.ts';
 import { fn, loop, workflow } from '../support/workflow.ts';
 import { requireTool } from '../tools/fetch.ts';
 
@@ -54,7 +55,10 @@ async function startNginx(path: string, port: number, upstream: string): Promise
     }`;
   writeFileSync(join(folder, 'nginx.conf'), config);
   const args = ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')];
-  const child = spawn(path, args, { env: definedIn(nginx?.env ?? {}), stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(path, args, {
+    env: withoutUndefined(nginx?.env ?? {}),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   onTestFinished(() => void child.kill('SIGTERM'));
   let errors = '';
   child.stderr.on('data', (text: Buffer) => (errors += text.toString()));

@@ -16,6 +16,7 @@ import type { Json } from '@heddle/core';
 import { afterAll } from 'vitest';
 import { draftOf } from './draft.ts';
 import { servedParts } from './served.ts';
+import { withoutUndefined } from './without-undefined.ts';
 
 export { draftOf, openServiceStore };
 
@@ -142,10 +143,6 @@ export function serviceApi({
     ports: { ...ports, access: access(ports.access) },
     areas: [...serviceAreas({ store, ...servedParts(store), ...areaOptions }), ...areas],
   });
-}
-
-function withoutUndefined<T extends object>(values: T): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 }
 
 export const ORIGIN = 'http://heddle.test';

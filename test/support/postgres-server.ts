@@ -36,7 +36,7 @@ interface Connection {
   password: string;
 }
 
-/** PostgreSQL refuses to run as root, so tests that run as root start it as this user ("nobody"). */
+/** The user `nobody`, which runs PostgreSQL if the tests run as root: PostgreSQL refuses to run as root. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 const START_MS = 60_000;
 const POLL_MS = 25;

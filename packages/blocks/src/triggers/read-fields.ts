@@ -4,6 +4,12 @@ import type { JsonObject } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
 
+/** A text field, without white space at its ends. */
+export const text = z.string({ error: 'text' }).trim();
+
+/** A field with the id of a stored credential. */
+export const credential = text.max(128, { error: 'the id of a stored credential' }).optional();
+
 /** Returns a field of whole numbers, which may be text: editors store numbers as text. `error`: what it must be. */
 export function whole(from: number, to: number, error = `a whole number from ${from} to ${to}`) {
   return z

@@ -38,8 +38,8 @@ interface DevInfo {
 }
 
 /**
- * Starts a worker, and a development server unless TEMPORAL_ADDRESS names a server. Prints how to use them, and stops
- * what it has started on a signal.
+ * Starts a worker, and a development server unless TEMPORAL_ADDRESS names a server. Prints how to use them. A signal
+ * stops what it has started.
  */
 export async function dev(io: Io, options: DevOptions): Promise<number> {
   const { data, port, grace, queue = DEFAULTS.queue } = options;

@@ -30,7 +30,7 @@ export interface JwtOptions {
 }
 
 const DEFAULT_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA'];
-/** Only signatures by a private key. With HMAC, everybody who has the public key could sign with it. */
+/** Asymmetric algorithms only: with HMAC, anyone who has the public key could sign tokens. */
 const ALGORITHMS: ReadonlySet<string> = new Set([
   ...DEFAULT_ALGORITHMS,
   ...['RS384', 'RS512', 'PS384', 'PS512', 'ES384', 'ES512', 'Ed25519'],

@@ -3,6 +3,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import { isTriggerType } from '@heddle/core/drafts';
 import { fieldsOf, kindOf, propertiesOf } from './fields.ts';
 import type { BlockField } from './fields.ts';
+import { loadOnce } from './load-once.ts';
 import { contains, pageOfEntries } from './page.ts';
 import type { CatalogPosition, PageQuery } from './page.ts';
 
@@ -67,12 +68,14 @@ export interface CatalogQuery extends PageQuery {
 
 /** The block types that the engine of a service runs. */
 export class Catalog {
-  readonly #describe: () => Promise<readonly BlockDescription[]>;
-  #entries: Promise<ReadonlyMap<string, Entry>> | undefined;
+  readonly #read: () => Promise<ReadonlyMap<string, Entry>>;
 
   /** `describe` is called once, when the catalog is first read. */
   constructor(describe: () => Promise<readonly BlockDescription[]>) {
-    this.#describe = describe;
+    this.#read = loadOnce(async () => {
+      const descriptions = await describe();
+      return new Map(descriptions.map((block) => [block.type, { block, summary: summaryOf(block) }]));
+    });
   }
 
   /** Returns a page of the types, and the position of its last type if more follow. */
@@ -87,20 +90,6 @@ export class Catalog {
   async find(id: string): Promise<BlockDetail | undefined> {
     const entry = (await this.#read()).get(id);
     return entry && detailOf(entry);
-  }
-
-  #read(): Promise<ReadonlyMap<string, Entry>> {
-    this.#entries ??= this.#load().catch((error: unknown) => {
-      // The next call tries again.
-      this.#entries = undefined;
-      throw error;
-    });
-    return this.#entries;
-  }
-
-  async #load(): Promise<ReadonlyMap<string, Entry>> {
-    const descriptions = await this.#describe();
-    return new Map(descriptions.map((block) => [block.type, { block, summary: summaryOf(block) }]));
   }
 }
 

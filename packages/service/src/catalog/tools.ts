@@ -3,6 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Credential } from '@heddle/engine';
 import * as z from 'zod';
 import { kindOf, propertiesOf } from './fields.ts';
+import { loadOnce } from './load-once.ts';
 import { contains, pageOfEntries } from './page.ts';
 import type { CatalogPosition, PageQuery } from './page.ts';
 
@@ -91,8 +92,7 @@ interface ToolEntry {
 /** The registered and the described tools of a host. A registered tool replaces a described tool with the same id. */
 export class Tools {
   readonly #registered: ReadonlyMap<string, ToolEntry>;
-  readonly #describe: () => Promise<readonly DescribedTool[]>;
-  #entries: Promise<ReadonlyMap<string, ToolEntry>> | undefined;
+  readonly #all: () => Promise<ReadonlyMap<string, ToolEntry>>;
 
   /**
    * Throws a RangeError for two registered tools with the same id, and for parameters that are not the schema of an
@@ -108,24 +108,10 @@ export class Tools {
       entries.set(tool.id, { tool, schema: schemaOf(tool) });
     }
     this.#registered = entries;
-    this.#describe = describe;
-  }
-
-  #all(): Promise<ReadonlyMap<string, ToolEntry>> {
-    this.#entries ??= this.#load().catch((error: unknown) => {
-      // The next call tries again.
-      this.#entries = undefined;
-      throw error;
+    this.#all = loadOnce(async () => {
+      const described = await describe();
+      return new Map([...described.map((tool): [string, ToolEntry] => [tool.id, { tool }]), ...entries]);
     });
-    return this.#entries;
-  }
-
-  async #load(): Promise<ReadonlyMap<string, ToolEntry>> {
-    const described = await this.#describe();
-    return new Map([
-      ...described.map((tool): [string, ToolEntry] => [tool.id, { tool }]),
-      ...this.#registered,
-    ]);
   }
 
   /** Returns a page of the tools, and the position of its last tool if more follow. */

@@ -14,7 +14,7 @@ const WITHOUT_CLIENTS: RefreshOptions = {
 };
 
 /**
- * Returns the credentials of workspaces. A block can read only credentials of its own workspace.
+ * Returns a lookup for stored credentials. Blocks can read only the credentials of their workspace.
  * The engine redacts the secrets in everything that the run records. `refresh` renews access
  * tokens; without it, they are used until they expire.
  */

@@ -108,18 +108,19 @@ class ValueSearch {
     const root = await traceOf(this.#services.engine, row.engine_id);
     if (!root) return undefined;
     this.runs += 1;
-    this.#spans += [...everySpan(root)].length;
-    const error = this.#parts.has('error') ? this.#errorIn(root, row) : undefined;
+    const spans = [...everySpan(root)];
+    this.#spans += spans.length;
+    const error = this.#parts.has('error') ? this.#errorIn(spans, row) : undefined;
     return error ?? (await this.#valueIn(root, 'output')) ?? (await this.#valueIn(root, 'input'));
   }
 
-  #errorIn(root: Span, { engine_id: engineId, run_id: runId }: LogRow) {
-    for (const span of everySpan(root)) {
+  #errorIn(spans: readonly Span[], { engine_id: engineId, run_id: runId }: LogRow) {
+    for (const [index, span] of spans.entries()) {
       if (span.error) {
         // Callers know the run by their own id.
         const { code, message } = span.error;
         const preview = previewIn(`${code}: ${message.replaceAll(engineId, runId)}`, this.#text);
-        const blockName = span === root ? null : span.name;
+        const blockName = index === 0 ? null : span.name;
         if (preview !== undefined) return { in: 'error' as const, blockName, preview };
       }
     }

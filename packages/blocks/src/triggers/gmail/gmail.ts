@@ -5,7 +5,7 @@ import { feedConfig, feedFields } from '../feed.ts';
 import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import type { FeedConfig } from '../feed.ts';
 import { MAX_POLL_BYTES, messageItem } from '../mail/message.ts';
-import { filledFields, flag, listOf, problemsOf } from '../read-fields.ts';
+import { credential, filledFields, flag, listOf, problemsOf, text } from '../read-fields.ts';
 import { GmailClient } from './client.ts';
 import type { Changes } from './client.ts';
 
@@ -20,8 +20,6 @@ const OVERLAP_S = 7200;
 /** Labels of messages that were written by the account or deleted, of spam, and of chats. */
 const NOT_RECEIVED: ReadonlySet<string> = new Set(['SENT', 'DRAFT', 'TRASH', 'SPAM', 'CHAT']);
 
-const text = z.string({ error: 'text' }).trim();
-const credential = text.max(128, { error: 'the id of a stored credential' }).optional();
 const LABELS_ERROR = `a list of up to ${MAX_LABELS} labels`;
 
 const gmailFields = z.object({

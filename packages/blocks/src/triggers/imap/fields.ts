@@ -5,17 +5,17 @@ import { parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
 import { feedConfig, feedFields } from '../feed.ts';
 import type { FeedConfig } from '../feed.ts';
-import { filledFields, flag, listOf, problemsOf, whole } from '../read-fields.ts';
+import { filledFields, flag, listOf, problemsOf, text, whole } from '../read-fields.ts';
 
 const MAX_MAILBOXES = 10;
 const MAX_CRITERION = 500;
 const PORT_ERROR = 'a port from 1 to 65535';
 const MAILBOXES_ERROR = `a list of at most ${MAX_MAILBOXES} mailboxes`;
 
-const text = z.string({ error: 'text' }).trim().max(1000, { error: 'text of at most 1,000 characters' });
+const shortText = text.max(1000, { error: 'text of at most 1,000 characters' });
 
 export const imapFields = z.object({
-  host: text
+  host: shortText
     .regex(/^[^\s/@]+$/, { error: 'the name of a server, such as imap.example.com' })
     .describe('The mail server, such as imap.example.com.'),
   port: whole(1, 65_535, PORT_ERROR)
@@ -27,10 +27,10 @@ export const imapFields = z.object({
     .describe(
       'true (default): TLS from the first byte. false: STARTTLS, which the server must offer. none: no TLS, so others on the network can read the password.',
     ),
-  username: text.describe('The name of the account. May contain {{NAME}}.'),
-  password: text.describe('The password. Use {{NAME}}.'),
+  username: shortText.describe('The name of the account. May contain {{NAME}}.'),
+  password: shortText.describe('The password. Use {{NAME}}.'),
   mailbox: z
-    .union([z.array(text).max(MAX_MAILBOXES, { error: MAILBOXES_ERROR }), text], {
+    .union([z.array(shortText).max(MAX_MAILBOXES, { error: MAILBOXES_ERROR }), shortText], {
       error: 'a list of mailboxes',
     })
     .default('INBOX')

@@ -2,7 +2,7 @@ import type { TriggerProblem } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { inputFields, parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
-import { filledFields, flag, listOf, problemsOf, whole } from '../read-fields.ts';
+import { credential, filledFields, flag, listOf, problemsOf, text, whole } from '../read-fields.ts';
 import type { HookConfig } from './hooks/hook.ts';
 import { hasHooks } from './hooks/provider-hook.ts';
 import { PROVIDERS } from './providers.ts';
@@ -42,14 +42,12 @@ const PATH_ERROR = 'a path of 8 to 128 letters, digits, dots, underscores and hy
 const HEADER_ERROR = 'the name of a header';
 const ID_PATH_ERROR = 'a path of at most 256 characters, such as event.id';
 const EVENTS_ERROR = 'a list of up to 500 events';
-const text = z.string({ error: 'text' }).trim();
 const header = text.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { error: HEADER_ERROR });
 
 /** Maximum number of characters of a secret. */
 const MAX_SECRET = 4096;
 const secret = text.max(MAX_SECRET, { error: `text of at most ${MAX_SECRET} characters` });
 
-const credential = text.max(128, { error: 'the id of a stored credential' }).optional();
 const secretCredential = credential.describe('Id of a stored credential to use as the secret.');
 
 const path = text

@@ -265,7 +265,7 @@ export class RunRegistry {
     else if (idleState === 'ended') this.#forget(run);
     else if (idleState === 'human') {
       this.#idleRuns.add(run);
-      // A timer evicts shared runs, so that a run stays in memory for the caller who has just opened it.
+      // Shared runs are evicted by a timer instead: a run stays in memory for the caller who has just opened it.
       if (!this.#ownership.shared) this.evictIdle();
     }
   }

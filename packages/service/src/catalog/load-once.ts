@@ -1,0 +1,12 @@
+/**
+ * Returns a function that loads a value at its first call, and returns it from then on. After a failure, the next call
+ * loads it again.
+ */
+export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () =>
+    (loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    }));
+}
