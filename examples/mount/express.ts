@@ -1,4 +1,4 @@
-// The HTTP interface of Heddle in Express, next to a route of the host.
+// The HTTP API of Heddle in Express, next to a route of the host.
 import type { Api } from '@heddle/api';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';

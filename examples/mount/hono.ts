@@ -1,4 +1,4 @@
-// The HTTP interface of Heddle in Hono, next to a route of the host.
+// The HTTP API of Heddle in Hono, next to a route of the host.
 import type { Api } from '@heddle/api';
 import { Hono } from 'hono';
 

@@ -1,4 +1,4 @@
-// The HTTP interface of Heddle in node:http, next to a route of the host.
+// The HTTP API of Heddle in node:http, next to a route of the host.
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';

@@ -38,7 +38,7 @@ const { metafile } = await build({
   logLevel: 'warning',
 });
 
-// The reference page of the HTTP interface finds its files two folders above its chunk, as in its own package.
+// The reference page of the HTTP API finds its files two folders above its chunk, as in its own package.
 await cp('../api/dist/reference', 'dist/reference', { recursive: true });
 
 // Lists which modules each file of the bundle contains. test/repo/bundle.test.ts checks what the start of the command line loads.

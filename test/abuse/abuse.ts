@@ -25,7 +25,7 @@ interface Environment {
 /** Defines the tests of attacks by one workspace, or by an anonymous caller, on another workspace. */
 export function describeAbuse(environment: () => Environment): void {
   const call: Service['call'] = (...args) => environment().service.call(...args);
-  const deployed: Service['deployed'] = (...args) => environment().service.deployed(...args);
+  const deploy: Service['deploy'] = (...args) => environment().service.deploy(...args);
   const execute = async (
     caller: Parameters<typeof call>[0],
     path: string,
@@ -36,8 +36,8 @@ export function describeAbuse(environment: () => Environment): void {
 
   describe('isolation of workspaces', () => {
     it('each workspace has its own run ids, and cannot read runs of other workspaces', async () => {
-      const mine = await deployed(GREETING);
-      const theirs = await deployed(GREETING, 'stranger');
+      const mine = await deploy(GREETING);
+      const theirs = await deploy(GREETING, 'stranger');
       const headers = { 'X-Run-Id': 'order-1' };
       const useId = (caller: 'admin' | 'stranger', path: string, name: string) =>
         call(caller, 'POST', `${path}/execute`, { headers, body: { input: { name } } });
@@ -59,7 +59,7 @@ export function describeAbuse(environment: () => Environment): void {
     });
 
     it('the run ids "." and "..", and ids with the format of child run ids, are refused', async () => {
-      const path = await deployed(GREETING);
+      const path = await deploy(GREETING);
       for (const id of ['.', '..', childId('any-run', 'Call')]) {
         const reply = await call('admin', 'POST', `${path}/execute`, {
           headers: { 'X-Run-Id': id },
@@ -70,10 +70,10 @@ export function describeAbuse(environment: () => Environment): void {
     });
 
     it('a file record gives no access to another workspace or an anonymous caller', async () => {
-      const mine = await deployed(ECHO);
+      const mine = await deploy(ECHO);
       const [theirs, open] = [
-        await deployed(ECHO, 'stranger'),
-        await deployed(ECHO, 'stranger', { isPublic: true }),
+        await deploy(ECHO, 'stranger'),
+        await deploy(ECHO, 'stranger', { isPublic: true }),
       ];
       const ran = await execute('admin', mine, { doc: [FILE] });
       expect(JSON.stringify(ran.output)).toContain(FILE_BASE64);
@@ -110,30 +110,30 @@ export function describeAbuse(environment: () => Environment): void {
         ],
         ['Start -> Fetch'],
       );
-      const mine = await execute('admin', await deployed(tokenWorkflow));
+      const mine = await execute('admin', await deploy(tokenWorkflow));
       expect(mine.status).toBe('completed');
       const tokenRequests = () => echo.requests().filter(({ own }) => own === TOKEN);
       expect(tokenRequests()).toHaveLength(1);
       expect(JSON.stringify(mine)).not.toContain(TOKEN);
-      const theirs = await call('stranger', 'POST', `${await deployed(tokenWorkflow, 'stranger')}/execute`, {
+      const theirs = await call('stranger', 'POST', `${await deploy(tokenWorkflow, 'stranger')}/execute`, {
         body: { async: true },
       });
       expect(theirs.text).not.toContain(TOKEN);
-      const code = await deployed(workflow([fn('F', 'return {{TOKEN}}')], ['Start -> F']), 'stranger');
+      const code = await deploy(workflow([fn('F', 'return {{TOKEN}}')], ['Start -> F']), 'stranger');
       const accepted = await call('stranger', 'POST', `${code}/execute`, { body: { async: true } });
       expect(accepted.text).not.toContain(TOKEN);
       expect(tokenRequests()).toHaveLength(1);
     });
 
     it('another workspace cannot take the id of a child run', async () => {
-      const child = await deployed(workflow([fn('F', 'return "the child"')], ['Start -> F']));
-      const parent = await deployed(
+      const child = await deploy(workflow([fn('F', 'return "the child"')], ['Start -> F']));
+      const parent = await deploy(
         workflow(
           [block('Call', 'workflow', { workflowId: child.split('/').at(-1) ?? '' })],
           ['Start -> Call'],
         ),
       );
-      const theirs = await deployed(workflow([fn('F', 'return "forged"')], ['Start -> F']), 'stranger');
+      const theirs = await deploy(workflow([fn('F', 'return "forged"')], ['Start -> F']), 'stranger');
       // The id that a child would have if it were computed without a secret key.
       const guessed = childId('parent-1', 'Call');
       const claim = { headers: { 'X-Run-Id': guessed }, body: {} };
@@ -152,7 +152,7 @@ export function describeAbuse(environment: () => Environment): void {
         [fn('Secretary', 'console.log("private note"); return {told: "yes"}')],
         ['Start -> Secretary'],
       );
-      const path = await deployed(exported, 'admin', { isPublic: true });
+      const path = await deploy(exported, 'admin', { isPublic: true });
       const plain = await call('nobody', 'POST', `${path}/execute`, { body: {} });
       expect(plain.status).toBe(200);
       expect(plain.text).toContain('"told":"yes"');
@@ -178,7 +178,7 @@ export function describeAbuse(environment: () => Environment): void {
         [block('Vault', 'api', { url: 'http://10.1.2.3:8200/v1', method: 'GET' })],
         ['Start -> Vault'],
       );
-      const path = await deployed(exported, 'admin', { isPublic: true });
+      const path = await deploy(exported, 'admin', { isPublic: true });
       for (const body of [{}, { stream: true }]) {
         const failed = await call('nobody', 'POST', `${path}/execute`, { body });
         expect(failed.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
@@ -188,7 +188,7 @@ export function describeAbuse(environment: () => Environment): void {
     });
 
     it('cannot send an input that exceeds their limits', async () => {
-      const path = await deployed(GREETING, 'admin', { isPublic: true });
+      const path = await deploy(GREETING, 'admin', { isPublic: true });
       const raw = `{"input":{"name":[${'0,'.repeat(4_000_000)}0]}}`;
       const refused = await call('nobody', 'POST', `${path}/execute`, { raw });
       expect([400, 413]).toContain(refused.status);
@@ -198,12 +198,12 @@ export function describeAbuse(environment: () => Environment): void {
   describe('requests that block, break or overload the server', () => {
     it('500 connections without a body do not block executions', async () => {
       const { service } = environment();
-      const open = await deployed(GREETING, 'stranger', { isPublic: true });
+      const open = await deploy(GREETING, 'stranger', { isPublic: true });
       const sockets = await Promise.all(
         Array.from({ length: 500 }, () => openIdleConnection(service.url, `${open}/execute`)),
       );
       try {
-        const mine = await deployed(GREETING);
+        const mine = await deploy(GREETING);
         expect(await execute('admin', mine, { name: 'Ada' })).toMatchObject({ status: 'completed' });
         expect(await execute('nobody', open, { name: 'Eve' })).toMatchObject({ status: 'completed' });
       } finally {
@@ -213,7 +213,7 @@ export function describeAbuse(environment: () => Environment): void {
 
     it('characters that a database cannot store are refused in names, ids, paths and queries, but not in values', async () => {
       const { workspaces } = environment().service;
-      const path = await deployed(GREETING);
+      const path = await deploy(GREETING);
       const workspaceId = workspaces.first;
       const forged = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
       const requests: readonly (readonly [method: string, path: string, body?: unknown])[] = [
@@ -256,7 +256,7 @@ export function describeAbuse(environment: () => Environment): void {
       const name = 'a\0b\ud800\u0001';
       expect(await execute('admin', path, { name })).toMatchObject({ output: { data: { hello: name } } });
       const draft = workflow([fn('F', 'return "\0"', {})], ['Start -> F']);
-      await deployed(draft);
+      await deploy(draft);
     });
 
     it('a draft with thousands of unknown names does not block other requests', async () => {
@@ -268,7 +268,7 @@ export function describeAbuse(environment: () => Environment): void {
         ],
         ['Start -> Words'],
       );
-      const path = await deployed(GREETING);
+      const path = await deploy(GREETING);
       const { blocks, edges } = (exported as { state: { blocks: object; edges: object[] } }).state;
       const write = call('admin', 'PUT', `${path}/state?dryRun=true`, { body: { blocks, edges } });
       expect(await call('stranger', 'GET', '/api/v2/meta')).toMatchObject({ status: 200 });
@@ -277,7 +277,7 @@ export function describeAbuse(environment: () => Environment): void {
 
     it('URLs in responses have the origin of the server, regardless of the Host header', async () => {
       const { service } = environment();
-      const path = await deployed(GREETING);
+      const path = await deploy(GREETING);
       const statusUrl = await statusUrlForForgedHost(service, `${path}/execute`);
       expect(statusUrl.startsWith(`${service.url}/`)).toBe(true);
     });
@@ -288,7 +288,7 @@ export function describeAbuse(environment: () => Environment): void {
         ...['Access-Control-Allow-Origin', 'Strict-Transport-Security', 'Content-Security-Policy'],
       ];
       const rows = [...names, 'X-Mine'].map((Key, n) => ({ id: String(n), cells: { Key, Value: '1' } }));
-      const path = await deployed(
+      const path = await deploy(
         workflow(
           [block('Reply', 'response', { dataMode: 'json', data: '{"a": 1}', headers: rows })],
           ['Start -> Reply'],
@@ -304,7 +304,7 @@ export function describeAbuse(environment: () => Environment): void {
   describe('inputs and runs', () => {
     it('input values cannot change the path, the query parameters or the body fields of a request', async () => {
       const { echo } = environment();
-      const path = await deployed(
+      const path = await deploy(
         workflow(
           [
             block('Send', 'api', {
@@ -337,7 +337,7 @@ export function describeAbuse(environment: () => Environment): void {
     });
 
     it('another workspace cannot read or cancel a run', async () => {
-      const path = await deployed(LONG);
+      const path = await deploy(LONG);
       const accepted = await call('admin', 'POST', `${path}/execute`, { body: { async: true } });
       const { runId } = dataOf<{ runId: string }>(accepted, 202);
       for (const caller of ['stranger', 'foreign'] as const) {

@@ -167,17 +167,17 @@ const DESTRUCTIVE = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'dele
 /** Defines the tests of the callers that each operation allows. */
 export function describeAuthorization(service: () => Service): void {
   it('every operation allows exactly the declared callers', async () => {
-    const { call, deployed, workspaces } = service();
-    const path = await deployed(APPROVAL);
+    const { call, deploy, workspaces } = service();
+    const path = await deploy(APPROVAL);
     const run = dataOf<{ runId: string }>(await call('admin', 'POST', `${path}/execute`, { body: {} }), 200);
     const workflowId = path.split('/').at(-1) ?? '';
     const triggers = await deployTriggers({
       workspaceId: workspaces.first,
-      deployed: async (exported) => (await deployed(exported)).split('/').at(-1) ?? '',
+      deploy: async (exported) => (await deploy(exported)).split('/').at(-1) ?? '',
       request: async (method, at, body) => (await call('admin', method, at, { body })).body?.data,
     });
     const subject: Subject = { workflowId, runId: run.runId, workspaceId: workspaces.first, triggers };
-    const newWorkflowId = async (): Promise<string> => (await deployed(GREETING)).split('/').at(-1) ?? '';
+    const newWorkflowId = async (): Promise<string> => (await deploy(GREETING)).split('/').at(-1) ?? '';
     const ids = Object.keys(ALLOWED);
     expect(ids.toSorted()).toEqual(SERVED.map(({ id }) => id).toSorted());
     const ordered = [...ids.filter((id) => !DESTRUCTIVE.includes(id)), ...DESTRUCTIVE];
@@ -198,8 +198,8 @@ export function describeAuthorization(service: () => Service): void {
   });
 
   it('an anonymous caller can execute a public workflow and nothing else', async () => {
-    const { call, deployed, workspaces } = service();
-    const path = await deployed(GREETING, 'admin', { isPublic: true });
+    const { call, deploy, workspaces } = service();
+    const path = await deploy(GREETING, 'admin', { isPublic: true });
     const ran = await call('nobody', 'POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const { runId } = dataOf<{ runId: string }>(ran, 200);
     const workflowId = path.split('/').at(-1) ?? '';

@@ -44,7 +44,7 @@ export interface Service {
   /** Sends a request as `caller`. `path` has no origin. */
   call(caller: Caller, method: string, path: string, options?: RequestOptions): Promise<Reply>;
   /** Deploys the workflow in the caller's workspace; returns its path, `/api/v2/workflows/{id}`. */
-  deployed(exported: Json, by?: 'admin' | 'stranger', options?: { isPublic?: boolean }): Promise<string>;
+  deploy(exported: Json, by?: 'admin' | 'stranger', options?: { isPublic?: boolean }): Promise<string>;
 }
 
 /** The store of a service: as options of `heddle serve`, and as options to open it here. */
@@ -128,7 +128,7 @@ function serviceOf(
     workspaces: { first: workspaceId, other },
     keyOf: (caller) => keys[caller] ?? '',
     call,
-    async deployed(exported, by = 'admin', { isPublic = false } = {}) {
+    async deploy(exported, by = 'admin', { isPublic = false } = {}) {
       const workspace = by === 'admin' ? workspaceId : other;
       const name = `Workflow ${crypto.randomUUID()}`;
       const created = await call(by, 'POST', '/api/v2/workflows', { body: { workspaceId: workspace, name } });

@@ -51,7 +51,7 @@ async function ask(
     name,
     data: `data:application/octet-stream;base64,${bytes.toString('base64')}`,
   }));
-  const input = await engine.takeFiles(source, { files });
+  const input = await engine.storeFiles(source, { files });
   return { input, engine, source, result: await engine.execute(source, input) };
 }
 

@@ -285,7 +285,7 @@ describe('a vision block', () => {
     const fields = { ...MODEL, imageFile: '<start.files>' };
     const source = { workflow: workflow([block('B', 'vision', fields)], ['Start -> B']) };
     const file = { type: 'file', name: 'loom.png', data: DATA };
-    const input = await engine.takeFiles(source, { files: [file] });
+    const input = await engine.storeFiles(source, { files: [file] });
     expect(await engine.execute(source, input)).toMatchObject({ output: { content: 'A loom.' } });
     expect(requestText(server)).toContain(PNG.toString('base64'));
     const [record] = (input as { files: JsonObject[] }).files;

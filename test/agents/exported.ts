@@ -185,7 +185,7 @@ export function describeExportedWorkflows(name: string, open: OpenEngine): void 
         env: { XAI_API_KEY: 'key-of-xai', FIRECRAWL_API_KEY: 'token-of-firecrawl' },
         tenantCredentials,
       });
-      const runInput = await engine.takeFiles({ workflow }, input);
+      const runInput = await engine.storeFiles({ workflow }, input);
       const result = await engine.execute({ workflow }, runInput, { mocks: mocksOf(file) });
       expect(result).toMatchObject({ status: 'completed' });
       const logs = await engine.getLogs(result.runId);

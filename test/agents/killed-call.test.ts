@@ -17,7 +17,14 @@ const LATER_MS = 3_600_000;
 async function countedCost({ spending }: SharedStores, nowMs: number): Promise<number> {
   const account = { id: 'run:agent-run', cap: 1e9, untilMs: nowMs + LATER_MS };
   const expiresMs = nowMs + LATER_MS;
-  await spending.reserve({ id: `at ${nowMs}`, accounts: [account], most: 0, least: 0, nowMs, expiresMs });
+  await spending.reserve({
+    id: `at ${nowMs}`,
+    accounts: [account],
+    maxMicros: 0,
+    minMicros: 0,
+    nowMs,
+    expiresMs,
+  });
   return spending.sum(account.id);
 }
 

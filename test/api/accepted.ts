@@ -82,7 +82,7 @@ async function importWithReceipt(api: TestApi): Promise<string> {
 /** Creates the resources that operations need. Returns an accepted request for each operation, by method and path. */
 export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: AcceptedCall }> {
   const [plain, target, approval, files, archived, unwanted] = await Promise.all(
-    [PLAIN, PLAIN, APPROVAL, ECHO, PLAIN, PLAIN].map((each) => api.deployed(each)),
+    [PLAIN, PLAIN, APPROVAL, ECHO, PLAIN, PLAIN].map((each) => api.deploy(each)),
   );
   if (!plain || !target || !approval || !files || !archived || !unwanted)
     throw new Error('A workflow is missing.');

@@ -12,7 +12,7 @@ interface Waiting {
 it('a paused run shows the tool calls of its agent only to callers who may resume it, and accepts their decisions', async () => {
   const { options, done } = await paying([{ tools: [pay('ada', 1), pay('bob', 2)] }]);
   const api = await testApi({ engineOptions: options });
-  const id = await api.deployed(workflow([agent('A')], ['Start -> A']));
+  const id = await api.deploy(workflow([agent('A')], ['Start -> A']));
   const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
   const path = `/api/v2/workflows/${id}/runs/${data.runId}`;
   await untilStatus(api, path, 'paused');

@@ -24,7 +24,7 @@ describe('the call chain', () => {
     const api = await testApi({ engineOptions: { egress: egressTo(origin) } });
     resolve(api);
     const headers = [{ id: 'key', cells: { Key: 'X-API-Key', Value: api.key } }];
-    const id = await api.deployed(
+    const id = await api.deploy(
       workflow(
         [
           block('Again', 'api', {
@@ -48,11 +48,11 @@ describe('the call chain', () => {
 
   it('includes child runs', async () => {
     const api = await testApi();
-    const child = await api.deployed(workflow([block('Words', 'variables', {})], ['Start -> Words']));
-    const parent = await api.deployed(
+    const child = await api.deploy(workflow([block('Words', 'variables', {})], ['Start -> Words']));
+    const parent = await api.deploy(
       workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']),
     );
-    const nested = await api.deployed(
+    const nested = await api.deploy(
       workflow([block('Call', 'workflow', { workflowId: parent })], ['Start -> Call']),
     );
     const headers = { 'X-Sim-Via': Array<string>(24).fill('w').join(',') };

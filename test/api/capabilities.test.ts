@@ -48,7 +48,7 @@ const api = await testApi({
   }),
 });
 const { call, store, workspaceId } = api;
-const workflowId = await api.drafted(GREETING);
+const workflowId = await api.createDraft(GREETING);
 const stranger = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
 const { key: foreign } = await store.keys.create({ userId: stranger }, 'foreign');
 

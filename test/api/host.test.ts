@@ -113,7 +113,7 @@ describe('a host with its own workflows, sessions and roles', () => {
 describe('an area of a host', () => {
   it('has its own table, in the same database and transaction as the other areas', async () => {
     const api = await testApi({ areas: [ratings()] });
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const path = `/api/v2/workflows/${id}/rating`;
     expect(await api.call('PUT', path, { body: { stars: 4 } })).toMatchObject({
       status: 200,

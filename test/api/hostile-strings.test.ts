@@ -174,7 +174,7 @@ function testsOn(open: () => Promise<TestApi>): void {
   });
 
   it('NUL and halves of surrogate pairs are accepted in values of drafts and inputs, and do not change', async () => {
-    const id = await api.deployed(ECHO);
+    const id = await api.deploy(ECHO);
     const path = `/api/v2/workflows/${id}`;
     for (const text of HOSTILE) {
       const { data } = await api.call<{ blocks: { [id: string]: { subBlocks: object } } }>(

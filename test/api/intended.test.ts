@@ -25,7 +25,7 @@ describe('the audit event of an engine action', () => {
 
   beforeEach(async () => {
     api = await testApi();
-    workflowId = await api.deployed(APPROVAL);
+    workflowId = await api.deploy(APPROVAL);
     run = (await api.call<ShownRun>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} })).data;
   });
 
@@ -52,7 +52,7 @@ describe('the audit event of an engine action', () => {
       const isDone = async () => (await status()) === 'completed';
       return { event, path: pathOf(run.runId, 'resume'), body, isDone };
     }
-    workflowId = await api.deployed(REPLIES);
+    workflowId = await api.deploy(REPLIES);
     const first = await api.call<ShownRun>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} });
     const runs = async () =>
       (await api.call<unknown[]>('GET', `/api/v2/workflows/${workflowId}/runs`)).data.length;

@@ -14,8 +14,8 @@ import { testApi } from '../support/api.ts';
 import { GREETING, LONG, untilStatus } from '../support/api-workflows.ts';
 
 const api = await testApi();
-const greetingId = await api.deployed(GREETING);
-const longId = await api.deployed(LONG);
+const greetingId = await api.deploy(GREETING);
+const longId = await api.deploy(LONG);
 
 const servers: Server[] = [];
 afterAll(() => {

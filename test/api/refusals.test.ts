@@ -140,7 +140,7 @@ describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) 
 
 describe('a refused answer to a pause records nothing', () => {
   async function startPausedRun() {
-    const id = await api.deployed(APPROVAL);
+    const id = await api.deploy(APPROVAL);
     const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const runPath = `/api/v2/workflows/${id}/runs/${data.runId}`;
     const run = await api.call<ShownRun>('GET', runPath);

@@ -23,7 +23,7 @@ const api = await testApi({
   now: () => now.ms,
   engineOptions: { blocks: [talker] },
 });
-const { call, fetch, deployed, engine } = api;
+const { call, fetch, deploy, engine } = api;
 
 const start = (inputFormat: Json = []): Json => block('Start', 'start_trigger', { inputFormat }) as never;
 const echo = (code = 'return {input: <start.input>, conversation: <start.conversationId>}'): Json =>
@@ -35,7 +35,7 @@ async function deployPages(
   exported: Json,
   options: { [name: string]: unknown } = {},
 ): Promise<{ id: string; name: string }> {
-  const id = await deployed(exported);
+  const id = await deploy(exported);
   const name = `page-${++count}`;
   const body = { identifier: name, title: 'Ask <us>', ...options };
   const answer = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
@@ -216,7 +216,7 @@ describe('a chat with a password', () => {
   it('limits the password attempts of each IP address separately', async () => {
     const caller = { address: '192.0.2.1' };
     const limited = await testApi({ now: () => now.ms, clientAddress: () => caller.address });
-    const id = await limited.deployed(echo());
+    const id = await limited.deploy(echo());
     const body = { identifier: 'guessed', title: 'T', authType: 'password', password };
     await limited.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
     const enter = async (attempt: string) =>
@@ -340,11 +340,11 @@ describe('a chat deployment', () => {
 
   it('cannot have the identifier of another workflow, or a removed identifier of another workspace', async () => {
     const { name } = await deployPages(echo());
-    const other = await deployed(echo());
+    const other = await deploy(echo());
     const path = `/api/v2/workflows/${other}/deployments/chat`;
     expect((await call('PUT', path, { body: { identifier: name, title: 'T' } })).status).toBe(409);
     const stranger = await testApi({ store: api.store, engine });
-    const theirs = await stranger.deployed(echo());
+    const theirs = await stranger.deploy(echo());
     const { id, name: removed } = await deployPages(echo());
     await call('DELETE', `/api/v2/workflows/${id}/deployments/chat`);
     const response = await stranger.call('PUT', `/api/v2/workflows/${theirs}/deployments/chat`, {
@@ -361,17 +361,17 @@ describe('a chat deployment', () => {
     ['an identifier that is not valid in a URL', { identifier: '../up' }, 400],
     ['no page', { pages: [] }, 400],
   ])('is refused with %s', async (_what, change, status) => {
-    const id = await deployed(echo());
+    const id = await deploy(echo());
     const body = { identifier: `refused-${++count}`, title: 'T', ...change };
     expect((await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body })).status).toBe(status);
   });
 
   it('needs a live version, and a workspace that allows public sharing', async () => {
-    const draft = await api.drafted(echo());
+    const draft = await api.createDraft(echo());
     const body = { identifier: 'never-live', title: 'T' };
     expect((await call('PUT', `/api/v2/workflows/${draft}/deployments/chat`, { body })).status).toBe(409);
     const strict = await testApi({ allowsPublicRuns: () => false });
-    const id = await strict.deployed(echo());
+    const id = await strict.deploy(echo());
     const refused = await strict.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
     expect(errorIn(refused.body).details?.code).toBe('PUBLIC_SHARING_NOT_ALLOWED');
   });

@@ -45,7 +45,7 @@ const pauseLinks: NonNullable<NonNullable<TestApiOptions['engineOptions']>['paus
 /** Starts a run that waits for an answer, and reads the URL of its page as an admin. */
 async function startPausedRun(options: TestApiOptions = {}, exported = APPROVAL): Promise<PausedRun> {
   const api = await testApi({ ...options, engineOptions: { ...options.engineOptions, pauseLinks } });
-  const workflowId = await api.deployed(exported);
+  const workflowId = await api.deploy(exported);
   const started = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
     body: { input: { text: HOSTILE }, async: true },
   });
@@ -126,7 +126,7 @@ describe('the page of a pause', () => {
 
   it('gives the same response for a wrong token, run or workflow', async () => {
     const { api, workflowId, runId, token } = await startPausedRun();
-    const other = await api.deployed(APPROVAL);
+    const other = await api.deploy(APPROVAL);
     const responses = new Set<string>();
     const paths = [
       `${workflowId}/${runId}/${'x'.repeat(32)}`,

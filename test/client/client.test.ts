@@ -41,7 +41,7 @@ function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
 }
 
 /** Deploys a workflow. Returns its id. */
-async function deployed(exported: Json, name: string): Promise<string> {
+async function deploy(exported: Json, name: string): Promise<string> {
   const { workspaceId } = ready;
   const created = await client.POST('/api/v2/workflows', { body: { workspaceId, name } });
   const workflowId = created.data!.data.id;
@@ -79,7 +79,7 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
     });
 
     it('creates, deploys and runs a workflow, and reads its runs and versions', async () => {
-      const workflowId = await deployed(GREETING, 'Greeting');
+      const workflowId = await deploy(GREETING, 'Greeting');
       const path = { workflowId };
       const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params: { path },
@@ -104,7 +104,7 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
     });
 
     it('sends files, and lists and downloads the files of the output', async () => {
-      const workflowId = await deployed(ECHO, 'Echo');
+      const workflowId = await deploy(ECHO, 'Echo');
       const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params: { path: { workflowId } },
         body: { input: { doc: [FILE] }, includeFileBase64: false },
@@ -124,7 +124,7 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
     });
 
     it('starts and resumes asynchronous runs', async () => {
-      const workflowId = await deployed(APPROVAL, 'Approval');
+      const workflowId = await deploy(APPROVAL, 'Approval');
       const accepted = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params: { path: { workflowId } },
         body: { async: true },
@@ -145,7 +145,7 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
 
     it('reads logs, and moves a workflow by export and import', async () => {
       const { workspaceId } = ready;
-      const workflowId = await deployed(GREETING, 'Moved');
+      const workflowId = await deploy(GREETING, 'Moved');
       const params = { path: { workflowId } };
       const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params,

@@ -37,7 +37,7 @@ describe.each(NAMES)('versions on %s', (database) => {
 
   /** Deploys a workflow with versions that return 1, 2 and so on. The last version is live. */
   async function deployVersions(count: number): Promise<string> {
-    const id = await api.deployed(returning(1));
+    const id = await api.deploy(returning(1));
     for (let value = 2; value <= count; value += 1) {
       await api.call('PUT', pathOf(id, 'state'), { body: draftOf(returning(value)) });
       expect((await post(id, 'deploy')).status).toBe(200);
@@ -180,7 +180,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     );
     const copy = structuredClone(data);
     await api.call('PUT', pathOf(id, 'state'), { body: { blocks: {}, edges: [] } });
-    const other = await api.drafted({ state: { blocks: {}, edges: [] } });
+    const other = await api.createDraft({ state: { blocks: {}, edges: [] } });
     expect((await api.call('PUT', pathOf(other, 'state'), { body: copy })).status).toBe(200);
     const refused = await post(id, 'versions/1/revert');
     expect(refused.status).toBe(409);
@@ -230,7 +230,7 @@ describe.each(NAMES)('versions on %s', (database) => {
         ],
         ['Start -> Ask', 'Ask -> Say'],
       );
-    const id = await api.deployed(paused(1));
+    const id = await api.deploy(paused(1));
     const started = await api.call<{ runId: string; status: string }>('POST', pathOf(id, 'execute'), {
       body: { input: {} },
     });

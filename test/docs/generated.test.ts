@@ -2,7 +2,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readText } from '../repo/sources.ts';
-import { generated, GENERATED, INTEGRATION_PAGES } from './generated.ts';
+import { markGenerated, GENERATED, INTEGRATION_PAGES } from './generated.ts';
 import { codeIn, readPage, repository, tablesOf } from './markdown.ts';
 
 const page = readPage('docs/limits.md');
@@ -85,17 +85,17 @@ const bounds = sources.flatMap((file) =>
 
 describe('the generated parts of the documentation', () => {
   it.each(GENERATED)('match the sources: %s', async (file) => {
-    await expect(generated(readPage(file))).toMatchFileSnapshot(join(repository, file));
+    await expect(markGenerated(readPage(file))).toMatchFileSnapshot(join(repository, file));
   });
 
   it('are checked for missing and stale values, and unknown names', () => {
     const row =
       '| a body | 7 | an option | a code | `api/src/admission/input-limits.ts#AUTHENTICATED_LIMITS.bytes` |';
     const table = `<!-- limits -->\n\n| what | value |\n|---|---|\n${row}\n`;
-    expect(generated(table)).toContain('| a body | 10,485,760 | an option | a code |');
-    expect(() => generated(table.replace('AUTHENTICATED', 'NO'))).toThrow('There is no number at');
-    expect(() => generated('<!-- generated: nothing -->\n')).toThrow('Nothing generates');
-    expect(generated('<!-- generated: statuses -->\n\n| old |\n\nAfter.\n')).toMatch(
+    expect(markGenerated(table)).toContain('| a body | 10,485,760 | an option | a code |');
+    expect(() => markGenerated(table.replace('AUTHENTICATED', 'NO'))).toThrow('There is no number at');
+    expect(() => markGenerated('<!-- generated: nothing -->\n')).toThrow('Nothing generates');
+    expect(markGenerated('<!-- generated: statuses -->\n\n| old |\n\nAfter.\n')).toMatch(
       /\| 503 \|.*\|\n\nAfter/,
     );
   });

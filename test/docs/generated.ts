@@ -55,7 +55,7 @@ const TABLES: { readonly [name: string]: () => string[] } = {
 };
 
 /** Returns the page with its generated parts: whole tables, and the values of tables of limits. */
-export function generated(text: string): string {
+export function markGenerated(text: string): string {
   return text
     .replaceAll(/^(<!-- generated: (\w+) -->)\n(?:\n(?:\|.*\n)+)?/gm, (_, comment: string, name: string) => {
       const table = TABLES[name];
@@ -97,7 +97,7 @@ function operations(): string[] {
   return tableOf(['operation', '', 'scope', 'role', 'key of the workspace'], rows);
 }
 
-/** An operation of the interface. */
+/** An operation of the API. */
 interface InterfaceRow {
   area: string;
   method: string;
@@ -127,7 +127,7 @@ function areas(): string[] {
   return tableOf(['area', 'served', 'operations'], rows);
 }
 
-/** Returns the table of the operations of the interface, with their state. */
+/** Returns the table of the operations of the API, with their state. */
 function interfaceTable(): string[] {
   const rows = interfaceRows().map(({ area, method, path, operation, served }) => [
     area,

@@ -62,7 +62,7 @@ describe.skipIf(!curl)('the commands of pages about triggers and chats', () => {
     async (page, output) => {
       const inputFormat = [{ name: 'city', type: 'string', value: '' }];
       const agent = { type: 'start_trigger', last: { name: 'agent' } };
-      const workflow = await api.deployed(scheduledWorkflow({ inputFormat }, agent));
+      const workflow = await api.deploy(scheduledWorkflow({ inputFormat }, agent));
       const folder = folderOf(page);
       const { exit, stdout, stderr } = await shell([PRELUDE, ...commandsOf(page)].join('\n'), folder, {
         ...{ HEDDLE_URL: server.url, HEDDLE_API_KEY: api.key, HEDDLE_WORKSPACE: api.workspaceId },

@@ -71,7 +71,7 @@ describe('a closed engine', () => {
     const script = new Script();
     const engine = await open({ blocks: [script.executor] });
     const run = await engine.start(chain);
-    await script.called('A');
+    await script.nextCall('A');
     const pendingCalls = [run.result(), collect(run.events())];
     await Promise.all([
       engine.close({ graceMs: 0 }),
@@ -148,12 +148,12 @@ describe('a faulty executor', () => {
     const script = new Script();
     const engine = await open({ blocks: [script.executor], concurrency: { engine: 1, run: 1 } });
     const first = await engine.start(chain);
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     const second = await engine.start(chain);
     await second.cancel();
     const third = await engine.start(chain);
     call.done();
-    (await script.called('A')).done({ n: 3 });
+    (await script.nextCall('A')).done({ n: 3 });
     expect(await third.result()).toMatchObject({ status: 'completed', output: { n: 3 } });
     expect(await first.result()).toMatchObject({ status: 'completed' });
     expect(script.calls).toHaveLength(2);

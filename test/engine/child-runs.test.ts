@@ -7,7 +7,7 @@ import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.
 import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
 import { childRunId } from '../../packages/engine/src/execution/child-runs.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { entry, newRun, record, started } from '../support/run-data.ts';
+import { entry, newRun, record, startedEntry } from '../support/run-data.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
 const CALL = workflow([block('W', 'workflow', { workflowId: 'child' })], ['Start -> W'], { id: 'parent' });
@@ -27,7 +27,7 @@ async function addOldParent(data: string, header: Partial<NewRun> = {}) {
   await definitions.deploy(CHILD, {});
   const [W] = Object.values(plan.blocks).filter(({ type }) => type === 'workflow');
   const parent = newRun('old-parent', { workflowId: 'parent', planHash: plan.hash, ...header });
-  const first = { ...started(), start: plan.start } as Entry;
+  const first = { ...startedEntry(), start: plan.start } as Entry;
   const { type: _, ...second } = entry(2);
   await stores.runs.create(parent, first);
   await stores.runs.append(parent.runId, [
@@ -44,7 +44,7 @@ describe('a run with the id of a child run', () => {
   it('does not count as the child unless its header names parent, block and scope', async () => {
     const data = dataFolder();
     const { stores, childId, plan } = await addOldParent(data);
-    await stores.runs.create(newRun(childId, { planHash: plan.hash }), started(), completed(childId));
+    await stores.runs.create(newRun(childId, { planHash: plan.hash }), startedEntry(), completed(childId));
     stores.close();
     const engine = await open(data);
     onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -65,7 +65,11 @@ describe('a run with the id of a child run', () => {
       workflowId: 'child',
       parent: { runId: parent.runId, block: W, scope: [], depth: 1 },
     });
-    await stores.runs.create(header, started(), completed(childId, { output: { v: { result: 'earlier' } } }));
+    await stores.runs.create(
+      header,
+      startedEntry(),
+      completed(childId, { output: { v: { result: 'earlier' } } }),
+    );
     stores.close();
     const engine = await open(data);
     onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -76,7 +80,7 @@ describe('a run with the id of a child run', () => {
   it('is not cancelled with the parent unless it is the child', async () => {
     const data = dataFolder();
     const { stores, childId, plan } = await addOldParent(data);
-    await stores.runs.create(newRun(childId, { planHash: plan.hash }), started(), record(childId));
+    await stores.runs.create(newRun(childId, { planHash: plan.hash }), startedEntry(), record(childId));
     stores.close();
     const engine = await createEngineOn(openStores({ data }), createRegistry(builtInExecutors, []), {
       recover: false,
@@ -90,7 +94,7 @@ describe('a run with the id of a child run', () => {
     const { stores, host, childId, plan, block: W } = await addOldParent(dataFolder(), { elsewhere: true });
     await stores.runs.create(
       newRun(childId, { planHash: plan.hash, elsewhere: true }),
-      started(),
+      startedEntry(),
       completed(childId),
     );
     const segments = new Segments(host.parts);

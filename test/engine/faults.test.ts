@@ -34,7 +34,7 @@ describe('a store that rejects writes', () => {
     );
     const run = await engine.start(chain);
     const { runId } = run;
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     const waiting = [
       run.result(),
       collect(run.events()),
@@ -122,7 +122,7 @@ describe('a store that rejects writes', () => {
       { blocks: [script.executor], onError: () => undefined },
     );
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     isFull = true;
     call.done({ last: true });
     await new Promise(setImmediate);
@@ -148,7 +148,7 @@ describe('a store that rejects writes', () => {
     await engine.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
     const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
     const run = await engine.start({ workflow: workflow([call], ['Start -> W']) });
-    const inner = await script.called('A');
+    const inner = await script.nextCall('A');
     child = inner.context.runId;
     diskError = DISK_FULL;
     inner.done();
@@ -167,7 +167,7 @@ describe('a store that rejects writes', () => {
     const script = new Script();
     const engine = await engineOn(stores, { blocks: [script.executor], onError: () => undefined });
     const run = await engine.start(chain);
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
     db.exec(`PRAGMA max_page_count = ${pages}`);
     call.done({ text: 'x'.repeat(8000) });
@@ -201,7 +201,7 @@ describe('a run that stopped before its record was written', () => {
     const withoutRecords = { ...stores, runs: { ...runs, saveRecord: () => true } };
     const before = await engineOn(withoutRecords, { blocks: [script.executor] });
     const { runId } = await before.start(chain);
-    await script.called('A');
+    await script.nextCall('A');
     await before.close({ graceMs: 0 });
     const after = await engineOn(stores, { blocks: [script.executor], recover: false });
     expect(await after.getRun(runId)).toMatchObject({ status: 'running', workflowName: 'Test' });
@@ -228,7 +228,7 @@ describe('a corrupt journal', () => {
     const before = await createEngine({ data, blocks: [script.executor] });
     const corrupt = await before.start(chain);
     const intact = await before.start(chain);
-    for (const _ of [corrupt, intact]) await script.called('A');
+    for (const _ of [corrupt, intact]) await script.nextCall('A');
     await before.close({ graceMs: 0 });
     const db = new DatabaseSync(join(data, 'heddle.db'));
     const run = db.prepare('SELECT number FROM runs WHERE run_id = ?').get(corrupt.runId);

@@ -69,7 +69,7 @@ describe('load', () => {
     );
     const run = await engine.start({ workflow: drawn });
     const events = run.events();
-    (await script.called('A')).done();
+    (await script.nextCall('A')).done();
     expect(await run.result()).toMatchObject({ status: 'completed' });
     const types: RunEvent['type'][] = [];
     for await (const { type } of events) types.push(type);

@@ -74,7 +74,7 @@ describe('Segments', () => {
     const { record, run } = worker(script);
     const { runId, owed } = await record(['A', 'B'], ['Start -> A -> B']);
     const detaching = run({ runId, owed, hardMs: 1 });
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     const { id, entries, over } = await detaching;
     expect(over).toBe(true);
     call.done({ n: 1 });
@@ -98,7 +98,7 @@ describe('Segments', () => {
       signal: shutdown.signal,
       progress: (entries) => reported.splice(0, reported.length, ...entries),
     });
-    await script.called('B');
+    await script.nextCall('B');
     const next = new Script({}, () => ({ output: { n: 2 } }));
     const { entries } = await worker(next, lost.stores).run({ runId, owed, done: reported });
     expect([script.calls, next.calls]).toEqual([
@@ -116,7 +116,7 @@ describe('Segments', () => {
     const frozen = worker(script, openStores(), new StallDetector(() => nowMs));
     const { runId, owed } = await frozen.record(['A'], ['Start -> A']);
     const running = frozen.run({ runId, owed, alone: true });
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     nowMs = 60_000;
     const other = new Script({}, () => ({ output: { by: 'the other' } }));
     expect(await worker(other, frozen.stores).run({ runId, owed, alone: true })).toMatchObject({

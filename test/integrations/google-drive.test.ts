@@ -33,7 +33,7 @@ const FORMAT = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
 /** Runs a block of Google Drive. */
 async function call({ engine }: Drive, fields: JsonObject, doc?: Json) {
   const source = { workflow: workflow([block('A', 'google_drive', fields)], ['Start -> A'], FORMAT) };
-  const input = doc === undefined ? {} : await engine.takeFiles(source, { doc });
+  const input = doc === undefined ? {} : await engine.storeFiles(source, { doc });
   return engine.execute(source, input);
 }
 
@@ -117,7 +117,7 @@ describe('a file that a block stores in Google Drive', () => {
         { id, ...FORMAT },
       ),
     });
-    const theirs = await simulated.engine.takeFiles(source('theirs-1'), {
+    const theirs = await simulated.engine.storeFiles(source('theirs-1'), {
       doc: fileOf(Buffer.from('secret')),
     });
     const result = await simulated.engine.execute(source('mine-1'), theirs);

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Lease, LeasedStores } from '../../packages/engine/src/store/leases.ts';
 import { openLeased } from '../../packages/engine/src/store/open-postgres.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { entry, log, newRun, record, started } from '../support/run-data.ts';
+import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
 import { rowsAt } from '../stores/postgres-stores.ts';
 
 let url = '';
@@ -27,7 +27,7 @@ async function addOwners({ leases }: LeasedStores, count: number, leaseMs = LONG
 }
 
 async function createRun({ leases }: LeasedStores, owner: string, runId: string, more = {}): Promise<Lease> {
-  const lease = await leases.create(owner, newRun(runId, more), started(), record(runId));
+  const lease = await leases.create(owner, newRun(runId, more), startedEntry(), record(runId));
   if (!lease) throw new Error(`The id ${runId} is taken.`);
   return lease;
 }
@@ -171,7 +171,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const parent = { runId: 'parent', block: 'b', scope: [], depth: 1 };
     await createRun(stores, one, 'child', { parent });
     await createRun(stores, one, 'orphan', { parent: { ...parent, runId: 'gone' } });
-    await stores.runs.create(newRun('temporal', { elsewhere: true }), started(), record('temporal'));
+    await stores.runs.create(newRun('temporal', { elsewhere: true }), startedEntry(), record('temporal'));
     await leases.leave(one);
     const claimed = await leases.claim(two, 10);
     expect(claimed.map(({ runId }) => runId).toSorted()).toEqual(['orphan', 'parent']);
@@ -188,8 +188,8 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await createRun(stores, dead, 'left');
     await createRun(stores, living, 'held');
     await leases.release(await createRun(stores, living, 'resting'));
-    await stores.runs.create(newRun('free'), started(), record('free'));
-    await stores.runs.create(newRun('temporal', { elsewhere: true }), started(), record('temporal'));
+    await stores.runs.create(newRun('free'), startedEntry(), record('free'));
+    await stores.runs.create(newRun('temporal', { elsewhere: true }), startedEntry(), record('temporal'));
     const all = ['left', 'held', 'resting', 'free', 'temporal', 'unknown'];
     expect((await leases.findUnowned(all)).toSorted()).toEqual(['free', 'left']);
     expect(await leases.findUnowned(['held'])).toEqual([]);
@@ -202,7 +202,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const leases = await Promise.all(owners.map((owner) => stores.leases.acquire(owner, 'r')));
     expect(leases.filter((lease) => lease !== undefined)).toHaveLength(1);
     const creations = await Promise.all(
-      owners.map((owner) => stores.leases.create(owner, newRun('same'), started(), record('same'))),
+      owners.map((owner) => stores.leases.create(owner, newRun('same'), startedEntry(), record('same'))),
     );
     expect(creations.filter((lease) => lease !== undefined)).toHaveLength(1);
   });
@@ -210,8 +210,8 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
   it('a schema of format 1 is migrated with its runs', async () => {
     const { schema, runs, close } = await open();
     const parent = { runId: 'p', block: 'b', scope: [], depth: 1 };
-    await runs.create(newRun('remote', { elsewhere: true, mocks: { text: '\0' } }), started());
-    await runs.create(newRun('child', { parent }), started(), record('child'));
+    await runs.create(newRun('remote', { elsewhere: true, mocks: { text: '\0' } }), startedEntry());
+    await runs.create(newRun('child', { parent }), startedEntry(), record('child'));
     await runs.append('child', [entry(2)]);
     await close();
     await rowsAt(

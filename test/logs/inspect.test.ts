@@ -51,8 +51,8 @@ async function setUp(): Promise<TestApi> {
   return testApi({ engine, store, every: () => () => undefined });
 }
 
-async function execute(api: TestApi, exported: Parameters<TestApi['deployed']>[0]) {
-  const workflowId = await api.deployed(exported);
+async function execute(api: TestApi, exported: Parameters<TestApi['deploy']>[0]) {
+  const workflowId = await api.deploy(exported);
   const path = `/api/v2/workflows/${workflowId}`;
   const run = await api.call<ShownRun>('POST', `${path}/execute`, { body: { input: { n: 7 } } });
   const { runId } = run.data;

@@ -55,7 +55,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
 
   it('list the runs of all workflows together, with run id, trigger and version, in pages', async () => {
     const api = await setUp(url);
-    const [greeting, broken] = [await api.deployed(GREETING), await api.deployed(BROKEN)];
+    const [greeting, broken] = [await api.deploy(GREETING), await api.deploy(BROKEN)];
     await api.run(greeting, { 'X-Run-Id': 'mine' });
     await api.run(broken);
     const draft = { run: { source: 'manual' } };
@@ -81,7 +81,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
 
   it('refuse cursors of other filters, unknown parameters, empty values and a missing workspace', async () => {
     const api = await setUp(url);
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     await api.run(id);
     await api.run(id);
     const { next } = await api.list({ limit: '1' });
@@ -103,7 +103,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
 
   it('show a run with its spans and the graph that it executed, without credentials', async () => {
     const api = await setUp(url);
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const { runId } = await api.run(id);
     const { status, data } = await api.call<{ workflowState: { blocks: object }; traceSpans: object[] }>(
       'GET',
@@ -123,7 +123,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
 
   it('return statistics with the number of runs', async () => {
     const api = await setUp(url);
-    await api.run(await api.deployed(GREETING));
+    await api.run(await api.deploy(GREETING));
     const { data } = await api.call(
       'GET',
       `/api/v2/logs/stats?workspaceId=${api.workspaceId}&segmentCount=5`,
@@ -135,7 +135,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
 
   it('conceal the runs of other workspaces', async () => {
     const api = await setUp(url);
-    const { runId } = await api.run(await api.deployed(GREETING));
+    const { runId } = await api.run(await api.deploy(GREETING));
     const outsider = await api.store.workspaces.createUser({
       email: `${crypto.randomUUID()}@x.test`,
       name: 'S',
@@ -158,7 +158,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
 
   it('accept workspace keys, and refuse personal keys if they are disabled', async () => {
     const api = await setUp(url);
-    const { runId } = await api.run(await api.deployed(APPROVAL));
+    const { runId } = await api.run(await api.deploy(APPROVAL));
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'own');
     expect((await api.call('GET', `/api/v2/logs/${runId}`, { key })).status).toBe(200);
     await api.store.workspaces.setPersonalKeys(api.workspaceId, false);
@@ -171,7 +171,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
 
   it('answer HEAD like GET, without a body', async () => {
     const api = await setUp(url);
-    const { runId } = await api.run(await api.deployed(GREETING));
+    const { runId } = await api.run(await api.deploy(GREETING));
     const answer = await api.fetch('HEAD', `/api/v2/logs/${runId}`);
     expect([answer.status, await answer.text()]).toEqual([200, '']);
     expect((await api.fetch('HEAD', '/api/v2/logs/unknown')).status).toBe(404);

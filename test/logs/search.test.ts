@@ -48,9 +48,9 @@ async function search(api: TestApi, query: object): Promise<SearchResult> {
 
 it('a search finds runs by input, output and error, including handled errors, and ignores case', async () => {
   const api = await setUp();
-  const echo = await api.deployed(ECHO);
+  const echo = await api.deploy(ECHO);
   const ada = await run(api, echo, { name: 'Ada "Countess" Lovelace' });
-  const failed = await run(api, await api.deployed(HANDLED));
+  const failed = await run(api, await api.deploy(HANDLED));
   await run(api, echo, { name: 'Grace' });
   const byInput = await search(api, { text: 'ada "count', in: 'input' });
   expect(byInput.matches).toMatchObject([{ run: { runId: ada }, in: 'input', blockName: null }]);
@@ -68,7 +68,7 @@ it('a search finds runs by input, output and error, including handled errors, an
 
 it('a search never finds the token of an open pause point, and requires a key', async () => {
   const api = await setUp();
-  const asks = await api.deployed(ASKS);
+  const asks = await api.deploy(ASKS);
   const runId = await run(api, asks);
   const { data } = await api.call<{ pauses: { contextId: string }[] }>(
     'GET',
@@ -83,12 +83,12 @@ it('a search never finds the token of an open pause point, and requires a key', 
 
 it('a search reads a limited amount per request, counts skipped values, and continues at its cursor', async () => {
   const api = await setUp();
-  const large = await run(api, await api.deployed(LARGE));
+  const large = await run(api, await api.deploy(LARGE));
   expect(await search(api, { text: 'needle', in: 'output' })).toMatchObject({
     matches: [],
     skippedValues: 1,
   });
-  const medium = await api.deployed(MEDIUM);
+  const medium = await api.deploy(MEDIUM);
   const runCount = Math.ceil(SEARCH_BOUNDS.bytes / 900_000) + 2;
   for (let count = 0; count < runCount; count += 1) await run(api, medium);
   const first = await search(api, { text: 'needle', in: 'output' });

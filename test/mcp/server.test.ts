@@ -47,10 +47,10 @@ async function connect(
 
 describe.each(['auto', 'legacy'] as const)('an official MCP client (%s)', (mode) => {
   it('lists deployed workflows with their inputs, and runs them', async () => {
-    const id = await api.deployed(
+    const id = await api.deploy(
       workflow([fn('Greet', 'return "Hello " + <start.name>')], ['Start -> Greet'], START),
     );
-    const draftId = await api.drafted(workflow([], []));
+    const draftId = await api.createDraft(workflow([], []));
     const { url } = await serve([id, draftId, 'unknown']);
     const client = await connect(url, { mode });
     const { tools } = await client.listTools();
@@ -70,7 +70,7 @@ describe.each(['auto', 'legacy'] as const)('an official MCP client (%s)', (mode)
   });
 
   it('gets the error of a failed run', async () => {
-    const id = await api.deployed(workflow([fn('Fail', 'throw new Error("no paper")')], ['Start -> Fail']));
+    const id = await api.deploy(workflow([fn('Fail', 'throw new Error("no paper")')], ['Start -> Fail']));
     const { url } = await serve([id]);
     const client = await connect(url, { mode });
     const { tools } = await client.listTools();
@@ -82,7 +82,7 @@ describe.each(['auto', 'legacy'] as const)('an official MCP client (%s)', (mode)
 
 describe.each(['auto', 'legacy'] as const)('progress notifications of a call (%s)', (mode) => {
   it('contain the number of ended blocks of the run', async () => {
-    const id = await api.deployed(
+    const id = await api.deploy(
       workflow([fn('A', 'return 1'), block('G', 'gate', {}), fn('B', 'return 2')], ['Start -> A -> G -> B']),
     );
     const { url } = await serve([id]);
@@ -111,7 +111,7 @@ describe('the MCP endpoint', () => {
       { name: 'names', type: 'array', required: true },
       { name: 'mode', type: 'any' },
     ];
-    const { url } = await serve([await api.deployed(workflow([], [], { inputFormat }))]);
+    const { url } = await serve([await api.deploy(workflow([], [], { inputFormat }))]);
     const { tools } = await (await connect(url, {})).listTools();
     expect(tools[0]?.inputSchema).toEqual({
       type: 'object',
@@ -121,7 +121,7 @@ describe('the MCP endpoint', () => {
   });
 
   it('refuses callers without a valid key', async () => {
-    const id = await api.deployed(workflow([], []));
+    const id = await api.deploy(workflow([], []));
     const { url } = await serve([id]);
     await expect(connect(url, { key: 'wrong' })).rejects.toThrow(/401|unauthorized|key/i);
     const endpoint = new URL('/api/mcp/serve/team', url);
@@ -129,7 +129,7 @@ describe('the MCP endpoint', () => {
   });
 
   it('lists no workflow for users of another workspace', async () => {
-    const { url } = await serve([await api.deployed(workflow([], []))]);
+    const { url } = await serve([await api.deploy(workflow([], []))]);
     const userId = await api.store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
     const { key } = await api.store.keys.create({ userId }, 'foreign');
     expect((await (await connect(url, {})).listTools()).tools).toHaveLength(1);
@@ -137,7 +137,7 @@ describe('the MCP endpoint', () => {
   });
 
   it('returns the id of a run that waits for a person', async () => {
-    const id = await api.deployed(workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask']));
+    const id = await api.deploy(workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask']));
     const { url } = await serve([id]);
     const client = await connect(url, {});
     const { tools } = await client.listTools();
@@ -162,7 +162,7 @@ describe('the MCP endpoint', () => {
 
 /** Calls a workflow that waits for ten minutes. `statuses` reads the statuses of its runs. */
 async function callWaitingWorkflow(mode: 'auto' | 'legacy') {
-  const id = await api.deployed(
+  const id = await api.deploy(
     workflow([block('W', 'wait', { timeValue: '600', timeUnit: 'seconds' })], ['Start -> W']),
   );
   const { url } = await serve([id]);

@@ -8,11 +8,12 @@ import type {
 } from '../../packages/core/src/machine/index.ts';
 
 /**
- * What can happen in a run. `calm`: failures only of blocks with an error port, no limits and no answers, so that the
- * executed blocks do not depend on the order of events. `stormy`: also unhandled failures, limits and answers. `wild`:
- * also containers that fail at their start because their count is above the limit, and run-until.
+ * What can happen in a run. `order-independent`: failures only of blocks with an error port, no limits and no answers,
+ * so that the executed blocks do not depend on the order of events. `failing`: also unhandled failures, limits and
+ * answers. `unrestricted`: also containers that fail at their start because their count is above the limit, and
+ * run-until.
  */
-export type Mood = 'calm' | 'stormy' | 'wild';
+export type ScenarioKind = 'order-independent' | 'failing' | 'unrestricted';
 
 /**
  * A run to execute: a graph, its start, and the seed of a simulated environment, whose answer to a command depends only
@@ -21,10 +22,10 @@ export type Mood = 'calm' | 'stormy' | 'wild';
 export interface Scenario {
   region: Region;
   start: number;
-  /** The block of run-until. Only with the mood `wild`, because the reference does not implement it. */
+  /** The block of run-until. Only with the kind `unrestricted`, because the reference does not implement it. */
   until?: number;
   seed: number;
-  mood: Mood;
+  kind: ScenarioKind;
   graceMs: number;
   /** Seeds the order of events. */
   order: number;
@@ -44,7 +45,7 @@ const retry: fc.Arbitrary<RetryPolicy> = fc.record({
   jitter: fc.constantFrom(0, 0.5),
 });
 
-function block(mood: Mood): fc.Arbitrary<Draft> {
+function block(kind: ScenarioKind): fc.Arbitrary<Draft> {
   const shape = {
     kind: fc.constant('block' as const),
     class: fc.constantFrom(...CLASSES),
@@ -55,23 +56,23 @@ function block(mood: Mood): fc.Arbitrary<Draft> {
   return fc.tuple(fc.record(shape, { requiredKeys: ['kind', 'class'] }), fc.nat(99)).map(([draft, roll]) => {
     // Responses end the run, so they are rare.
     const { answers, ...plain } = draft;
-    return mood !== 'calm' && answers && roll < 10 ? { ...plain, answers } : plain;
+    return kind !== 'order-independent' && answers && roll < 10 ? { ...plain, answers } : plain;
   });
 }
 
-function container(mood: Mood, depth: number): fc.Arbitrary<Draft> {
-  const limit = mood === 'calm' ? fc.constant(1000) : fc.integer({ min: 1, max: 4 });
-  const body = regions(mood, depth + 1);
+function container(kind: ScenarioKind, depth: number): fc.Arbitrary<Draft> {
+  const limit = kind === 'order-independent' ? fc.constant(1000) : fc.integer({ min: 1, max: 4 });
+  const body = regions(kind, depth + 1);
   const count = fc.integer({ min: 0, max: 3 });
   const loop: fc.Arbitrary<Subflow> = fc.oneof(
-    fc.record({ body, count, limit: mood === 'wild' ? limit : fc.constant(1000) }),
+    fc.record({ body, count, limit: kind === 'unrestricted' ? limit : fc.constant(1000) }),
     fc.record({ body, limit }),
     fc.record({ body, limit, perTurn: fc.constant(true), firstFree: fc.boolean() }),
   );
   const parallel: fc.Arbitrary<Subflow> = fc
     .tuple(
       fc.oneof(
-        fc.record({ body, count, limit: mood === 'wild' ? limit : fc.constant(1000) }),
+        fc.record({ body, count, limit: kind === 'unrestricted' ? limit : fc.constant(1000) }),
         fc.record({ body, limit }),
       ),
       fc.record(
@@ -87,11 +88,11 @@ function container(mood: Mood, depth: number): fc.Arbitrary<Draft> {
 }
 
 /** Returns regions of blocks and containers, nested up to `depth` 2. Edges lead forward, from any port. */
-function regions(mood: Mood, depth: number, max = depth === 0 ? 8 : 4): fc.Arbitrary<Region> {
-  const plain = block(mood);
+function regions(kind: ScenarioKind, depth: number, max = depth === 0 ? 8 : 4): fc.Arbitrary<Region> {
+  const plain = block(kind);
   const node =
     depth < 2
-      ? fc.oneof({ weight: 2, arbitrary: plain }, { weight: 1, arbitrary: container(mood, depth) })
+      ? fc.oneof({ weight: 2, arbitrary: plain }, { weight: 1, arbitrary: container(kind, depth) })
       : plain;
   const end = fc.nat(max - 1);
   const port = fc.constantFrom('source', 'source', 'source', 'source', 'a', 'b', 'error');
@@ -136,35 +137,35 @@ function wire(drafts: readonly Draft[], pairs: readonly Pair[]): Region {
 }
 
 /** Returns runs of random nested regions. */
-export function scenarios(mood: Mood): fc.Arbitrary<Scenario> {
+export function scenarios(kind: ScenarioKind): fc.Arbitrary<Scenario> {
   return fc
     .noBias(
       fc.record({
-        region: regions(mood, 0),
+        region: regions(kind, 0),
         // Most numbers are beyond the last node, which means no run-until.
         until: fc.nat(40),
         start: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(6) }),
         seed: fc.nat(),
-        mood: fc.constant(mood),
+        kind: fc.constant(kind),
         graceMs: fc.constantFrom(0, 50, 50),
         order: fc.nat(),
       }),
     )
     .map(({ until, ...scenario }) => {
       const count = scenario.region.nodes.length;
-      const runUntil = mood === 'wild' && until < count ? { until } : {};
+      const runUntil = kind === 'unrestricted' && until < count ? { until } : {};
       return { ...scenario, start: scenario.start % count, ...runUntil };
     });
 }
 
 /** Returns small regions with at most one level of containers: few enough interleavings to explore all of them. */
-export function smallScenarios(mood: Mood): fc.Arbitrary<Scenario> {
+export function smallScenarios(kind: ScenarioKind): fc.Arbitrary<Scenario> {
   return fc.noBias(
     fc.record({
-      region: regions(mood, 1, 5),
+      region: regions(kind, 1, 5),
       start: fc.constant(0),
       seed: fc.nat(),
-      mood: fc.constant(mood),
+      kind: fc.constant(kind),
       graceMs: fc.constantFrom(0, 50),
       order: fc.constant(0),
     }),

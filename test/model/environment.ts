@@ -40,7 +40,7 @@ export function respond(
     return { event: { type: 'resumed', at, atMs, ...numbersOf(command) }, answer: { is: 'done' } };
   const draw = drawFor(scenario, command);
   if (command.type === 'run') return endOf(scenario, command, atMs, draw);
-  if (scenario.mood !== 'calm' && draw() < 0.05)
+  if (scenario.kind !== 'order-independent' && draw() < 0.05)
     return {
       event: { type: 'failed', at, atMs, attempt: 0, iteration: command.turn, retryable: false },
       answer: { is: 'final' },
@@ -61,11 +61,11 @@ function endOf(
 ): { event: Event; answer: Answer } {
   const node = nodeOf(scenario.region, command.at);
   const head = { at: command.at, atMs, attempt: command.try, ...numbersOf({ resumes: command.resumes }) };
-  const mayFail = scenario.mood !== 'calm' || node.handlesError;
+  const mayFail = scenario.kind !== 'order-independent' || node.handlesError;
   const chance = draw();
   if (mayFail && chance < 0.08 && node.timeoutMs !== undefined)
     return timeoutOf(command, atMs, node.timeoutMs);
-  if (mayFail && chance < (scenario.mood === 'calm' ? 0.3 : 0.12)) return failureOf(head, draw);
+  if (mayFail && chance < (scenario.kind === 'order-independent' ? 0.3 : 0.12)) return failureOf(head, draw);
   const maySuspend = node.class === 'effect' && (command.resumes ?? 0) < 2;
   if (maySuspend && draw() < 0.3)
     return {

@@ -72,13 +72,13 @@ function timeoutOf(pending: readonly WorkCommand[], { at }: WorkCommand): number
   return timer.dueMs;
 }
 
-const calm = { start: 0, seed: 1, mood: 'calm', graceMs: 50, order: 0 } as const;
+const defaults = { start: 0, seed: 1, kind: 'order-independent', graceMs: 50, order: 0 } as const;
 
 describe('every order of completion', () => {
   it('R32 of a small graph leads to one end, and the completed work determines the state', () => {
     let complete = 0;
     fc.assert(
-      fc.property(smallScenarios('calm'), (scenario) => {
+      fc.property(smallScenarios('order-independent'), (scenario) => {
         const explored = explore(scenario);
         for (const states of explored.byDone.values()) expect(states.size).toBe(1);
         if (!explored.isComplete) return;
@@ -93,7 +93,7 @@ describe('every order of completion', () => {
   it('R32 of a small graph that fails, answers or drains leads to an end, and never gets stuck', () => {
     let complete = 0;
     fc.assert(
-      fc.property(smallScenarios('wild'), (scenario) => {
+      fc.property(smallScenarios('unrestricted'), (scenario) => {
         const explored = explore(scenario);
         complete += explored.isComplete ? 1 : 0;
         expect(explored.endings.size).toBeGreaterThan(explored.isComplete ? 0 : -1);
@@ -105,7 +105,7 @@ describe('every order of completion', () => {
 
   it('R9 of three branches with a window of two leads to seven states and one end', () => {
     const graph = region({ P: parallel(region('x', { x: { class: 'child' } }), { count: 3, window: 2 }) });
-    const explored = explore({ ...calm, region: graph });
+    const explored = explore({ ...defaults, region: graph });
     // Completed branches: none; 0 or 1; 0 and 1, 0 and 2, 1 and 2; all, which is the end.
     expect([explored.states, explored.endings.size]).toEqual([7, 1]);
   });
@@ -116,7 +116,7 @@ describe('every order of completion', () => {
     const graph = region('O', { O: loop(inner, { count: 1 }) });
     const endings = new Set<string>();
     for (let seed = 0; seed < 40; seed++) {
-      const explored = explore({ ...calm, region: graph, seed, mood: 'stormy' });
+      const explored = explore({ ...defaults, region: graph, seed, kind: 'failing' });
       expect(explored.isComplete).toBe(true);
       for (const ending of explored.endings) endings.add(ending.split('"')[7] as string);
     }

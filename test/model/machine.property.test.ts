@@ -4,7 +4,7 @@ import { pendingCommands } from '../../packages/core/src/machine/index.ts';
 import type { Drain } from '../../packages/core/src/machine/state.ts';
 import { scale } from '../support/scale.ts';
 import { scenarios } from './arbitraries.ts';
-import type { Mood, Scenario } from './arbitraries.ts';
+import type { ScenarioKind, Scenario } from './arbitraries.ts';
 import { CheckedRun, keyOf } from './checked-run.ts';
 import { nodeOf, respond } from './environment.ts';
 import type { WorkCommand } from './environment.ts';
@@ -12,7 +12,7 @@ import { reference } from './reference.ts';
 import type { Answer, Call, Environment } from './scope.ts';
 import { numbers } from '../support/seeded.ts';
 
-const moods: readonly Mood[] = ['calm', 'wild'];
+const kinds: readonly ScenarioKind[] = ['order-independent', 'unrestricted'];
 
 /** Maximum number of events of a run. Longer runs are cut off. */
 const MAX_EVENTS = 400;
@@ -105,7 +105,7 @@ async function expectSameAsReference(scenario: Scenario): Promise<void> {
 describe('the random runs', () => {
   it('cover every kind of event', () => {
     const kinds = new Set<string>();
-    for (const scenario of fc.sample(scenarios('wild'), { numRuns: 400, seed: 1 })) {
+    for (const scenario of fc.sample(scenarios('unrestricted'), { numRuns: 400, seed: 1 })) {
       const run = new CheckedRun(scenario);
       run.start();
       follow(run, numbers(scenario.order));
@@ -131,16 +131,16 @@ describe('the random runs', () => {
 });
 
 describe('the machine', () => {
-  it.each(['calm', 'stormy'] as const)(
+  it.each(['order-independent', 'failing'] as const)(
     'R32 returns the same commands as the reference for each event, and has the same end (%s)',
-    async (mood) => {
-      await fc.assert(fc.asyncProperty(scenarios(mood), expectSameAsReference), { numRuns: scale(40, 4000) });
+    async (kind) => {
+      await fc.assert(fc.asyncProperty(scenarios(kind), expectSameAsReference), { numRuns: scale(40, 4000) });
     },
   );
 
   it('R32 does the same work in any order of completion when no failure ends the run', () => {
     fc.assert(
-      fc.property(scenarios('calm'), fc.nat(), (scenario, other) => {
+      fc.property(scenarios('order-independent'), fc.nat(), (scenario, other) => {
         const traces = [scenario.order, other].map((order) => {
           const run = new CheckedRun(scenario);
           run.start();
@@ -153,9 +153,9 @@ describe('the machine', () => {
     );
   });
 
-  it.each(moods)('R30 ignores repeated, late and unexpected events (%s)', (mood) => {
+  it.each(kinds)('R30 ignores repeated, late and unexpected events (%s)', (kind) => {
     fc.assert(
-      fc.property(scenarios(mood), (scenario) => {
+      fc.property(scenarios(kind), (scenario) => {
         const run = new CheckedRun(scenario);
         const draw = numbers(scenario.order);
         run.start();
@@ -174,9 +174,9 @@ describe('the machine', () => {
     );
   });
 
-  it.each(moods)('R29 ends when it is cancelled at any point, and aborts all open work once (%s)', (mood) => {
+  it.each(kinds)('R29 ends when it is cancelled at any point, and aborts all open work once (%s)', (kind) => {
     fc.assert(
-      fc.property(scenarios(mood), fc.nat(40), (scenario, when) => {
+      fc.property(scenarios(kind), fc.nat(40), (scenario, when) => {
         const run = new CheckedRun(scenario);
         run.start();
         follow(run, numbers(scenario.order), when);
@@ -191,7 +191,7 @@ describe('the machine', () => {
 
   it.each([false, true])('R26 ends by its deadline at any point (only active time: %s)', (activeOnly) => {
     fc.assert(
-      fc.property(scenarios('wild'), fc.integer({ min: 1, max: 200 }), (scenario, timeoutMs) => {
+      fc.property(scenarios('unrestricted'), fc.integer({ min: 1, max: 200 }), (scenario, timeoutMs) => {
         const run = new CheckedRun(scenario);
         run.start({ timeoutMs, activeOnly });
         const phase = followToDeadline(run, numbers(scenario.order));
@@ -210,7 +210,7 @@ describe('the machine', () => {
 
   it('R31 continues from any point like a run without a stop', () => {
     fc.assert(
-      fc.property(scenarios('wild'), fc.nat(30), (scenario, when) => {
+      fc.property(scenarios('unrestricted'), fc.nat(30), (scenario, when) => {
         const [one, two] = [new CheckedRun(scenario), new CheckedRun(scenario)];
         one.start();
         two.start();

@@ -33,7 +33,7 @@ async function start(
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const source = { workflow: workflow([block('T', 'tool', fields)], ['Start -> T']) };
-  const run = await engine.start(source, await engine.takeFiles(source, input));
+  const run = await engine.start(source, await engine.storeFiles(source, input));
   return { shop, run };
 }
 

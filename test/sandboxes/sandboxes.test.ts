@@ -37,7 +37,7 @@ interface SandboxesApi extends TestApi {
   remove(id: string, workspaceId?: string, key?: string): Promise<Reply>;
   show(id: string, workspaceId?: string, key?: string): Promise<Reply>;
   /** Waits until the build of the sandbox has this state. Returns the sandbox. */
-  settled(id: string, state: string): Promise<Sandbox>;
+  waitForState(id: string, state: string): Promise<Sandbox>;
 }
 
 async function setUp({
@@ -91,7 +91,7 @@ async function setUp({
       api.call<Sandbox>('PATCH', `/api/v2/sandboxes/${id}`, { body: { workspaceId, ...body }, key: apiKey }),
     remove: (id, workspace, apiKey = key) =>
       api.call<Sandbox>('DELETE', pathOf(id, workspace), { key: apiKey }),
-    settled: (id, state) =>
+    waitForState: (id, state) =>
       vi.waitFor(async () => {
         const { data } = await show(id);
         expect(data.buildStatus).toBe(state);
@@ -132,7 +132,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect(created.status).toBe(201);
     expect(created.data).toMatchObject({ name: 'tools', dependencies: ['alpha', 'beta'], errorCode: null });
     expect(['pending', 'building']).toContain(created.data.buildStatus);
-    const built = await api.settled(created.data.id, 'ready');
+    const built = await api.waitForState(created.data.id, 'ready');
     expect(built.builtAt).toMatch(/^20\d\d-/);
     expect(Object.keys(built).sort()).toEqual(
       [
@@ -153,7 +153,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const builder = failingBuilder();
     const api = await setUp({ url, builder });
     const { data } = await api.create();
-    const failed = await api.settled(data.id, 'failed');
+    const failed = await api.waitForState(data.id, 'failed');
     expect(failed).toMatchObject({ errorCode: 'install_failed', builtAt: null });
     expect(failed.errorMessage).toContain('The registry does not answer.');
     expect(failed.errorDetail).toMatch(/^registry_unavailable\n/);
@@ -161,7 +161,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const again = await api.patch(data.id, { dependencies: ['alpha'] });
     expect(again.data).toMatchObject({ errorCode: null, errorDetail: null });
     expect(again.data.buildStatus).not.toBe('failed');
-    await api.settled(data.id, 'ready');
+    await api.waitForState(data.id, 'ready');
   });
 
   it('of two workspaces with the same packages share one build', async () => {
@@ -170,7 +170,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const dependencies = ['shared'];
     const first = await api.create({ dependencies });
     const second = await api.create({ workspaceId: other, dependencies });
-    await api.settled(first.data.id, 'ready');
+    await api.waitForState(first.data.id, 'ready');
     expect((await api.show(second.data.id, other)).data.buildStatus).toBe('ready');
     expect(api.builder.calls).toEqual(['resolve', 'assemble']);
     await api.remove(first.data.id);
@@ -190,7 +190,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     });
     const api = await setUp({ url: database, builder: hanging });
     const { data } = await api.create();
-    await api.settled(data.id, 'building');
+    await api.waitForState(data.id, 'building');
     const images = createImages({ folder, builders: { javascript: fakeBuilder() } });
     const next = openSandboxes({
       store: api.store,
@@ -206,7 +206,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
   it('cannot be read or changed if the image store cannot be opened, except sandboxes without packages', async () => {
     const working = await setUp({ url });
     const { data: built } = await working.create();
-    await working.settled(built.id, 'ready');
+    await working.waitForState(built.id, 'ready');
     const { store, engine, key, workspaceId } = working;
     const faults: unknown[] = [];
     const broken = openSandboxes({
@@ -295,7 +295,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
       name: 'renamed',
       dependencies: ['gamma'],
     });
-    await api.settled(data.id, 'ready');
+    await api.waitForState(data.id, 'ready');
   });
 
   it('are changed by admins with personal keys, read by members and workspace keys, and hidden from other people', async () => {
@@ -328,13 +328,13 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const builder = failingBuilder();
     const api = await setUp({ url, builder });
     const { data } = await api.create();
-    await api.settled(data.id, 'failed');
+    await api.waitForState(data.id, 'failed');
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     const foreign = (await api.create({ workspaceId: other, name: 'theirs', dependencies: ['theirs'] })).data;
     const [image] = await api.images.list();
     const errorOf = async (sandboxId: string): Promise<string> => {
       const code = block('Code', 'function', { code: 'return 1', sandboxId });
-      const id = await api.deployed(workflow([code], ['Start -> Code']));
+      const id = await api.deploy(workflow([code], ['Start -> Code']));
       return JSON.stringify((await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).body);
     };
     expect(await errorOf(data.id)).toContain(
@@ -344,7 +344,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect(await errorOf(image?.id ?? '')).toContain('There is no sandbox');
     builder.isBroken = false;
     await api.patch(data.id, { dependencies: ['alpha'] });
-    await api.settled(data.id, 'ready');
+    await api.waitForState(data.id, 'ready');
     const opened = await api.sandboxes.images.open(data.id, api.workspaceId);
     expect(opened).toMatchObject({ language: 'javascript', features: { modules: ['alpha'] } });
     await expect(api.sandboxes.images.open(data.id, other)).rejects.toMatchObject({

@@ -146,7 +146,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
 
   it('are read only by runs of their workspace, and redacted in all records of a run', async () => {
     const api = await setUp(url);
-    const workflowId = await api.deployed(READER);
+    const workflowId = await api.deploy(READER);
     const path = `/api/v2/workflows/${workflowId}/execute`;
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
     await api.put('TOKEN', { workspaceId: other, value: 'the secret of the other workspace' });

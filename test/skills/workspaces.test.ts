@@ -51,7 +51,7 @@ async function setUp() {
     return (await api.call<Skill>('POST', '/api/v2/skills', { body })).data.id;
   };
   const run = async (exported: Json) => {
-    const id = await api.deployed(exported);
+    const id = await api.deploy(exported);
     const { body } = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     return JSON.stringify(body);
   };
@@ -76,7 +76,7 @@ describe('skills of workspaces', () => {
     const api = await setUp();
     const mine = await api.skillIn(api.workspaceId, 'Ask first.');
     const theirs = await api.skillIn(api.other, 'Never refund.');
-    const id = await api.drafted(agentWith(mine));
+    const id = await api.createDraft(agentWith(mine));
     const exported = await api.call<Json>('GET', `/api/v2/workflows/${id}/export?includeReferences=true`);
     expect(exported.status).toBe(200);
     const preview = (workspaceId: string, fields: object = {}) =>

@@ -5,7 +5,7 @@ import { openPostgres } from '../../packages/engine/src/store/open-postgres.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { SharedStores } from '../../packages/engine/src/store/stores.ts';
 import { systemClock } from '../../packages/engine/src/clock.ts';
-import { entry, log, newRun, record, started } from '../support/run-data.ts';
+import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
 
 const [command = '', data = '', argument = ''] = process.argv.slice(2);
 
@@ -24,7 +24,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
   /** Owns the folder and appends to run `argument` forever. Prints each number after its commit. */
   async write() {
     const { runs } = openStores({ data });
-    await runs.create(newRun(argument), started());
+    await runs.create(newRun(argument), startedEntry());
     for (let seq = 2; ; seq += 1) {
       await runs.append(argument, [entry(seq), entry((seq += 1))]);
       print(seq);
@@ -47,7 +47,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
         return { code, message };
       }
     };
-    await runs.create(newRun(argument), started());
+    await runs.create(newRun(argument), startedEntry());
     let seq = 1;
     let answer: Json = 'written';
     while (answer === 'written') {
@@ -85,7 +85,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
   async share() {
     const [schema = '', runId = '', count] = argument.split('|');
     const { runs, close } = await openShared(schema);
-    print(await runs.create(newRun(runId), started()));
+    print(await runs.create(newRun(runId), startedEntry()));
     for (let seq = 2; seq <= Number(count); seq += 1) {
       await runs.upsert(
         runId,
@@ -101,7 +101,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
   async append() {
     const [schema = '', runId = ''] = argument.split('|');
     const { runs } = await openShared(schema);
-    await runs.create(newRun(runId), started());
+    await runs.create(newRun(runId), startedEntry());
     for (let seq = 2; ; seq += 1) {
       await runs.append(runId, [entry(seq), entry((seq += 1))]);
       print(seq);

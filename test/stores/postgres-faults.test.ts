@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { asSuperuser, hasPostgres, postgresDatabase, postgresServer } from '../support/postgres.ts';
-import { entry, newRun, started } from '../support/run-data.ts';
+import { entry, newRun, startedEntry } from '../support/run-data.ts';
 import { openAt, rowsAt } from './postgres-stores.ts';
 
 const PASSWORD = 'very-secret-7';
@@ -144,7 +144,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
   it('reports data that was changed outside Heddle', async () => {
     const schema = `s ${randomUUID()}`;
     const { runs } = await open({ schema });
-    await runs.create(newRun('r'), started());
+    await runs.create(newRun('r'), startedEntry());
     await runs.append('r', [entry(2), entry(3)]);
     await rows(`DELETE FROM "${schema}".journal WHERE seq = 2`);
     await expectError(() => runs.journal('r'), 'JOURNAL_CORRUPT');
@@ -159,6 +159,6 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
 
   it('refuses NUL in an id', async () => {
     const { runs } = await open();
-    await expectError(() => runs.create(newRun('a\0b'), started()), 'OPTIONS_INVALID');
+    await expectError(() => runs.create(newRun('a\0b'), startedEntry()), 'OPTIONS_INVALID');
   });
 });

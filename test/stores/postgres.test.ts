@@ -14,7 +14,7 @@ import { Database } from '../../packages/engine/src/store/postgres/database.ts';
 import { migrate, MIGRATIONS } from '../../packages/engine/src/store/postgres/migrations.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { sample, scale } from '../support/scale.ts';
-import { entry, log, newRun, record, started } from '../support/run-data.ts';
+import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
 import { openAt, rowsAt } from './postgres-stores.ts';
 import { child } from './process.ts';
 
@@ -75,7 +75,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       const schema = `s ${randomUUID()}`;
       const opened = await Promise.all(Array.from({ length: 8 }, () => open({ schema, maxConnections: 2 })));
       const [first, second] = opened as [SharedStores, SharedStores];
-      await first.runs.create(newRun('r'), started());
+      await first.runs.create(newRun('r'), startedEntry());
       await second.runs.append('r', [entry(2)]);
       expect(await first.runs.tail('r', 1)).toEqual([entry(2)]);
       expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 8 }]);
@@ -116,7 +116,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       const schema = `s ${randomUUID()}`;
       const count = scale(60, 300);
       const writers = Array.from({ length: 3 }, () => child('share', url, `${schema}|r|${count}`));
-      const created = await Promise.all(writers.map(async (one) => (await one.printed(1))[0]));
+      const created = await Promise.all(writers.map(async (one) => (await one.waitForLines(1))[0]));
       expect(created.filter((isCreated) => isCreated === true)).toHaveLength(1);
       for (const one of writers) expect(await one.ended, one.errors()).toBe(0);
       const { runs } = await open({ schema });
@@ -130,7 +130,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     it('lose no commit if one process is killed, and other processes continue', async () => {
       const schema = `s ${randomUUID()}`;
       const writer = child('append', url, `${schema}|r`);
-      await writer.printed(50);
+      await writer.waitForLines(50);
       await writer.kill();
       const last = writer.lines.at(-1) as number;
       const { runs } = await open({ schema });
@@ -144,7 +144,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   describe('connections', () => {
     it('are replaced if they are lost while idle', async () => {
       const stores = await open({ maxConnections: 1 });
-      await stores.runs.create(newRun('r'), started());
+      await stores.runs.create(newRun('r'), startedEntry());
       await cutConnections('idle');
       await expect.poll(() => stores.runs.open()).toEqual(['r']);
     });
@@ -174,7 +174,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       namedUrl.searchParams.set('application_name', 'few');
       const stores = await open({ url: namedUrl.href, maxConnections: 2 });
       const ids = Array.from({ length: 30 }, (_, index) => `r${index}`);
-      await Promise.all(ids.map(async (id) => stores.runs.create(newRun(id), started())));
+      await Promise.all(ids.map(async (id) => stores.runs.create(newRun(id), startedEntry())));
       expect(await stores.runs.open()).toHaveLength(30);
       expect(await rows("SELECT pid FROM pg_stat_activity WHERE application_name = 'few'")).toHaveLength(2);
     });
@@ -185,7 +185,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       const schema = `s ${randomUUID()}`;
       const stores = await open({ schema, maxConnections: 1 });
       const writes = Array.from({ length: 20 }, async (_, index) =>
-        stores.runs.create(newRun(`r${index}`), started()),
+        stores.runs.create(newRun(`r${index}`), startedEntry()),
       );
       await Promise.all([stores.close(), stores.close()]);
       expect(await Promise.all(writes)).toEqual(writes.map(() => true));
@@ -196,7 +196,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
 
   it('makes large writes atomically, in one statement', async () => {
     const { runs } = await open();
-    await runs.create(newRun('r'), started());
+    await runs.create(newRun('r'), startedEntry());
     const many = Array.from({ length: 20_000 }, (_, index) => entry(index + 2));
     await runs.append('r', many);
     await expect((async () => runs.append('r', [entry(20_002), entry(5)]))()).rejects.toThrow(/twice/);

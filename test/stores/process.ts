@@ -14,7 +14,7 @@ export interface Child {
   lines: Json[];
   errors: () => string;
   /** Resolves once it has printed `count` lines. */
-  printed(count: number): Promise<Json[]>;
+  waitForLines(count: number): Promise<Json[]>;
   /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<void>;
   /** Resolves with its exit code. */
@@ -39,7 +39,7 @@ export function start(command: string, args: string[]): Child {
     await ended;
   };
   onTestFinished(kill);
-  const printed = (count: number): Promise<Json[]> =>
+  const waitForLines = (count: number): Promise<Json[]> =>
     vi.waitUntil(
       () => {
         if (errors !== '') throw new Error(errors);
@@ -47,5 +47,5 @@ export function start(command: string, args: string[]): Child {
       },
       { timeout: 20_000 },
     );
-  return { pid: childProcess.pid as number, lines, errors: () => errors, printed, kill, ended };
+  return { pid: childProcess.pid as number, lines, errors: () => errors, waitForLines, kill, ended };
 }

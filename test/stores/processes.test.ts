@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { entry, newRun, started } from '../support/run-data.ts';
+import { entry, newRun, startedEntry } from '../support/run-data.ts';
 import { isOwned } from '../../packages/engine/src/store/lock.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import { dataFolder } from '../support/data-folder.ts';
@@ -12,7 +12,7 @@ describe('a data folder and several processes', () => {
   it('is locked while its owner runs, and unlocked as soon as its owner is killed', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
-    await owner.printed(1);
+    await owner.waitForLines(1);
     expect(() => stores({ data })).toThrow(
       expect.objectContaining({
         code: 'DATA_LOCKED',
@@ -40,7 +40,7 @@ describe('a data folder and several processes', () => {
   it('lets other processes check whether it has an owner', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
-    await owner.printed(1);
+    await owner.waitForLines(1);
     expect(isOwned(data)).toBe(true);
     await owner.kill();
     expect(isOwned(data)).toBe(false);
@@ -63,7 +63,7 @@ describe('a data folder and several processes', () => {
   it('prints nothing on stderr, even if this Node emits warnings for SQLite', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
-    await owner.printed(1);
+    await owner.waitForLines(1);
     const client = child('ask', data, 'r');
     expect(await client.ended).toBe(0);
     expect(owner.errors() + client.errors()).toBe('');
@@ -73,7 +73,7 @@ describe('a data folder and several processes', () => {
     const data = dataFolder();
     for (const run of ['a', 'b', 'c']) {
       const writer = child('write', data, run);
-      await writer.printed(100);
+      await writer.waitForLines(100);
       await writer.kill();
       const last = writer.lines.at(-1) as number;
       const reader = stores({ data, readOnly: true });
@@ -100,7 +100,7 @@ describe('a data folder and several processes', () => {
         data,
         'r',
       ]);
-      const [entryError, valueError, committed] = await limited.printed(3);
+      const [entryError, valueError, committed] = await limited.waitForLines(3);
       expect(entryError).toMatchObject({
         code: 'DATA_UNWRITABLE',
         message: expect.stringMatching(/heddle\.db" cannot be used: the disk/) as string,
@@ -119,9 +119,9 @@ describe('a data folder and several processes', () => {
   it('shows each entry once and in order to two readers while another process writes', async () => {
     const data = dataFolder();
     const { runs } = stores({ data });
-    await runs.create(newRun('r'), started());
+    await runs.create(newRun('r'), startedEntry());
     const readers = [child('read', data, '600'), child('read', data, '600')];
-    await Promise.all(readers.map((reader) => reader.printed(1)));
+    await Promise.all(readers.map((reader) => reader.waitForLines(1)));
     for (let seq = 2; seq <= 600; seq += 1) await runs.append('r', [entry(seq)]);
     for (const reader of readers) {
       expect(await reader.ended).toBe(0);
@@ -132,10 +132,10 @@ describe('a data folder and several processes', () => {
   it('delivers each request to the owner once, and returns its outcome', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
-    await owner.printed(1);
+    await owner.waitForLines(1);
     const clients = ['r1', 'r2', 'r3'].map((run) => child('ask', data, run));
     for (const client of clients) {
-      expect(await client.printed(1)).toEqual([{ status: 'done', value: { pid: owner.pid } }]);
+      expect(await client.waitForLines(1)).toEqual([{ status: 'done', value: { pid: owner.pid } }]);
       expect(await client.ended).toBe(0);
     }
     expect(
@@ -149,13 +149,13 @@ describe('a data folder and several processes', () => {
   it('keeps a request for the next owner if its owner is killed before it handles the request', async () => {
     const data = dataFolder();
     const first = child('serve', data, 'hang');
-    await first.printed(1);
+    await first.waitForLines(1);
     const client = child('ask', data, 'r');
-    expect((await first.printed(2))[1]).toEqual({ took: 'cancel r' });
+    expect((await first.waitForLines(2))[1]).toEqual({ took: 'cancel r' });
     await first.kill();
     expect(client.lines).toEqual([]);
     const second = child('serve', data);
-    expect(await client.printed(1)).toEqual([{ status: 'done', value: { pid: second.pid } }]);
+    expect(await client.waitForLines(1)).toEqual([{ status: 'done', value: { pid: second.pid } }]);
     expect(second.lines.filter((line) => line !== 'serving')).toEqual([{ took: 'cancel r' }]);
   });
 });

@@ -5,7 +5,7 @@ import { isOwned, isShared } from '../../packages/engine/src/store/lock.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { entry, newRun, started } from '../support/run-data.ts';
+import { entry, newRun, startedEntry } from '../support/run-data.ts';
 import { child } from './process.ts';
 import { stores } from './stores.ts';
 
@@ -13,7 +13,7 @@ describe('a data folder that several processes share', () => {
   it('is created once if many processes start at the same time, and has each entry once, in order', async () => {
     const data = dataFolder();
     const writers = Array.from({ length: 4 }, () => child('share', data, '|r|200'));
-    const created = await Promise.all(writers.map(async (one) => (await one.printed(1))[0]));
+    const created = await Promise.all(writers.map(async (one) => (await one.waitForLines(1))[0]));
     expect(created.filter((isCreated) => isCreated === true)).toHaveLength(1);
     for (const one of writers) expect(await one.ended, one.errors()).toBe(0);
     const { runs } = stores({ data, shared: true });
@@ -26,7 +26,7 @@ describe('a data folder that several processes share', () => {
   it('refuses an exclusive owner, with a remedy in the error', async () => {
     const data = dataFolder();
     const other = child('append', data, '|r');
-    await other.printed(1);
+    await other.waitForLines(1);
     const ours = stores({ data, shared: true });
     expect(() => openStores({ data })).toThrow(
       expect.objectContaining({
@@ -48,20 +48,20 @@ describe('a data folder that several processes share', () => {
     const data = dataFolder();
     expect(isShared(data)).toBe(false);
     const other = child('append', data, '|r');
-    await other.printed(1);
+    await other.waitForLines(1);
     for (let count = 0; count < 50; count++) expect(isShared(data)).toBe(true);
-    await other.printed(other.lines.length + 10);
+    await other.waitForLines(other.lines.length + 10);
     await other.kill();
     expect(isShared(data)).toBe(false);
     const owner = child('serve', data);
-    await owner.printed(1);
+    await owner.waitForLines(1);
     expect(isShared(data)).toBe(false);
   });
 
   it('cannot be shared while it has an exclusive owner, which the error names', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
-    await owner.printed(1);
+    await owner.waitForLines(1);
     expect(() => openStores({ data, shared: true })).toThrow(
       expect.objectContaining({
         code: 'DATA_LOCKED',
@@ -77,10 +77,10 @@ describe('a data folder that several processes share', () => {
   it('keeps the commits of a process that was killed, while the others continue', async () => {
     const data = dataFolder();
     const [first, second] = [child('append', data, '|a'), child('append', data, '|b')];
-    await Promise.all([first.printed(30), second.printed(30)]);
+    await Promise.all([first.waitForLines(30), second.waitForLines(30)]);
     await first.kill();
     const last = first.lines.at(-1) as number;
-    await second.printed(second.lines.length + 10);
+    await second.waitForLines(second.lines.length + 10);
     await second.kill();
     const { runs } = stores({ data });
     const seqs = (await runs.journal('a')).map((one) => one.seq);
@@ -92,8 +92,8 @@ describe('a data folder that several processes share', () => {
   it('can be shared within one process, with each store reading the others’ writes', async () => {
     const data = dataFolder();
     const [one, two] = [stores({ data, shared: true }), stores({ data, shared: true })];
-    expect(await one.runs.create(newRun('r'), started())).toBe(true);
-    expect(await two.runs.create(newRun('r'), started())).toBe(false);
+    expect(await one.runs.create(newRun('r'), startedEntry())).toBe(true);
+    expect(await two.runs.create(newRun('r'), startedEntry())).toBe(false);
     await two.runs.append('r', [entry(2)]);
     expect(await one.runs.tail('r', 1)).toEqual([entry(2)]);
     const large = await one.values.put(JSON.stringify('x'.repeat(300_000)));

@@ -26,7 +26,7 @@ describe.each(Object.entries(LOCATIONS))(
         await run.result().then(() => ended.resolve());
         return run;
       };
-      const id = await api.deployed(TALK);
+      const id = await api.deploy(TALK);
       const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, {
         headers: { 'X-Sim-Stream-Protocol': 'agent-events-v1' },
         body: { stream: true, selectedOutputs: ['T.content'] },

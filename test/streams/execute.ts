@@ -28,7 +28,7 @@ export async function* framesOf(response: Response): AsyncGenerator<unknown> {
 
 /** Expects that an execution with `stream: true` has the text while a block runs, by iteration, without the secret. */
 export async function expectStreamed(api: TestApi, script: Script): Promise<void> {
-  const id = await api.deployed(TWICE);
+  const id = await api.deploy(TWICE);
   const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, {
     headers: { 'X-Sim-Stream-Protocol': 'agent-events-v1' },
     body: { stream: true, selectedOutputs: ['A.content'], includeToolCalls: true },
@@ -37,13 +37,13 @@ export async function expectStreamed(api: TestApi, script: Script): Promise<void
   const frames = framesOf(response);
   const next = async (): Promise<unknown> => (await frames.next()).value;
 
-  const first = await script.called('A.0');
+  const first = await script.nextCall('A.0');
   first.context.emit({ type: 'text', text: 'Good ' });
   expect(await next()).toEqual({ chunk: 'Good ' });
   for (const text of [SECRET.slice(0, 7), SECRET.slice(7), '.']) first.context.emit({ type: 'text', text });
   first.done({ content: `Good ${SECRET}.` });
 
-  const second = await script.called('A.1');
+  const second = await script.nextCall('A.1');
   second.context.emit({ type: 'text', text: 'Hm. ' });
   second.context.emit({ type: 'tool', phase: 'start', id: '1', name: 'search' });
   second.context.emit({ type: 'reset' });

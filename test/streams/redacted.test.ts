@@ -45,7 +45,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
     const engine = await open({ ...location, env: { KEY: SECRET }, blocks: [script.executor] });
     const run = await engine.start({ workflow: SECRETIVE }, {}, { runId: 'r' });
     const collecting = collect(run.events());
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     emit(call, ...PARTS.map(text));
     call.done();
     expectRedacted(await collecting);
@@ -65,7 +65,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
       const drawn = workflow([block('A', 'work', { key: '{{KEY}}' }, { timeoutMs: 500 })], ['Start -> A']);
       const run = await engine.start({ workflow: drawn }, {}, { runId: 'r' });
       const collecting = collect(run.events());
-      const call = await script.called('A');
+      const call = await script.nextCall('A');
       emit(call, text('say sesame'), { type: 'thinking', text: 'ses' });
       await end(call, run, clock);
       emit(call, text(' too late'));

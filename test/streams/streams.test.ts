@@ -42,7 +42,7 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
     const script = new Script();
     const engine = await open({ ...(await locate()), blocks: [script.executor] });
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     call.context.emit({ type: 'text', text: 'early ' });
     const first = run.events()[Symbol.asyncIterator]();
     const seen: RunEvent[] = [];
@@ -106,7 +106,7 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
       const script = new Script();
       const engine = await open({ ...location, blocks: [script.executor] });
       const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
-      const call = await script.called('A');
+      const call = await script.nextCall('A');
       call.context.emit({ type: 'text', text: 'early ' });
       const reader = await readerOf(location);
       const events = reader.follow('r')[Symbol.asyncIterator]();
@@ -157,7 +157,7 @@ describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
     const script = new Script();
     const owner = await open({ postgres, blocks: [script.executor] });
     await owner.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     call.context.emit({ type: 'text', text: 'missed' });
     const other = await open({ postgres, blocks: [script.executor], recover: false });
     const followed = other.follow('r')[Symbol.asyncIterator]();

@@ -55,11 +55,11 @@ describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', (
   const paths: { [name: string]: string } = {};
 
   beforeAll(async () => {
-    const prices = await studio.deployed('Nightly order prices', PRICES);
-    const imports = await studio.deployed('Customer import', IMPORT);
-    const refunds = await studio.deployed('Refunds', ASKS);
-    const reports = await studio.deployed('Weekly report', scheduled('return "sent"'));
-    await studio.redeployed(prices, await studio.call<object>('GET', `/api/v2/workflows/${prices}/state`));
+    const prices = await studio.deploy('Nightly order prices', PRICES);
+    const imports = await studio.deploy('Customer import', IMPORT);
+    const refunds = await studio.deploy('Refunds', ASKS);
+    const reports = await studio.deploy('Weekly report', scheduled('return "sent"'));
+    await studio.redeploy(prices, await studio.call<object>('GET', `/api/v2/workflows/${prices}/state`));
     for (let count = 0; count < 6; count += 1) {
       await studio.run(prices);
       if (count % 2 === 0) await studio.run(imports);

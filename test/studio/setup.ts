@@ -21,9 +21,9 @@ export interface Studio {
   /** URLs that the pages have requested. */
   requestedUrls: string[];
   call<Data>(method: string, path: string, body?: unknown): Promise<Data>;
-  deployed(name: string, exported: Json): Promise<string>;
+  deploy(name: string, exported: Json): Promise<string>;
   /** Replaces the draft of a workflow and deploys it. */
-  redeployed(workflowId: string, draft: object): Promise<void>;
+  redeploy(workflowId: string, draft: object): Promise<void>;
   /** Starts a run and returns its id; waits for it unless `async`. */
   run(workflowId: string, body?: object): Promise<string>;
   /** Returns the id of the block with this name in the graph of a run. */
@@ -70,12 +70,12 @@ export function startStudio({
       if (!response.ok) throw new Error(JSON.stringify(answer));
       return answer.data;
     };
-    studio.deployed = async (name, exported) => {
+    studio.deploy = async (name, exported) => {
       const { id } = await studio.call<{ id: string }>('POST', '/api/v2/workflows', { workspaceId, name });
-      await studio.redeployed(id, draftOf(exported));
+      await studio.redeploy(id, draftOf(exported));
       return id;
     };
-    studio.redeployed = async (id, draft) => {
+    studio.redeploy = async (id, draft) => {
       await studio.call('PUT', `/api/v2/workflows/${id}/state`, draft);
       await studio.call('POST', `/api/v2/workflows/${id}/deploy`, {});
     };

@@ -44,7 +44,7 @@ export interface ShownRun {
 
 /** Deploys `GREETING`. Returns the path of the workflow. */
 export async function greetingOf(api: TestApi): Promise<string> {
-  return `/api/v2/workflows/${await api.deployed(GREETING)}`;
+  return `/api/v2/workflows/${await api.deploy(GREETING)}`;
 }
 
 /** Queues a run of a deployed workflow as a process does that ends before it starts the run. Returns the run's id. */

@@ -49,9 +49,9 @@ export interface TestApi {
   call<Data = unknown>(method: string, path: string, options?: CallOptions): Promise<Answer<Data>>;
   fetch(method: string, path: string, options?: CallOptions): Promise<Response>;
   /** Deploys a workflow with this graph. Returns its id. */
-  deployed(exported: Json): Promise<string>;
+  deploy(exported: Json): Promise<string>;
   /** Creates a workflow with this draft without deploying it. Returns its id. */
-  drafted(exported: Json): Promise<string>;
+  createDraft(exported: Json): Promise<string>;
   /** Errors that the API reported to `onError`. */
   faults: unknown[];
 }
@@ -191,7 +191,7 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
     const body: unknown = text === '' ? undefined : isJson ? JSON.parse(text) : text;
     return { status: response.status, headers: response.headers, body, data: (body as { data: Data })?.data };
   };
-  const drafted = async (exported: Json): Promise<string> => {
+  const createDraft = async (exported: Json): Promise<string> => {
     const name = `Workflow ${crypto.randomUUID()}`;
     const created = await call<{ id: string }>('POST', '/api/v2/workflows', { body: { workspaceId, name } });
     const { id } = created.data;
@@ -199,13 +199,13 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
     if (put.status !== 200) throw new Error(JSON.stringify(put.body));
     return id;
   };
-  const deployed = async (exported: Json): Promise<string> => {
-    const id = await drafted(exported);
+  const deploy = async (exported: Json): Promise<string> => {
+    const id = await createDraft(exported);
     const answer = await call('POST', `/api/v2/workflows/${id}/deploy`);
     if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
     return id;
   };
-  return { api, engine, store, userId, workspaceId, key, call, fetch, drafted, deployed, faults };
+  return { api, engine, store, userId, workspaceId, key, call, fetch, createDraft, deploy, faults };
 }
 
 /** Returns the reservation of the run with this id in the engine. */

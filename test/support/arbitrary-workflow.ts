@@ -179,10 +179,10 @@ function buildSoundFile(
 }
 
 /** Returns the value with the keys of every object in random order. */
-export function shuffled(value: Json, random: () => number): Json {
-  if (Array.isArray(value)) return value.map((item) => shuffled(item, random));
+export function shuffle(value: Json, random: () => number): Json {
+  if (Array.isArray(value)) return value.map((item) => shuffle(item, random));
   if (typeof value !== 'object' || value === null) return value;
   const keys = Object.keys(value).map((key) => ({ key, at: random() }));
   keys.sort((a, b) => a.at - b.at);
-  return Object.fromEntries(keys.map(({ key }) => [key, shuffled(value[key] as Json, random)]));
+  return Object.fromEntries(keys.map(({ key }) => [key, shuffle(value[key] as Json, random)]));
 }

@@ -39,10 +39,10 @@ export async function chainServer(): Promise<ChainServer> {
 /** Expects that runs, children and requests of `api` blocks extend the chain of the request. */
 export async function expectChainPassedOn(api: TestApi, { url, chains }: ChainServer): Promise<void> {
   const forged = [{ id: 'row', cells: { Key: 'x-sim-via', Value: 'forged' } }];
-  const child = await api.deployed(
+  const child = await api.deploy(
     workflow([block('Fetch', 'api', { url, method: 'GET', headers: forged })], ['Start -> Fetch']),
   );
-  const parent = await api.deployed(
+  const parent = await api.deploy(
     workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']),
   );
   const path = `/api/v2/workflows/${parent}`;

@@ -7,7 +7,7 @@ import { workflow } from './workflow.ts';
 import type { TestWorkflowOptions, TestBlock } from './workflow.ts';
 
 /** Returns the plan of a drawn workflow, in which blocks of the type `work` are known. */
-export function compiled(blocks: TestBlock[], edges: string[], options: TestWorkflowOptions = {}): Plan {
+export function compilePlan(blocks: TestBlock[], edges: string[], options: TestWorkflowOptions = {}): Plan {
   const parsed = parseWorkflow(workflow(blocks, edges, options));
   if (!parsed.workflow) throw new Error(JSON.stringify(parsed.diagnostics));
   const registry = createRegistry(builtInExecutors, [new Script().executor]);

@@ -40,7 +40,7 @@ function filesOf({ path, files = {} }: FixtureModule): Record<string, string> {
 }
 
 /** Returns the path, version and hash with which a recipe pins a module. */
-export function pinned(module: FixtureModule): { path: string; version: string; sum: string } {
+export function pinOf(module: FixtureModule): { path: string; version: string; sum: string } {
   const { path, version = 'v1.0.0', entries = [] } = module;
   const moduleFiles = Object.entries(filesOf(module)).map(
     ([name, content]) => [`${path}@${version}/${name}`, content] as const,
@@ -53,7 +53,7 @@ export function pinned(module: FixtureModule): { path: string; version: string; 
 export function goSum(...modules: readonly FixtureModule[]): string {
   return modules
     .flatMap((module) => {
-      const { path, version, sum } = pinned(module);
+      const { path, version, sum } = pinOf(module);
       const mod = sumOf([['go.mod', filesOf(module)['go.mod'] ?? '']]);
       return [`${path} ${version} ${sum}\n`, `${path} ${version}/go.mod ${mod}\n`];
     })

@@ -12,7 +12,7 @@ export const documentOf = (more: JsonObject): JsonObject => ({
   ...more,
 });
 
-export async function imported(
+export async function importSpec(
   more: JsonObject,
   options: Partial<ImportOptions> = {},
 ): Promise<ImportedTools> {

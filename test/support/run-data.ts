@@ -16,7 +16,7 @@ export function newRun(runId: string, more: Partial<NewRun> = {}): NewRun {
 }
 
 /** Returns the first entry of a journal. */
-export function started(atMs = 1000): Entry {
+export function startedEntry(atMs = 1000): Entry {
   return {
     seq: 1,
     atMs,

@@ -69,8 +69,8 @@ export class Script {
       : new Promise((resolve) => this.#abortWaiters.push({ at, resolve }));
   }
 
-  /** Resolves with the next call of the block at `at` that no earlier `called` has returned. */
-  called(at: string): Promise<Call> {
+  /** Resolves with the next call of the block at `at` that no earlier call of this method has returned. */
+  nextCall(at: string): Promise<Call> {
     const index = this.#pendingCalls.findIndex((call) => call.at === at);
     const [call] = index < 0 ? [] : this.#pendingCalls.splice(index, 1);
     return call ? Promise.resolve(call) : new Promise((resolve) => this.#callWaiters.push({ at, resolve }));

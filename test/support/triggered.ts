@@ -4,7 +4,7 @@ import type { Json } from '@heddle/core';
 export interface TriggerCalls {
   workspaceId: string;
   /** Deploys the workflow and returns its id. */
-  deployed(exported: Json): Promise<string>;
+  deploy(exported: Json): Promise<string>;
   /** Returns the `data` of the response. */
   request(method: string, path: string, body?: unknown): Promise<unknown>;
 }
@@ -20,9 +20,9 @@ export interface TriggerIds {
 const DAILY = { scheduleType: 'daily', dailyTime: '09:00', timezone: 'UTC' };
 
 /** Deploys workflows that start at triggers, and delivers an event. */
-export async function deployTriggers({ workspaceId, deployed, request }: TriggerCalls): Promise<TriggerIds> {
-  const schedules = [await deployed(scheduledWorkflow(DAILY)), await deployed(scheduledWorkflow(DAILY))];
-  const hooked = await deployed(scheduledWorkflow({}, { type: 'generic_webhook' }));
+export async function deployTriggers({ workspaceId, deploy, request }: TriggerCalls): Promise<TriggerIds> {
+  const schedules = [await deploy(scheduledWorkflow(DAILY)), await deploy(scheduledWorkflow(DAILY))];
+  const hooked = await deploy(scheduledWorkflow({}, { type: 'generic_webhook' }));
   const idOf = async (workflowId = ''): Promise<string> => {
     const query = `workspaceId=${workspaceId}&workflowId=${workflowId}`;
     return firstId(await request('GET', `/api/v2/triggers?${query}`));

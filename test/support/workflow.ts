@@ -57,7 +57,7 @@ export function workflow(blocks: TestBlock[], edges: string[], options: TestWork
   const byId: { [id: string]: Json } = {};
   const add = (testBlock: TestBlock, parent?: string): void => {
     if (parent !== undefined) parents.set(testBlock.name, parent);
-    byId[testBlock.name] = exported(testBlock, parent);
+    byId[testBlock.name] = toExported(testBlock, parent);
     for (const inner of testBlock.inside ?? []) add(inner, testBlock.name);
   };
   add(block('Start', 'start_trigger', { inputFormat }));
@@ -84,7 +84,7 @@ export function workflow(blocks: TestBlock[], edges: string[], options: TestWork
   };
 }
 
-function exported(testBlock: TestBlock, parent: string | undefined): Json {
+function toExported(testBlock: TestBlock, parent: string | undefined): Json {
   const subBlocks = Object.entries(testBlock.fields).map(([id, value]) => [
     id,
     { id, type: 'short-input', value },

@@ -13,7 +13,7 @@ describeTemporal('a run that was terminated directly on the server', (server) =>
     await cluster.worker({ blocks: [script.executor] });
     const graph = workflow([fn('First', 'return 1'), work('A')], ['Start -> First -> A']);
     const { runId } = await engine.start({ workflow: graph });
-    await script.called('A');
+    await script.nextCall('A');
     const client = await clientOf(server);
     await client.workflow.getHandle(runId).terminate('by hand');
     expect(await engine.cancel(runId, 'never mind')).toBe(true);

@@ -35,7 +35,7 @@ describeTemporal('heddle worker --triggers', (server) => {
     news.items.push({ id: 'second' }, { id: 'first' });
     const ask = { type: 'human_in_the_loop', subBlocks: {} };
     const fields = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
-    const id = await api.deployed(scheduledWorkflow(fields, { type: 'rss', last: ask }));
+    const id = await api.deploy(scheduledWorkflow(fields, { type: 'rss', last: ask }));
     const allowedHost = ['--allow-host', new URL(news.url).host];
     const workers = [1, 2].map(() =>
       project.start(['worker', '--json', '--triggers', '--origin', ORIGIN, ...allowedHost]),
@@ -77,9 +77,9 @@ describeTemporal('heddle worker --triggers', (server) => {
       const worker = start(['worker', '--json', '--triggers', ...store], { cwd, env });
       await worker.line();
       const yearly = scheduledWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
-      const schedules = [await api.deployed(yearly), await api.deployed(yearly), await api.deployed(yearly)];
+      const schedules = [await api.deploy(yearly), await api.deploy(yearly), await api.deploy(yearly)];
       const fields = { idempotencyField: 'id' };
-      const hooked = await api.deployed(scheduledWorkflow(fields, { type: 'generic_webhook' }));
+      const hooked = await api.deploy(scheduledWorkflow(fields, { type: 'generic_webhook' }));
 
       const db = api.store.database as Kysely<TriggerTables>;
       /** Makes all schedules due now. */

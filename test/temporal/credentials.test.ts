@@ -82,7 +82,7 @@ describeTemporal('stored credentials', (server) => {
         [asks, fn('Next', 'return [<ask.content>, <ask.toolCalls>]'), fails],
         ['Start -> Ask -> Next -> Fail'],
       );
-      const id = await api.deployed(graph);
+      const id = await api.deploy(graph);
       const answer = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
       const sent = model.requests.map(({ headers }) => headers.authorization);
       expect(sent).toEqual([`Bearer ${KEY}`, `Bearer ${KEY}`, `Bearer ${KEY}`]);

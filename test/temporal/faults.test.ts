@@ -227,7 +227,7 @@ describeTemporal('faults', (server) => {
       ['Start -> Large -> A -> Z'],
     );
     const { runId } = await engine.start({ workflow: source });
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     isLost = true;
     call.done();
     await expect

@@ -28,7 +28,7 @@ describeTemporal('files of an input', (server) => {
     const engine = await cluster.engine(ownership(store));
     await cluster.worker(ownership(store));
     const api = await testApi({ engine, store });
-    const path = `/api/v2/workflows/${await api.deployed(exported)}`;
+    const path = `/api/v2/workflows/${await api.deploy(exported)}`;
     const content = Buffer.from(text).toString('base64');
     const input = { doc: { ...FILE, data: `data:text/plain;base64,${content}` } };
     const { data } = await api.call<ExecuteResult>('POST', `${path}/execute`, { body: { input } });

@@ -18,11 +18,11 @@ describeTemporal('workers that look up child workflows in workspaces', (server) 
     const owners = await openServiceOwnership({ data: cluster.data }, sealer);
     onTestFinished(() => owners.close());
     await cluster.worker({ resolveChild: owners.resolveChild, tenant: owners.tenant });
-    const child = await api.deployed(GREETING);
+    const child = await api.deploy(GREETING);
     // Simulates a deployment that was interrupted before the service recorded it.
     await engine.deploy(workflow([], [], { id: child, name: 'Never recorded' }));
     const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
-    const id = await api.deployed(call);
+    const id = await api.deploy(call);
     const { data } = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     expect(data).toMatchObject({
       status: 'completed',
@@ -41,11 +41,11 @@ describeTemporal('workers that look up child workflows in workspaces', (server) 
     await cluster.worker({ resolveChild: owners.resolveChild });
     const called = async (child: string) => {
       const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
-      const id = await mine.deployed(call);
+      const id = await mine.deploy(call);
       return (await mine.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).data;
     };
-    expect(await called(await mine.deployed(GREETING))).toMatchObject({ status: 'completed' });
-    expect(await called(await theirs.deployed(GREETING))).toMatchObject({
+    expect(await called(await mine.deploy(GREETING))).toMatchObject({ status: 'completed' });
+    expect(await called(await theirs.deploy(GREETING))).toMatchObject({
       status: 'failed',
       error: { code: 'CHILD_WORKFLOW_FAILED', details: { reason: 'CHILD_NOT_FOUND' } },
     });

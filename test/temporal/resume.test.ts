@@ -23,7 +23,7 @@ describeTemporal('answers to pauses', (server) => {
     });
     onTestFinished(close);
     const { runId } = await engine.start({ workflow: PAUSING });
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     const header = await stores.runs.header(runId);
     const token = pauseToken(header?.tokenKey ?? '', { block: 'H', scope: [], try: 1 });
     const handle = (await clientOf(server)).workflow.getHandle(runId);

@@ -31,7 +31,7 @@ describeTemporal('heddle worker', (server) => {
     };
     const messageOf = async (sandboxId: string): Promise<string> => {
       const code = block('Code', 'function', { code: 'return 1', sandboxId });
-      const id = await api.deployed(workflow([code], ['Start -> Code']));
+      const id = await api.deploy(workflow([code], ['Start -> Code']));
       const { body } = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
       return JSON.stringify(body);
     };

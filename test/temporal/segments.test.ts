@@ -29,7 +29,7 @@ describeTemporal('segments', (server) => {
   };
 
   const answerAll = async (script: Script, at: string, output: JsonObject): Promise<never> => {
-    for (;;) (await script.called(at)).done(output);
+    for (;;) (await script.nextCall(at)).done(output);
   };
 
   it('a block that takes too long for a workflow task continues in an activity without a second execution', async () => {
@@ -43,7 +43,7 @@ describeTemporal('segments', (server) => {
         ['Start -> F -> A -> Z'],
       ),
     });
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     await expect.poll(() => activitiesOf(client, run.runId), { timeout: 30_000 }).toEqual(['heddle.segment']);
     expect(call.context.signal.aborted).toBe(false);
     call.done({ n: 2 });

@@ -19,7 +19,7 @@ describeTemporal('the server’s status of a run that the engine cancelled', (se
     const engine = await cluster.engine({ blocks: [script.executor] });
     await cluster.worker({ blocks: [script.executor] });
     const { runId } = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
-    await script.called('A');
+    await script.nextCall('A');
     expect(await engine.cancel(runId)).toBe(true);
     expect(await statusOf(runId)).toBe('CANCELLED');
     expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });

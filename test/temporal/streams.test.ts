@@ -18,7 +18,7 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
     const events = run.events()[Symbol.asyncIterator]();
     await cluster.worker({ blocks: [script.executor] });
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     call.context.emit({ type: 'text', text: 'now' });
     const received = [];
     while (emissionsIn(received).length === 0) {
@@ -42,7 +42,7 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
     const engine = await cluster.engine({ env: { KEY: { value: '', secret: false } } });
     await cluster.worker({ env: { KEY: SECRET }, blocks: [script.executor] });
     const run = await engine.start({ workflow: SECRETIVE });
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     for (const text of PARTS) call.context.emit({ type: 'text', text });
     call.done();
     await run.result();
@@ -50,7 +50,7 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
 
     const graph = workflow([block('A', 'work', { key: '{{KEY}}' }, { timeoutMs: 1500 })], ['Start -> A']);
     const slow = await engine.start({ workflow: graph });
-    const emit = (await script.called('A')).context.emit;
+    const emit = (await script.nextCall('A')).context.emit;
     emit({ type: 'text', text: 'say sesame' });
     await slow.result();
     const events = await collect(engine.follow(slow.runId));

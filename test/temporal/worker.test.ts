@@ -73,7 +73,7 @@ describeTemporal('a worker', (server) => {
       const engine = await cluster.engine({ blocks: [first.executor] });
       const stoppingWorker = await cluster.worker({ blocks: [first.executor] });
       const run = await engine.start({ workflow: twoSteps });
-      const call = await first.called('A');
+      const call = await first.nextCall('A');
       const stopped = stoppingWorker.stop({ drainMs: 30_000 });
       expect(stoppingWorker.status()).toMatchObject({ state: 'draining', activities: 1 });
       call.done({ n: 1 });
@@ -89,7 +89,7 @@ describeTemporal('a worker', (server) => {
       const engine = await cluster.engine({ blocks: [first.executor] });
       const stoppingWorker = await cluster.worker({ blocks: [first.executor] });
       const run = await engine.start({ workflow: twoSteps });
-      await first.called('A');
+      await first.nextCall('A');
       await cluster.worker({ blocks: [second.executor] });
       await stoppingWorker.stop({ drainMs: 0 });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 8 } });
@@ -129,7 +129,7 @@ describeTemporal('a worker', (server) => {
       expect(await get(`${url}/healthz`)).toEqual({ status: 200, text: 'polling\n' });
       expect((await get(`${url}/`)).status).toBe(404);
       const run = await engine.start({ workflow: twoSteps });
-      const call = await script.called('A');
+      const call = await script.nextCall('A');
       const { text } = await get(`${url}/metrics`);
       expect(text).toMatch(/^heddle_worker_state\{state="polling"\} 1$/m);
       expect(text).toMatch(/^heddle_activities_running 1$/m);

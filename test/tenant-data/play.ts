@@ -32,7 +32,7 @@ const FORMAT = { inputFormat: [{ name: 'docs', type: 'file[]' }] };
 /** Runs one block of this type. `docs`: files of the input, in `<start.docs>`. */
 export async function run(engine: Engine, type: string, fields: JsonObject, docs?: Json[]) {
   const source = { workflow: workflow([block('A', type, fields)], ['Start -> A'], FORMAT) };
-  const input = docs ? await engine.takeFiles(source, { docs }) : {};
+  const input = docs ? await engine.storeFiles(source, { docs }) : {};
   return engine.execute(source, input);
 }
 

@@ -36,8 +36,8 @@ describe.each(sampledStores('exports'))('exports on %s', (name) => {
   });
 
   it('contain the workflow without secrets, and list the cleared fields', async () => {
-    const id = await api.drafted(FILE);
-    const file = await api.exported(id);
+    const id = await api.createDraft(FILE);
+    const file = await api.exportWorkflow(id);
     expect(file).toMatchObject({
       version: '1.0',
       representation: 'portable-export',
@@ -52,8 +52,8 @@ describe.each(sampledStores('exports'))('exports on %s', (name) => {
   });
 
   it('list the references of the workflow, including those in tools, if the manifest is requested', async () => {
-    const id = await api.drafted(FILE);
-    const file = await api.exported(id, '?includeReferences=true');
+    const id = await api.createDraft(FILE);
+    const file = await api.exportWorkflow(id, '?includeReferences=true');
     const references = file.referenceManifest?.references ?? [];
     expect(file.referenceManifest?.version).toBe(1);
     expect(references.map(({ kind, sourceId, occurrences }) => [kind, sourceId, occurrences.length])).toEqual(
@@ -67,8 +67,8 @@ describe.each(sampledStores('exports'))('exports on %s', (name) => {
   });
 
   it('keep selected resources of the workspace only on request, and never credentials', async () => {
-    const id = await api.drafted(FILE);
-    const text = JSON.stringify(await api.exported(id, '?includeWorkspaceBindings=true'));
+    const id = await api.createDraft(FILE);
+    const text = JSON.stringify(await api.exportWorkflow(id, '?includeWorkspaceBindings=true'));
     expect(text).toContain('INBOX');
     expect(text).toContain('other-workflow');
     for (const secret of [SECRET, CREDENTIAL]) expect(text).not.toContain(secret);
@@ -79,24 +79,24 @@ describe.each(sampledStores('exports'))('exports on %s', (name) => {
       manualCredential: ['short-input', 'hunter2'],
       credential: ['short-input', SECRET],
     });
-    const id = await api.drafted(fileOf([typed]));
-    const text = JSON.stringify(await api.exported(id, '?includeReferences=true'));
+    const id = await api.createDraft(fileOf([typed]));
+    const text = JSON.stringify(await api.exportWorkflow(id, '?includeReferences=true'));
     for (const secret of ['hunter2', SECRET]) expect(text).not.toContain(secret);
   });
 
   it('are recorded in the audit log, except requests with HEAD', async () => {
-    const id = await api.drafted(FILE);
+    const id = await api.createDraft(FILE);
     const head = await api.fetch('HEAD', `/api/v2/workflows/${id}/export`);
     expect([head.status, await head.text()]).toEqual([200, '']);
     const before = (await api.actions(id)).length;
-    await api.exported(id);
+    await api.exportWorkflow(id);
     const after = await api.actions(id);
     expect(after).toHaveLength(before + 1);
     expect(after.filter((action) => action === 'WORKFLOW_EXPORTED')).toHaveLength(1);
   });
 
   it('of archived workflows and of workflows of other workspaces are refused like those of unknown workflows', async () => {
-    const id = await api.drafted(FILE);
+    const id = await api.createDraft(FILE);
     const other = await api.member(await api.workspace(), 'admin');
     const foreign = await api.call('GET', `/api/v2/workflows/${id}/export`, { key: other });
     const absent = await api.call('GET', '/api/v2/workflows/none/export', { key: other });
@@ -107,7 +107,7 @@ describe.each(sampledStores('exports'))('exports on %s', (name) => {
   });
 
   it('require the role read, and refuse unknown query keys', async () => {
-    const id = await api.drafted(FILE);
+    const id = await api.createDraft(FILE);
     const reader = await api.member(api.workspaceId, 'read');
     expect((await api.call('GET', `/api/v2/workflows/${id}/export`, { key: reader })).status).toBe(200);
     const unknownKey = await api.call('GET', `/api/v2/workflows/${id}/export?all=true`);
@@ -122,7 +122,7 @@ describe('exports of imported files', () => {
   it.each(files)('%s keeps its blocks, fields and edges', async (name) => {
     const api = await openTransferApi('sqlite');
     const file = JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as JsonObject;
-    const { state } = await api.exported(await api.drafted(file));
+    const { state } = await api.exportWorkflow(await api.createDraft(file));
     const original = file['state'] as unknown as typeof state;
     const shape = ({ blocks }: typeof state) =>
       Object.values(blocks).map((block) => [block.name, Object.keys(block.subBlocks)]);

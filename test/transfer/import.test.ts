@@ -58,7 +58,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
 
   beforeAll(async () => {
     api = await openTransferApi(name);
-    child = await api.drafted(fileOf([blockWith('x', 'function', { code: ['code', 'return 1'] })]));
+    child = await api.createDraft(fileOf([blockWith('x', 'function', { code: ['code', 'return 1'] })]));
     await api.secret(api.workspaceId, 'MINE');
   });
 
@@ -163,10 +163,10 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
   });
 
   it('map the references that an export has cleared, by its manifest', async () => {
-    const source = await api.drafted(
+    const source = await api.createDraft(
       fileOf([blockWith('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
     );
-    const workflow = await api.exported(source, '?includeReferences=true');
+    const workflow = await api.exportWorkflow(source, '?includeReferences=true');
     expect(JSON.stringify(workflow.state)).not.toContain(child);
     const plain = await post<Imported>(IMPORT, { workflow });
     expect(plain.data.warnings).toEqual([
@@ -187,10 +187,10 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
   });
 
   it('keep exported references in the same workspace, and warn about them in another workspace', async () => {
-    const source = await api.drafted(
+    const source = await api.createDraft(
       fileOf([blockWith('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
     );
-    const workflow = await api.exported(source, '?includeWorkspaceBindings=true');
+    const workflow = await api.exportWorkflow(source, '?includeWorkspaceBindings=true');
     const sameWorkspace = await post<Imported>(IMPORT, { workflow });
     expect(sameWorkspace.data.warnings).toEqual([]);
     const otherWorkspace = await post<Imported>(IMPORT, { workspaceId: await api.workspace(), workflow });
@@ -198,7 +198,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
   });
 
   it('answer a repeated request with the first receipt, even after a mapped target was deleted, and add no workflow', async () => {
-    const target = await api.drafted(fileOf([]));
+    const target = await api.createDraft(fileOf([]));
     const body = withMappings();
     body.mappings[0]!.targetId = target;
     const request = await withPreview(body);
@@ -217,7 +217,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
   });
 
   it('are refused for another request with the same id, a stale preview, and unresolved references', async () => {
-    const target = await api.drafted(fileOf([]));
+    const target = await api.createDraft(fileOf([]));
     const body = withMappings();
     body.mappings[0]!.targetId = target;
     const request = await withPreview(body);
@@ -378,11 +378,11 @@ describe('an export that is imported and exported again', () => {
     const workflow = JSON.parse(readFileSync(file, 'utf8')) as JsonObject;
     const first = await api.call<Imported>('POST', IMPORT, { body: { workspaceId, workflow } });
     expect(first.status, JSON.stringify(first.body)).toBe(201);
-    const exported = await api.exported(first.data.id, '?includeReferences=true');
+    const exported = await api.exportWorkflow(first.data.id, '?includeReferences=true');
     const second = await api.call<Imported>('POST', IMPORT, {
       body: { workspaceId: await api.workspace(), workflow: exported },
     });
-    const again = await api.exported(second.data.id, '?includeReferences=true');
+    const again = await api.exportWorkflow(second.data.id, '?includeReferences=true');
     expect(comparable(again)).toEqual(comparable(exported));
     expect(Object.keys(again.state.blocks)).toHaveLength(
       Object.keys((workflow['state'] as JsonObject)['blocks'] as JsonObject).length,

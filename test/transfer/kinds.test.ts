@@ -57,7 +57,7 @@ describe.each(sampledStores('kinds of references'))('references of each kind on 
     await sql`insert into sandboxes (id, workspace_id, name, language, dependencies, cli_tools, system_packages, created_at,
         updated_at)
       values ('box', ${workspaceId}, 'box', 'python', '[]', '[]', '[]', '', '')`.execute(database);
-    const workflow = await api.drafted(fileOf([]));
+    const workflow = await api.createDraft(fileOf([]));
     const skill = await api.call<{ id: string }>('POST', '/api/v2/skills', {
       body: { workspaceId, name: 'mine', description: 'How to.', content: 'Do it.' },
     });

@@ -38,7 +38,7 @@ export interface TransferApi extends TestApi {
   /** Creates another workspace of the same person. Returns its id. */
   workspace(): Promise<string>;
   member(workspaceId: string, role: 'read' | 'write' | 'admin'): Promise<string>;
-  exported(workflowId: string, query?: string): Promise<ExportFile>;
+  exportWorkflow(workflowId: string, query?: string): Promise<ExportFile>;
   actions(resourceId: string): Promise<string[]>;
   secret(workspaceId: string, name: string): Promise<void>;
 }
@@ -91,7 +91,7 @@ export async function openTransferApi(name: 'sqlite' | 'postgres'): Promise<Tran
       await store.workspaces.setMember(workspaceId, userId, role);
       return (await store.keys.create({ userId }, 'member')).key;
     },
-    async exported(workflowId, query = '') {
+    async exportWorkflow(workflowId, query = '') {
       const { status, data, body } = await api.call<ExportFile>(
         'GET',
         `/api/v2/workflows/${workflowId}/export${query}`,

@@ -94,16 +94,14 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   }
 
   it('start one run for each due time of a schedule', async () => {
-    const id = await server.deployed(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1 }));
+    const id = await server.deploy(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1 }));
     await expectEachMinute(id, (minute) => Promise.resolve(minute === 0 ? 4 : minute));
     await server.call('DELETE', `/api/v2/workflows/${id}/deploy`);
   });
 
   it('poll a source once per interval, and start one run for each of its items', async () => {
     const news = await newsFeed();
-    const id = await server.deployed(
-      scheduledWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' }),
-    );
+    const id = await server.deploy(scheduledWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' }));
     const polledAt = async (): Promise<unknown> => {
       advance(0);
       return (await server.triggerOf(id)).health.lastCheckAt;
@@ -118,9 +116,9 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   });
 
   it('start one run for each event', async () => {
-    const watched = await server.deployed(scheduledWorkflow({}, { type: 'start_trigger' }));
+    const watched = await server.deploy(scheduledWorkflow({}, { type: 'start_trigger' }));
     const fields = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
-    const id = await server.deployed(scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
+    const id = await server.deploy(scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
     const runOf = async (minute: number): Promise<number> => {
       if (minute === 0) return 4;
       const { status } = await server.call('POST', `/api/v2/workflows/${watched}/execute`, { body: {} });
@@ -161,10 +159,10 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       id: crypto.randomUUID(),
       source: `${first}-two`,
     } as never);
-    const id = await server.drafted(webhookWorkflow({}));
+    const id = await server.createDraft(webhookWorkflow({}));
     await server.call('PUT', `/api/v2/workflows/${id}/state`, { body: draft });
     expect((await server.call('POST', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
-    await server.settled(id, 'active');
+    await server.waitForStatus(id, 'active');
     advance(0);
     const owners = () => providers.hooks.map(({ owner }) => owner).toSorted();
     expect(owners()).toEqual(['ada/loom', 'ada/shuttle']);

@@ -17,11 +17,11 @@ export interface EventApi extends TestApi {
   db: Kysely<Tables>;
   now: { ms: number };
   /** Does background work until no event and no run is due. */
-  settled(): Promise<void>;
+  waitUntilIdle(): Promise<void>;
   /** Deploys a workflow whose event trigger has these fields. Returns its id. */
-  watcher(fields: { [name: string]: Json }, options?: { last?: JsonObject }): Promise<string>;
+  deployWatcher(fields: { [name: string]: Json }, options?: { last?: JsonObject }): Promise<string>;
   /** Deploys a workflow whose runs fail if `fails` is true in their input. Returns its id. */
-  watched(): Promise<string>;
+  deployWatched(): Promise<string>;
   /** Runs a workflow to its end, and waits until its events are handled. Returns the id of the run. */
   run(workflowId: string, input?: JsonObject): Promise<string>;
   /** Returns the inputs of the runs of a workflow, oldest first. */
@@ -34,7 +34,7 @@ export const FAILS: JsonObject = {
   subBlocks: { url: { id: 'url', type: 'short-input', value: 'not a url' } },
 };
 
-/** Starts an API on a store of this kind. The test advances its clock; its background work runs in `settled`. */
+/** Starts an API on a store of this kind. The test advances its clock; its background work runs in `waitUntilIdle`. */
 export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<EventApi> {
   const now = { ms: Date.now() };
   const { every, beat } = manualBeats();
@@ -42,7 +42,7 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
   const api = await testApi({ ...options, store, now: () => now.ms, every });
   const db = store.database as Kysely<Tables>;
 
-  async function settled(): Promise<void> {
+  async function waitUntilIdle(): Promise<void> {
     let quietPolls = 0;
     const isDue = async (): Promise<boolean> => {
       // Events of the current instant are found only by a later poll.
@@ -70,16 +70,16 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
 
   return {
     ...api,
-    ...{ db, now, settled },
-    watcher: (fields, { last } = {}) =>
-      api.deployed(scheduledWorkflow(fields, { type: 'sim_workspace_event', ...(last && { last }) })),
-    watched: () => api.deployed(failingWorkflow()),
+    ...{ db, now, waitUntilIdle },
+    deployWatcher: (fields, { last } = {}) =>
+      api.deploy(scheduledWorkflow(fields, { type: 'sim_workspace_event', ...(last && { last }) })),
+    deployWatched: () => api.deploy(failingWorkflow()),
     async run(workflowId, input = {}) {
       const body = { input };
       const answer = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
         body,
       });
-      await settled();
+      await waitUntilIdle();
       return answer.data.runId;
     },
     async inputs(workflowId) {

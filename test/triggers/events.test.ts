@@ -20,9 +20,9 @@ describe.each(sampledStores('events of the service'))('events of the service on 
   });
 
   it('start a run with data about a failed run, and none for completed runs or other workflows', async () => {
-    const watched = await api.watched();
-    const other = await api.watched();
-    const id = await api.watcher({ eventType: 'execution_error', workflowIds: [watched] });
+    const watched = await api.deployWatched();
+    const other = await api.deployWatched();
+    const id = await api.deployWatcher({ eventType: 'execution_error', workflowIds: [watched] });
     await api.run(watched);
     await api.run(other, { fails: true });
     expect(await api.inputs(id)).toEqual([]);
@@ -42,22 +42,22 @@ describe.each(sampledStores('events of the service'))('events of the service on 
   });
 
   it('start no runs for runs that events have started', async () => {
-    const watched = await api.watched();
-    const failing = await api.watcher(
+    const watched = await api.deployWatched();
+    const failing = await api.deployWatcher(
       { eventType: 'execution_error', workflowIds: [watched] },
       { last: FAILS },
     );
-    const chained = await api.watcher({ eventType: 'execution_error', workflowIds: [failing] });
+    const chained = await api.deployWatcher({ eventType: 'execution_error', workflowIds: [failing] });
     await api.run(watched, { fails: true });
     expect(await api.inputs(failing)).toHaveLength(1);
-    await api.settled();
+    await api.waitUntilIdle();
     expect(await api.inputs(failing)).toHaveLength(1);
     expect(await api.inputs(chained)).toEqual([]);
   });
 
   it('start no run of a workflow for its own failures', async () => {
-    const own = await api.watcher({ eventType: 'execution_error' }, { last: FAILS });
-    const other = await api.watcher({ eventType: 'execution_error', workflowIds: [own] });
+    const own = await api.deployWatcher({ eventType: 'execution_error' }, { last: FAILS });
+    const other = await api.deployWatcher({ eventType: 'execution_error', workflowIds: [own] });
     await api.run(own);
     expect(await api.inputs(other)).toMatchObject([{ workflowId: own }]);
     expect(await api.inputs(own)).toHaveLength(1);
@@ -65,14 +65,14 @@ describe.each(sampledStores('events of the service'))('events of the service on 
   });
 
   it('start a run for each deployment, with the version that became live, and for an undeployment', async () => {
-    const watched = await api.watched();
+    const watched = await api.deployWatched();
     const workflowIds = [watched];
-    const deployed = await api.watcher({ eventType: 'workflow_deployed', workflowIds });
-    const undeployed = await api.watcher({ eventType: 'workflow_undeployed', workflowIds });
+    const deployed = await api.deployWatcher({ eventType: 'workflow_deployed', workflowIds });
+    const undeployed = await api.deployWatcher({ eventType: 'workflow_undeployed', workflowIds });
     await api.call('POST', `/api/v2/workflows/${watched}/deploy`);
     await api.call('POST', `/api/v2/workflows/${watched}/versions/1/activate`);
     await api.call('DELETE', `/api/v2/workflows/${watched}/deploy`);
-    await api.settled();
+    await api.waitUntilIdle();
     const about = { ...RUN_FIELDS, workflowId: watched, triggeringRun: null };
     const inputs = await api.inputs(deployed);
     expect(inputs.toSorted((a, b) => Number(b['version']) - Number(a['version']))).toMatchObject([
@@ -85,8 +85,8 @@ describe.each(sampledStores('events of the service'))('events of the service on 
   });
 
   it('start a run after a number of failed runs in a row, and then none during the cooldown', async () => {
-    const watched = await api.watched();
-    const id = await api.watcher({
+    const watched = await api.deployWatched();
+    const id = await api.deployWatcher({
       ...{ eventType: 'consecutive_failures', workflowIds: [watched], consecutiveFailures: '2' },
       cooldownMinutes: '90',
     });
@@ -107,18 +107,22 @@ describe.each(sampledStores('events of the service'))('events of the service on 
   });
 
   it('start one run for each period in which a workflow has no runs', async () => {
-    const watched = await api.watched();
-    const id = await api.watcher({ eventType: 'no_activity', workflowIds: watched, inactivityHours: 12 });
+    const watched = await api.deployWatched();
+    const id = await api.deployWatcher({
+      eventType: 'no_activity',
+      workflowIds: watched,
+      inactivityHours: 12,
+    });
     await api.run(watched);
     expect(await api.inputs(id)).toEqual([]);
     api.now.ms += 12 * 3_600_000;
-    await api.settled();
-    await api.settled();
+    await api.waitUntilIdle();
+    await api.waitUntilIdle();
     expect(await api.inputs(id)).toMatchObject([
       { ...RUN_FIELDS, event: 'no_activity', workflowId: watched, triggeringRun: null },
     ]);
     api.now.ms += 12 * 3_600_000;
-    await api.settled();
+    await api.waitUntilIdle();
     expect(await api.inputs(id)).toHaveLength(2);
   });
 });
@@ -126,14 +130,22 @@ describe.each(sampledStores('events of the service'))('events of the service on 
 describe('conditions on the runs of a workflow', () => {
   it('are met by a number of failures and by slow runs, and after five runs by a failure rate and a latency spike', async () => {
     const api = await eventApi('sqlite');
-    const watched = await api.watched();
+    const watched = await api.deployWatched();
     const workflowIds = `["${watched}"]`;
-    const rate = await api.watcher({ eventType: 'failure_rate', workflowIds, failureRatePercent: '40' });
-    const count = await api.watcher({ eventType: 'error_count', workflowIds, errorCountThreshold: 2 });
-    const slow = await api.watcher({ eventType: 'latency_threshold', workflowIds, durationThresholdMs: 1 });
-    const never = await api.watcher({ eventType: 'latency_threshold', workflowIds });
-    const spike = await api.watcher({ eventType: 'latency_spike', workflowIds });
-    const cost = await api.watcher({ eventType: 'cost_threshold', workflowIds });
+    const rate = await api.deployWatcher({
+      eventType: 'failure_rate',
+      workflowIds,
+      failureRatePercent: '40',
+    });
+    const count = await api.deployWatcher({ eventType: 'error_count', workflowIds, errorCountThreshold: 2 });
+    const slow = await api.deployWatcher({
+      eventType: 'latency_threshold',
+      workflowIds,
+      durationThresholdMs: 1,
+    });
+    const never = await api.deployWatcher({ eventType: 'latency_threshold', workflowIds });
+    const spike = await api.deployWatcher({ eventType: 'latency_spike', workflowIds });
+    const cost = await api.deployWatcher({ eventType: 'cost_threshold', workflowIds });
     for (const fails of [true, false, false, true]) await api.run(watched, { fails });
     expect(await api.inputs(count)).toHaveLength(1);
     expect(await api.inputs(rate)).toEqual([]);
@@ -153,15 +165,15 @@ describe('conditions on the runs of a workflow', () => {
 
   it('are met by the cost of a run, in credits', async () => {
     const api = await eventApi('sqlite');
-    const watched = await api.watched();
-    const id = await api.watcher({ eventType: 'cost_threshold', costThresholdCredits: '150.5' });
+    const watched = await api.deployWatched();
+    const id = await api.deployWatcher({ eventType: 'cost_threshold', costThresholdCredits: '150.5' });
     const runId = await api.run(watched);
     expect(await api.inputs(id)).toEqual([]);
     for (const cost of [0.75, 0.76]) {
       await api.db.updateTable('run_logs').set({ cost }).execute();
       const event = { kind: 'run_ended', workspaceId: api.workspaceId, happenedMs: 0 } as const;
       await recordEvents(api.db, [{ ...event, workflowId: watched, subjectId: runId }]);
-      await api.settled();
+      await api.waitUntilIdle();
       expect(await api.inputs(id)).toHaveLength(cost === 0.76 ? 1 : 0);
     }
     expect(await api.inputs(id)).toMatchObject([{ triggeringRun: { runId, cost: 152 } }]);
@@ -171,8 +183,8 @@ describe('conditions on the runs of a workflow', () => {
 describe('events of credentials', () => {
   it('start runs whose input does not contain the secret', async () => {
     const api = await eventApi('sqlite');
-    const changed = await api.watcher({ eventType: 'credential_changed' });
-    const reconnect = await api.watcher({ eventType: 'credential_reconnect' });
+    const changed = await api.deployWatcher({ eventType: 'credential_changed' });
+    const reconnect = await api.deployWatcher({ eventType: 'credential_reconnect' });
     const { workspaceId } = api;
     const body = {
       workspaceId,
@@ -188,7 +200,7 @@ describe('events of credentials', () => {
     const row = await tables.selectFrom('credentials').selectAll().executeTakeFirstOrThrow();
     await markReconnect(tables, api.store.audit, { row, now: new Date().toISOString() });
     await api.call('DELETE', path);
-    await api.settled();
+    await api.waitUntilIdle();
     const inputs = await api.inputs(changed);
     expect(inputs.map(({ credential }) => credential)).toEqual(
       expect.arrayContaining([
@@ -208,18 +220,18 @@ describe('events of credentials', () => {
 describe('a workspace', () => {
   it('without an event trigger records no events, and events of another workspace start no runs in it', async () => {
     const api = await eventApi('sqlite');
-    const watched = await api.watched();
+    const watched = await api.deployWatched();
     const others = await api.store.workspaces.createWorkspace('Others', api.userId);
     await api.db
       .insertInto('event_watchers')
       .values({ workflow_id: 'other', workspace_id: others, since_ms: 0 })
       .execute();
     await api.call('POST', `/api/v2/workflows/${watched}/execute`, { body: { input: { fails: true } } });
-    await api.settled();
+    await api.waitUntilIdle();
     expect(await api.db.selectFrom('run_logs').selectAll().execute()).toHaveLength(1);
     expect(await api.db.selectFrom('service_events').selectAll().execute()).toEqual([]);
     // The event of another workspace has no trigger in this one.
-    const id = await api.watcher({ eventType: 'workflow_undeployed' });
+    const id = await api.deployWatcher({ eventType: 'workflow_undeployed' });
     const theirs = {
       id: 'theirs',
       workspace_id: others,
@@ -232,7 +244,7 @@ describe('a workspace', () => {
       .insertInto('service_events')
       .values({ ...theirs, ...times, kind: 'workflow_undeployed' })
       .execute();
-    await api.settled();
+    await api.waitUntilIdle();
     expect(await api.inputs(id)).toEqual([]);
     expect(await api.db.selectFrom('service_events').selectAll().execute()).toEqual([]);
   });
@@ -244,11 +256,11 @@ describe('several processes with event triggers', () => {
     const first = await eventApi(kind);
     // The second process shares the engine and the store.
     const second = await eventApi(kind, { store: first.store, engine: first.engine });
-    const watched = await first.watched();
-    const id = await first.watcher({ eventType: 'execution_success', workflowIds: [watched] });
+    const watched = await first.deployWatched();
+    const id = await first.deployWatcher({ eventType: 'execution_success', workflowIds: [watched] });
     const path = `/api/v2/workflows/${watched}/execute`;
     await Promise.all(Array.from({ length: 5 }, () => first.call('POST', path, { body: {} })));
-    await Promise.all([first.settled(), second.settled()]);
+    await Promise.all([first.waitUntilIdle(), second.waitUntilIdle()]);
     const inputs = await first.inputs(id);
     expect(new Set(inputs.map(({ runId }) => runId)).size).toBe(5);
     expect(inputs).toHaveLength(5);
@@ -265,11 +277,13 @@ describe('the fields of an event trigger', () => {
       windowHours: '0',
       cooldownMinutes: -1,
     };
-    await expect(api.watcher(fields)).rejects.toThrow(/errorCountThreshold.*windowHours.*cooldownMinutes/s);
-    await expect(api.watcher({ eventType: 'sunrise' })).rejects.toThrow('eventType');
+    await expect(api.deployWatcher(fields)).rejects.toThrow(
+      /errorCountThreshold.*windowHours.*cooldownMinutes/s,
+    );
+    await expect(api.deployWatcher({ eventType: 'sunrise' })).rejects.toThrow('eventType');
     const ids = Array.from({ length: 101 }, (_, index) => `w${index}`);
-    await expect(api.watcher({ workflowIds: ids })).rejects.toThrow('workflowIds');
+    await expect(api.deployWatcher({ workflowIds: ids })).rejects.toThrow('workflowIds');
     // Fields of other conditions are ignored.
-    await api.watcher({ eventType: 'execution_error', windowHours: 'x' });
+    await api.deployWatcher({ eventType: 'execution_error', windowHours: 'x' });
   });
 });

@@ -63,10 +63,10 @@ describe.each(sampledStores('flow control'))('flow control on %s', (store) => {
   it('starts at most the configured number of runs in any period, and delays further runs', async () => {
     const hook = await deploy({ throttle: { limit: 2, seconds: 60 } });
     const receipts = [await hook.send({ n: 1 }), await hook.send({ n: 2 })];
-    await api.settled();
+    await api.waitUntilIdle();
     await api.advance(10 * SECOND);
     receipts.push(await hook.send({ n: 3 }), await hook.send({ n: 4 }));
-    await api.settled();
+    await api.waitUntilIdle();
     const statuses = () => Promise.all(receipts.map(({ runId }) => api.statusOf(runId)));
     await expect.poll(statuses).toEqual(['completed', 'completed', 'queued', 'queued']);
     expect(await hook.events()).toMatchObject([{ reason: 'queue' }, { reason: 'throttle' }, {}, {}]);
@@ -170,7 +170,7 @@ describe.each(sampledStores('flow control'))('flow control on %s', (store) => {
   });
 
   it('applies one limit to all triggers of a workflow if its scope is "workflow"', async () => {
-    const [one, two] = await api.twoHooks({ concurrency: 1, scope: 'workflow' });
+    const [one, two] = await api.deployTwoHooks({ concurrency: 1, scope: 'workflow' });
     const first = await one.send({});
     await api.expectStatus(first.runId, 'paused');
     const second = await two.send({});

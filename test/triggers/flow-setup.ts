@@ -13,7 +13,7 @@ export { JSON_TYPE } from './webhook-setup.ts';
 interface Receipt {
   success: boolean;
   runId: string;
-  flow?: { state: string; reason: string };
+  deployFlow?: { state: string; reason: string };
 }
 
 /** A webhook with flow control. */
@@ -39,11 +39,11 @@ export interface FlowApi extends Omit<WebhookApi, 'db'> {
   /** Advances the clock, and waits until all due work is done. */
   advance(ms: number): Promise<void>;
   /** Waits until all due work is done. */
-  settled(): Promise<void>;
+  waitUntilIdle(): Promise<void>;
   /** Deploys a workflow with a webhook with this flow control. */
   flow(flowControl: Json, options?: { pauses?: boolean }): Promise<FlowHook>;
   /** Deploys a workflow with two webhooks with this flow control. Its runs pause. */
-  twoHooks(flowControl: Json): Promise<[FlowHook, FlowHook]>;
+  deployTwoHooks(flowControl: Json): Promise<[FlowHook, FlowHook]>;
   /** Deploys a schedule that is due each minute. */
   minutely(flowControl: Json): Promise<string>;
   statusOf(runId: string): Promise<string>;
@@ -71,7 +71,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
   const db = received.db as unknown as Kysely<FlowTables>;
 
   /** Does background work until no run and no trigger is due. */
-  async function settled(): Promise<void> {
+  async function waitUntilIdle(): Promise<void> {
     const isDue = async (): Promise<boolean> => {
       for (const beat of beats) beat();
       const [run, trigger] = await Promise.all([
@@ -100,7 +100,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
         now.ms += 1;
         const answer = await received.send(path, { headers: JSON_TYPE, body: JSON.stringify(body) });
         expect(answer.status).toBe(200);
-        await settled();
+        await waitUntilIdle();
         return answer.body as unknown as Receipt;
       },
       events: async () => (await call<JsonObject[]>('GET', `/api/v2/triggers/${trigger}/events`)).data,
@@ -154,17 +154,17 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
   now.ms = START;
   return {
     ...received,
-    ...{ db, settled, statusOf },
+    ...{ db, waitUntilIdle, statusOf },
     async advance(ms) {
       now.ms += ms;
-      await settled();
+      await waitUntilIdle();
     },
     async flow(flowControl, { pauses = false } = {}) {
       const last = pauses ? { last: PAUSES } : {};
       const { id, path } = await received.webhook({ flowControl }, last);
       return hookOf({ id, path, trigger: await triggerId(id) });
     },
-    async twoHooks(flowControl) {
+    async deployTwoHooks(flowControl) {
       const workflow = webhookWorkflow({ flowControl }, { last: PAUSES }) as {
         state: { blocks: { [id: string]: JsonObject }; edges: JsonObject[] };
       };
@@ -172,7 +172,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
       const [[first, block] = ['', {}], [last] = ['', {}]] = Object.entries(blocks);
       blocks['second'] = { ...block, id: 'second', name: 'Second' };
       edges.push({ id: 'edge-second', source: 'second', target: last });
-      const id = await received.deployed(workflow as unknown as Json);
+      const id = await received.deploy(workflow as unknown as Json);
       const deployment = await call<{ webhooks: { url: string; blockId: string }[] }>(
         'GET',
         `/api/v2/workflows/${id}/deployment`,
@@ -184,7 +184,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
       return (await Promise.all(hooks)) as [FlowHook, FlowHook];
     },
     minutely: (flowControl) =>
-      received.deployed(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl })),
+      received.deploy(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl })),
     async expectStatus(runId, status) {
       await expect.poll(() => statusOf(runId), { timeout: 10_000 }).toBe(status);
     },
@@ -196,7 +196,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
         .executeTakeFirstOrThrow();
       const path = `/api/v2/workflows/${reservation.workflow_id}/runs/${runId}/cancel`;
       expect((await call('POST', path, {})).status).toBe(200);
-      await settled();
+      await waitUntilIdle();
     },
     eventRows: async (workflowId) =>
       (await db

@@ -32,7 +32,7 @@ describe('a schedule whose last run waits for a person', () => {
     ['queue', ['2026-01-01T00:01Z', '2026-01-01T00:02Z', '2026-01-01T00:04Z']],
   ])('starts, skips or queues the next run according to "overlap": %s', async (overlap, expected) => {
     const api = await scheduleApi('sqlite', '2026-01-01T00:00:30Z');
-    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, overlap }, { last: APPROVAL }));
+    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, overlap }, { last: APPROVAL }));
     api.moveTo('2026-01-01T00:01Z');
     await expectFires(api, id, ['2026-01-01T00:01Z']);
     const first = await lastRunIs(api, id, 'paused');
@@ -62,9 +62,7 @@ describe('limits', () => {
     let isFull = true;
     const concurrency = { acquire: () => (isFull ? undefined : () => undefined) };
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z', { concurrency });
-    const id = await api.deployed(
-      scheduledWorkflow({ ...MINUTELY, minutesInterval: 60, missedRuns: 'none' }),
-    );
+    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60, missedRuns: 'none' }));
     api.moveTo('2026-01-01T01:00Z');
     await expect
       .poll(() => api.trigger(id))
@@ -83,7 +81,7 @@ describe('limits', () => {
   it('of usage refuse the run, which counts as a failure', async () => {
     const usage = { reserve: () => ({ refused: 'limit' }) as const };
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z', { usage });
-    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
+    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
     api.moveTo('2026-01-01T01:00Z');
     await expect
       .poll(() => api.trigger(id))
@@ -101,7 +99,7 @@ describe('limits', () => {
     const reservations: object[] = [];
     const usage = { reserve: (run: object) => (reservations.push(run), {}) };
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z', { usage });
-    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
+    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
     api.moveTo('2026-01-01T01:00Z');
     await expectFires(api, id, ['2026-01-01T01:00Z']);
     const { lastRunId: runId } = await api.trigger(id);
@@ -120,9 +118,9 @@ async function lastInput(api: ScheduleApi, id: string): Promise<unknown> {
 describe('a schedule whose runs fail', () => {
   it('is suspended after ten failures in a row over a day, shows the reason, and can be resumed', async () => {
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z');
-    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 180 }, { last: FAILS }));
+    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, minutesInterval: 180 }, { last: FAILS }));
     const event = { type: 'sim_workspace_event' };
-    const watcher = await api.deployed(scheduledWorkflow({ eventType: 'trigger_suspended' }, event));
+    const watcher = await api.deploy(scheduledWorkflow({ eventType: 'trigger_suspended' }, event));
     const dues: string[] = [];
     for (let hour = 3; hour <= 30; hour += 3) {
       const due = new Date(Date.UTC(2026, 0, 1, hour)).toISOString();
@@ -162,7 +160,7 @@ describe('a schedule whose runs fail', () => {
 
   it('resets the number of failures after a completed run', async () => {
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z');
-    const id = await api.deployed(scheduledWorkflow(MINUTELY));
+    const id = await api.deploy(scheduledWorkflow(MINUTELY));
     await api.db
       .updateTable('triggers')
       .set({ failures: 9, failing_since_ms: 0 })
@@ -179,7 +177,7 @@ describe('a schedule whose runs fail', () => {
 describe('a fault', () => {
   it('of the engine is reported and delays the trigger, which loses no run', async () => {
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z');
-    const id = await api.deployed(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
+    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, minutesInterval: 60 }));
     const { engine } = api;
     const original = engine.getRun.bind(engine);
     api.moveTo('2026-01-01T01:00Z');

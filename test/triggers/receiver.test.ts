@@ -212,8 +212,8 @@ describe('a request is refused', () => {
   });
 
   it('with 429 before its body is read when too many requests of its workspace are in progress', async () => {
-    const atOnce = { perTrigger: 2, perWorkspace: 2, total: 10 };
-    const receiver = openReceiver({}, { atOnce });
+    const concurrency = { perTrigger: 2, perWorkspace: 2, total: 10 };
+    const receiver = openReceiver({}, { concurrency });
     const gate = Promise.withResolvers<void>();
     async function* slow() {
       await gate.promise;

@@ -36,10 +36,10 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
   };
 
   it('a webhook is suspended with the reason, answers like an unknown path, and can be resumed', async () => {
-    const id = await api.deployed(webhookWorkflow({}, { last: FAILS }));
+    const id = await api.deploy(webhookWorkflow({}, { last: FAILS }));
     const path = await api.pathOf(id);
     const event = { type: 'sim_workspace_event' };
-    const watcher = await api.deployed(scheduledWorkflow({ eventType: 'trigger_suspended' }, event));
+    const watcher = await api.deploy(scheduledWorkflow({ eventType: 'trigger_suspended' }, event));
     for (let count = 1; count <= 9; count += 1) {
       await fail(id, path, count);
       api.advance(3 * HOUR_MS);
@@ -74,8 +74,8 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
 
   it('a webhook at a provider is removed, and created again when its trigger is resumed', async () => {
     const { type, fields } = HOOKED.github;
-    const id = await api.hooked(type, fields, FAILS);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(type, fields, FAILS);
+    await api.waitForStatus(id, 'active');
     const [hook] = await api.hooksOf(id);
     const failing = { failures: 9, failing_since_ms: api.now.ms - 25 * HOUR_MS };
     await api.db.updateTable('triggers').set(failing).where('workflow_id', '=', id).execute();
@@ -90,19 +90,19 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
     await expect.poll(() => api.hooksOf(id)).toEqual([]);
     const { id: trigger } = await row(id);
     await api.call('POST', `/api/v2/triggers/${trigger}/resume`);
-    await api.settled(id, 'active');
+    await api.waitForStatus(id, 'active');
     expect(await api.hooksOf(id)).toHaveLength(1);
   });
 
   it('an event trigger is suspended; a completed run resets the number of failures', async () => {
     const event = { type: 'sim_workspace_event', last: FAILS };
-    const id = await api.deployed(scheduledWorkflow({ eventType: 'workflow_deployed' }, event));
-    const healthy = await api.deployed(
+    const id = await api.deploy(scheduledWorkflow({ eventType: 'workflow_deployed' }, event));
+    const healthy = await api.deploy(
       scheduledWorkflow({ eventType: 'workflow_deployed' }, { type: 'sim_workspace_event' }),
     );
     const failing = { failures: 9, failing_since_ms: api.now.ms - 25 * HOUR_MS };
     await api.db.updateTable('triggers').set(failing).where('workflow_id', 'in', [id, healthy]).execute();
-    await api.deployed(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 60 }));
+    await api.deploy(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 60 }));
     const statesAfter = async (): Promise<unknown[]> => {
       api.advance(1000);
       const [first, second] = [await row(id), await row(healthy)];

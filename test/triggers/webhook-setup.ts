@@ -87,7 +87,7 @@ export async function webhookApi(
     ...api,
     ...{ db, now, pathOf },
     async webhook(fields, workflowOptions = {}) {
-      const id = await api.deployed(webhookWorkflow(fields, workflowOptions));
+      const id = await api.deploy(webhookWorkflow(fields, workflowOptions));
       return { id, path: await pathOf(id) };
     },
     send: (path, request) => sendTo(api, path, request),

@@ -258,7 +258,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     const hook = await api.webhook({ triggerPath });
     expect(hook.path).toBe(`/api/webhooks/trigger/${triggerPath}`);
     const deploy = async (from: WebhookApi) => {
-      const id = await from.drafted(webhookWorkflow({ triggerPath }));
+      const id = await from.createDraft(webhookWorkflow({ triggerPath }));
       return from.call('POST', `/api/v2/workflows/${id}/deploy`);
     };
     expect(await deploy(api)).toMatchObject({

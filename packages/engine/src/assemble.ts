@@ -102,7 +102,7 @@ export function createHost(
 
 /** Stops the sandbox, and waits for connections that are being closed. */
 export async function closeParts({ code, connections }: RuntimeParts): Promise<void> {
-  await Promise.all([code.close(), connections.settled()]);
+  await Promise.all([code.close(), connections.waitUntilClosed()]);
 }
 
 /** Emits a Node warning: the default for errors that reach no caller. */

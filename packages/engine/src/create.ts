@@ -76,7 +76,7 @@ export async function createEngineOn(
     const grace = timeLimit(parts.clock, graceMs);
     await runs.close(grace.elapsed);
     grace.cancel();
-    await (code ? parts.connections.settled() : closeParts(parts));
+    await (code ? parts.connections.waitUntilClosed() : closeParts(parts));
     stores.close();
   };
   try {

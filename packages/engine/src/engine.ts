@@ -7,7 +7,7 @@ import { fileReader, openFile } from './files/storage.ts';
 import type { FileContent, FileReader, ReadLimits } from './files/storage.ts';
 import type { FileRecord } from '@heddle/core/files';
 import { mayContainFiles, ingestFiles } from './files/ingest.ts';
-import type { TakeFilesOptions } from './files/ingest.ts';
+import type { StoreFilesOptions } from './files/ingest.ts';
 import { isChildRunId } from './execution/child-runs.ts';
 import { findBlock } from './execution/plan-queries.ts';
 import type { RuntimeParts } from './execution/runtime-parts.ts';
@@ -111,10 +111,10 @@ export class HeddleEngine implements Engine {
     return { target, start: start === undefined ? target.plan.start : startBlock(target.plan, start) };
   }
 
-  async takeFiles(
+  async storeFiles(
     workflow: WorkflowSource,
     input: Json,
-    options: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & TakeFilesOptions = {},
+    options: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & StoreFilesOptions = {},
   ): Promise<Json> {
     this.#expectOpen();
     if (!mayContainFiles(input)) return input;

@@ -15,7 +15,7 @@ export type {
 export type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
 export type { Credential, CredentialQuery, TenantCredentials } from './secrets/credentials.ts';
 export type { FileReader, ReadLimits } from './files/storage.ts';
-export type { FileLimits, TakeFilesOptions } from './files/ingest.ts';
+export type { FileLimits, StoreFilesOptions } from './files/ingest.ts';
 export type { EgressOptions, EngineOptions, SandboxLimits } from './options.ts';
 export type { RuntimeProvider } from './runtime-port.ts';
 export type {

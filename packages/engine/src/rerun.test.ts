@@ -1,13 +1,13 @@
 import type { Entry, EntryBody } from '@heddle/core/run';
 import { describe, expect, it } from 'vitest';
-import { compiled } from '../../../test/support/compiled.ts';
-import { started } from '../../../test/support/run-data.ts';
+import { compilePlan } from '../../../test/support/compiled.ts';
+import { startedEntry } from '../../../test/support/run-data.ts';
 import { work } from '../../../test/support/scripted.ts';
 import { loop } from '../../../test/support/workflow.ts';
 import { reuse } from './rerun.ts';
 
 const NOT_RESTARTABLE = 'BLOCK_NOT_RESTARTABLE';
-const plan = compiled(
+const plan = compilePlan(
   [work('A'), work('B'), work('C'), work('D'), loop('L', { loopType: 'for', count: 1 }, work('I'))],
   ['Start -> A -> B -> C', 'Start -> D', 'C -> L -> I'],
 );
@@ -29,7 +29,7 @@ function journal(
   }));
   if (!open) bodies.push({ type: 'cancelled' });
   const laterEntries = bodies.map((body, index): Entry => ({ seq: index + 2, atMs: 0, ...body }));
-  return { runId: 'old', plan, entries: [{ ...started(), start: 'Start' } as Entry, ...laterEntries] };
+  return { runId: 'old', plan, entries: [{ ...startedEntry(), start: 'Start' } as Entry, ...laterEntries] };
 }
 
 describe('a run that starts at a block of an earlier run', () => {

@@ -75,10 +75,10 @@ export interface ActiveHook {
  */
 export interface ProviderHook {
   /**
-   * Returns the place of the hook, such as a repository; undefined if the trigger has no hook. Each place has its own
-   * hook.
+   * Returns the location of the hook, such as a repository; undefined if the trigger has no hook. Each location has its
+   * own hook.
    */
-  placeOf(config: JsonObject): string | undefined;
+  locationOf(config: JsonObject): string | undefined;
   /** Creates the hook, or changes it so that it matches the configuration. */
   activate(config: JsonObject, call: HookCall): Promise<ActiveHook>;
   /** Extends the time of a hook that expires. Default: `activate`. */

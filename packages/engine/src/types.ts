@@ -10,7 +10,7 @@ import type {
 } from '@heddle/core';
 import type { FileRecord } from '@heddle/core/files';
 import type { FileContent, FileReader, ReadLimits } from './files/storage.ts';
-import type { TakeFilesOptions } from './files/ingest.ts';
+import type { StoreFilesOptions } from './files/ingest.ts';
 import type { BlockEmission } from '@heddle/core/blocks';
 import type { Span, Stored } from '@heddle/core/run';
 
@@ -304,10 +304,10 @@ export interface Engine {
    * Throws INPUT_INVALID for a file that cannot be stored, WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, START_NOT_FOUND,
    * BLOCK_NOT_FOUND, DATA_UNWRITABLE, ENGINE_CLOSED.
    */
-  takeFiles(
+  storeFiles(
     workflow: WorkflowSource,
     input: Json,
-    options?: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & TakeFilesOptions,
+    options?: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & StoreFilesOptions,
   ): Promise<Json>;
   /**
    * Returns the blocks at which runs of the workflow can start, the default first.

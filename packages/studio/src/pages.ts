@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
 export interface StudioOptions {
-  /** The path below which the HTTP interface is served: `/internal/heddle`. Default: the root. */
+  /** The path below which the HTTP API is served: `/internal/heddle`. Default: the root. */
   basePath?: string;
 }
 
@@ -19,7 +19,7 @@ const CONTENT_TYPES: { readonly [extension: string]: string | undefined } = {
   '.svg': 'image/svg+xml',
 };
 
-/** First path segments of the pages. All other paths belong to the HTTP interface. */
+/** First path segments of the pages. All other paths belong to the HTTP API. */
 const PAGES = new Set(['', 'runs', 'workflows', 'dashboard', 'settings']);
 
 const ASSET_PATH = /^assets\/([\w-][\w.-]*)$/;

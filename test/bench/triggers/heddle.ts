@@ -57,7 +57,7 @@ interface ScheduledService {
   memoryBefore: number;
   moveTo(ms: number): void;
   /** Returns the number of queued runs that have been started. */
-  started(): Promise<number>;
+  countStarted(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -77,7 +77,7 @@ async function startService(count: number): Promise<ScheduledService> {
   return {
     memoryBefore,
     moveTo: (ms) => (nowMs = ms),
-    async started() {
+    async countStarted() {
       const { rows } = await sql<{
         count: number;
       }>`select count(*) as count from claims where waiting is null`.execute(store.database);
@@ -102,7 +102,7 @@ async function due(count: number): Promise<Measured> {
       const expectedRuns = startedRuns + Math.ceil((count - (minute % 60)) / 60);
       const startMs = performance.now();
       service.moveTo(FROM_MS + minute * MINUTE_MS);
-      await until(async () => (await service.started()) >= expectedRuns);
+      await until(async () => (await service.countStarted()) >= expectedRuns);
       const tookMs = performance.now() - startMs;
       minute += 1;
       startedRuns = expectedRuns;
@@ -119,7 +119,7 @@ async function dueTogether(count: number): Promise<Measured> {
     async sample() {
       const startMs = performance.now();
       service.moveTo(FROM_MS + 2 * HOUR_MS);
-      await until(async () => (await service.started()) >= count);
+      await until(async () => (await service.countStarted()) >= count);
       return performance.now() - startMs;
     },
     close: () => service.close(),
@@ -135,7 +135,7 @@ async function memory(count: number): Promise<Measured> {
   return {
     async sample() {
       service.moveTo(FROM_MS + HOUR_MS);
-      await until(async () => (await service.started()) >= Math.ceil(count / 60));
+      await until(async () => (await service.countStarted()) >= Math.ceil(count / 60));
       return (liveMemory() - service.memoryBefore) / 1024 / count;
     },
     close: () => service.close(),

@@ -24,7 +24,7 @@ export function executionDifference(
   const actualExecutions = actual.map(actualExecution);
   const names = (executions: readonly Execution[]): string =>
     executions.map(({ name, scope }) => `${name}${scope}`).join(' ');
-  if (sorted(expectedExecutions) !== sorted(actualExecutions))
+  if (toSortedText(expectedExecutions) !== toSortedText(actualExecutions))
     return `blocks: expected ${names(expectedExecutions)}; got ${names(actualExecutions)}`;
   if (ordered) {
     for (const group of groups(expectedExecutions)) {
@@ -59,7 +59,7 @@ function actualExecution(log: Log): Execution {
   };
 }
 
-function sorted(executions: readonly Execution[]): string {
+function toSortedText(executions: readonly Execution[]): string {
   return executions
     .map(({ name, scope }) => `${name}${scope}`)
     .toSorted()

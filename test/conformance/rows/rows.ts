@@ -137,22 +137,22 @@ This page is generated from \`test/conformance/rows/rows.json\`: \`npx vitest ru
 
 function line({ id, behaviour, shownBy = [], instead, internal }: Row): string {
   const cells = [
-    ...(instead === undefined ? [] : [`*Instead:* ${linked(instead)}.`]),
-    ...(internal === undefined ? [] : [`*Not visible:* ${linked(internal)}.`]),
+    ...(instead === undefined ? [] : [`*Instead:* ${withLinks(instead)}.`]),
+    ...(internal === undefined ? [] : [`*Not visible:* ${withLinks(internal)}.`]),
     ...shownBy.map((test) => {
       const [file, title] = splitTest(test);
-      return `[${basename(file)}](../${file}) › ${escaped(title)}`;
+      return `[${basename(file)}](../${file}) › ${escape(title)}`;
     }),
   ];
   return `| ${id.replace('-', '–')} | ${behaviour} | ${cells.join('<br>')} |`;
 }
 
-function escaped(title: string): string {
+function escape(title: string): string {
   return title.replaceAll(/[|<*_[\]\\]/g, (character) => `\\${character}`);
 }
 
 /** Adds links to the numbers of rules and decision records, and to the names of pages. */
-export function linked(text: string): string {
+export function withLinks(text: string): string {
   const headings = [...read('docs/semantics.md').matchAll(/^### (R\d+) (.+)$/gm)];
   return text
     .replaceAll(/(?<!\[)\bR\d+\b/g, (rule) => {

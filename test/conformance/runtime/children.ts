@@ -59,7 +59,7 @@ export function describeChildren(make: MakeRuntime): void {
       const engine = await make().open({ blocks: [script.executor] });
       await engine.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
       const run = await engine.start({ workflow: workflow([call()], ['Start -> W']) });
-      await script.called('A');
+      await script.nextCall('A');
       await engine.cancel(run.runId);
       await script.whenAborted('A');
       expect(script.aborted).toEqual(['A']);

@@ -146,7 +146,7 @@ export function describeContinued(make: MakeRuntime): void {
         await engine.start({ workflow: drawn }),
         await engine.start({ workflow: drawn }),
       ];
-      const calls = [await script.called('F'), await script.called('F')];
+      const calls = [await script.nextCall('F'), await script.nextCall('F')];
       for (const { runId } of [failed, cancelled])
         await expect.poll(async () => (await engine.getRun(runId)).pauses.length).toBe(1);
       const tokens = await Promise.all([failed, cancelled].map(({ runId }) => onlyPause(engine, runId)));

@@ -141,7 +141,7 @@ export function describeData(make: MakeRuntime): void {
       const run = await engine.start({
         workflow: workflow([work('A'), fn('Z', 'return 5')], ['Start -> A -> Z']),
       });
-      const call = await script.called('A');
+      const call = await script.nextCall('A');
       const seen: string[] = [];
       const reading = (async () => {
         for await (const event of run.events())
@@ -168,14 +168,14 @@ export function describeData(make: MakeRuntime): void {
       const run = await engine.start({
         workflow: workflow([work('A'), work('B')], ['Start -> A -> B']),
       });
-      const first = await script.called('A');
+      const first = await script.nextCall('A');
       const started: RunEvent[] = [];
       const reading = (async () => {
         for await (const event of run.events())
           if (event.type === 'block:started' && event.log.blockName === 'B') started.push(event);
       })();
       first.done();
-      (await script.called('B')).done();
+      (await script.nextCall('B')).done();
       await reading;
       expect(started).toMatchObject([{ log: { blockName: 'B', status: 'running', endedMs: undefined } }]);
     });

@@ -101,7 +101,7 @@ export function describeDeletion(make: MakeRuntime): void {
       const format = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
       await engine.deploy(workflow([reply], ['Start -> Read'], { id: 'read', ...format }));
       const upload = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
-      const input = await engine.takeFiles('read', { doc: upload });
+      const input = await engine.storeFiles('read', { doc: upload });
       const [file] = filesIn(input);
       if (!file) throw new Error('The input has no file.');
       const [deleted, kept] = [await engine.execute('read', input), await engine.execute('read', input)];

@@ -72,8 +72,8 @@ export function describeEnds(make: MakeRuntime): void {
       const run = await engine.start({
         workflow: workflow([work('A'), work('G'), respond('R', '"done"')], ['Start -> A', 'Start -> G -> R']),
       });
-      const call = await script.called('A');
-      (await script.called('G')).done();
+      const call = await script.nextCall('A');
+      (await script.nextCall('G')).done();
       await clock.due(5000);
       late(call);
       expect(await run.result()).toMatchObject({
@@ -114,7 +114,7 @@ export function describeEnds(make: MakeRuntime): void {
       const run = await engine.start({
         workflow: workflow([work('A'), work('B')], ['Start -> A', 'Start -> B']),
       });
-      const [a, b] = [await script.called('A'), await script.called('B')];
+      const [a, b] = [await script.nextCall('A'), await script.nextCall('B')];
       b.fail(new BlockError('BLOCK_FAILED', 'first'));
       await clock.due(5000);
       a.fail(new BlockError('BLOCK_FAILED', 'second'));
@@ -153,8 +153,8 @@ export function describeEnds(make: MakeRuntime): void {
           ['Start -> A', 'Start -> G -> B -> C'],
         ),
       });
-      (await script.called('G')).done();
-      await script.called('B');
+      (await script.nextCall('G')).done();
+      await script.nextCall('B');
       await engine.cancel(run.runId);
       expect(await run.result()).toMatchObject({
         status: 'cancelled',
@@ -179,8 +179,8 @@ export function describeEnds(make: MakeRuntime): void {
       const run = await engine.start({
         workflow: workflow([work('A'), work('B')], ['Start -> A', 'Start -> B']),
       });
-      await script.called('B');
-      (await script.called('A')).fail(new Error('no'));
+      await script.nextCall('B');
+      (await script.nextCall('A')).fail(new Error('no'));
       await clock.due(5000);
       await engine.cancel(run.runId);
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
@@ -197,8 +197,8 @@ export function describeEnds(make: MakeRuntime): void {
         const run = await engine.start({
           workflow: workflow([container(), work('Z')], ['Start -> In -> A', 'In -> Z']),
         });
-        (await script.called('A.0')).done();
-        await script.called('A.1');
+        (await script.nextCall('A.0')).done();
+        await script.nextCall('A.1');
         await engine.cancel(run.runId);
         expect(await run.result()).toMatchObject({ status: 'cancelled' });
         await script.whenAborted('A.1');
@@ -212,7 +212,7 @@ export function describeEnds(make: MakeRuntime): void {
       const engine = await make().open({ clock, blocks: [script.executor] });
       const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 100 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
-      (await script.called('A')).fail(new Error('once'));
+      (await script.nextCall('A')).fail(new Error('once'));
       await clock.due(100);
       await engine.cancel(run.runId);
       clock.advance(1000);

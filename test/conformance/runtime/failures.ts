@@ -14,15 +14,15 @@ export function describeFailures(make: MakeRuntime): void {
       const engine = await make().open({ clock, blocks: [script.executor] });
       const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 100, backoffCoefficient: 3 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
-      (await script.called('A')).fail(new Error('one'));
+      (await script.nextCall('A')).fail(new Error('one'));
       await clock.due(100);
       clock.advance(100);
-      (await script.called('A')).fail(new Error('two'));
+      (await script.nextCall('A')).fail(new Error('two'));
       await clock.due(300);
       clock.advance(299);
       expect(script.calls).toHaveLength(2);
       clock.advance(1);
-      (await script.called('A')).fail(new Error('three'));
+      (await script.nextCall('A')).fail(new Error('three'));
       const result = await run.result();
       expect(result).toMatchObject({ status: 'failed', error: { message: 'three' } });
       const [, log] = await engine.getLogs(run.runId);
@@ -34,7 +34,9 @@ export function describeFailures(make: MakeRuntime): void {
       const engine = await make().open({ blocks: [script.executor] });
       const retry = { enabled: true, maxTries: 5, waitBetweenTriesMs: 0 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
-      (await script.called('A')).fail(new BlockError('BLOCK_CONFIG_INVALID', 'never', { retryable: false }));
+      (await script.nextCall('A')).fail(
+        new BlockError('BLOCK_CONFIG_INVALID', 'never', { retryable: false }),
+      );
       expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
       expect(script.calls).toEqual(['A']);
     });
@@ -45,12 +47,12 @@ export function describeFailures(make: MakeRuntime): void {
       const engine = await make().open({ clock, blocks: [script.executor] });
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 10 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
-      (await script.called('A')).fail(new BlockError('HTTP_FAILED', 'busy', { retryAfterMs: 5000 }));
+      (await script.nextCall('A')).fail(new BlockError('HTTP_FAILED', 'busy', { retryAfterMs: 5000 }));
       await clock.due(5000);
       clock.advance(4999);
       expect(script.calls).toHaveLength(1);
       clock.advance(1);
-      (await script.called('A')).done({ ok: true });
+      (await script.nextCall('A')).done({ ok: true });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
     });
 
@@ -112,8 +114,8 @@ export function describeFailures(make: MakeRuntime): void {
         ['Start -> A -> C', 'Start -> B -> D'],
       );
       const run = await engine.start({ workflow: drawn });
-      const slow = await script.called('B');
-      (await script.called('A')).fail(new BlockError('BLOCK_FAILED', 'first', { retryable: false }));
+      const slow = await script.nextCall('B');
+      (await script.nextCall('A')).fail(new BlockError('BLOCK_FAILED', 'first', { retryable: false }));
       await clock.due(5000);
       slow.done({ late: true });
       expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
@@ -132,8 +134,8 @@ export function describeFailures(make: MakeRuntime): void {
       const run = await engine.start({
         workflow: workflow([work('A'), work('B')], ['Start -> A', 'Start -> B']),
       });
-      await script.called('B');
-      (await script.called('A')).fail(new Error('first'));
+      await script.nextCall('B');
+      (await script.nextCall('A')).fail(new Error('first'));
       await clock.due(200);
       clock.advance(200);
       expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });

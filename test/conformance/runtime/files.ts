@@ -39,7 +39,7 @@ export function describeFiles(make: MakeRuntime): void {
         passFile('b-pass', 'b-read'),
       ])
         await engine.deploy(definition);
-      const input = await engine.takeFiles('a-read', { doc: FILE });
+      const input = await engine.storeFiles('a-read', { doc: FILE });
       const [file] = filesIn(input);
       if (!file) throw new Error('There is no file.');
       const textOf = async (id: string): Promise<[text: Json, runId: string]> => {

@@ -19,15 +19,15 @@ export function describeParallels(make: MakeRuntime): void {
         ['Start -> P -> A', 'P -> Z'],
       );
       const run = await engine.start({ workflow: drawn }, {}, { select: ['P.results'] });
-      const first = await script.called('A.0');
-      (await script.called('A.1')).done({ n: 1 });
-      (await script.called('A.2')).done({ n: 2 });
-      const last = await script.called('A.3');
+      const first = await script.nextCall('A.0');
+      (await script.nextCall('A.1')).done({ n: 1 });
+      (await script.nextCall('A.2')).done({ n: 2 });
+      const last = await script.nextCall('A.3');
       // Blocks that start together may be called in any order.
       expect(script.calls.toSorted()).toEqual(['A.0', 'A.1', 'A.2', 'A.3']);
       last.done({ n: 3 });
       first.done({ n: 0 });
-      (await script.called('Z')).done();
+      (await script.nextCall('Z')).done();
       expect(await run.result()).toMatchObject({
         status: 'completed',
         blockOutputs: { 'P.results': [0, 1, 2, 3].map((n) => [{ n }]) },
@@ -42,12 +42,12 @@ export function describeParallels(make: MakeRuntime): void {
         ['Start -> P -> A', 'Start -> X -> J', 'P -> J'],
       );
       const run = await engine.start({ workflow: drawn });
-      (await script.called('X')).done();
-      (await script.called('A.1')).done();
-      const slow = await script.called('A.0');
+      (await script.nextCall('X')).done();
+      (await script.nextCall('A.1')).done();
+      const slow = await script.nextCall('A.0');
       expect(script.calls.toSorted()).toEqual(['A.0', 'A.1', 'X']);
       slow.done();
-      (await script.called('J')).done();
+      (await script.nextCall('J')).done();
       expect(await run.result()).toMatchObject({ status: 'completed' });
     });
 

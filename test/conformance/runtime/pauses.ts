@@ -71,7 +71,7 @@ export function describePauses(make: MakeRuntime): void {
         ['Start -> H -> J', 'Start -> A -> J'],
       );
       const run = await engine.start({ workflow: drawn });
-      const call = await script.called('A');
+      const call = await script.nextCall('A');
       await expect.poll(async () => (await engine.getRun(run.runId)).pauses.length).toBe(1);
       expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
       const resumed = engine.resume(run.runId, { input: {} });

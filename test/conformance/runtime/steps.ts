@@ -15,7 +15,7 @@ export function describeSteps(make: MakeRuntime): void {
       const engine = await make().open({ blocks: [script.executor] });
       const run = await engine.start({ workflow: workflow([work('A', { retry: RETRY })], ['Start -> A']) });
       const calls: string[] = [];
-      const first = await script.called('A');
+      const first = await script.nextCall('A');
       const large = 'ä'.repeat(10_000);
       const results = [
         await first.context.step('one', ({ idempotencyKey }) => {
@@ -29,7 +29,7 @@ export function describeSteps(make: MakeRuntime): void {
         'refused',
       );
       first.fail(new Error('once more'));
-      const second = await script.called('A');
+      const second = await script.nextCall('A');
       const never = (): never => {
         throw new Error('This step was done already.');
       };
@@ -48,7 +48,7 @@ export function describeSteps(make: MakeRuntime): void {
       const drawn = workflow([loop('L', { loopType: 'for', count: 2 }, work('A'))], ['Start -> L -> A']);
       const run = await engine.start({ workflow: drawn });
       for (const iteration of [0, 1]) {
-        const call = await script.called(`A.${iteration}`);
+        const call = await script.nextCall(`A.${iteration}`);
         expect(await call.context.step('one', () => iteration)).toBe(iteration);
         call.done();
       }
@@ -61,7 +61,7 @@ export function describeSteps(make: MakeRuntime): void {
       const engine = await make().open({ clock, blocks: [script.executor] });
       const policy = { retry: RETRY, timeoutMs: 100 };
       const run = await engine.start({ workflow: workflow([work('A', policy)], ['Start -> A']) });
-      const first = await script.called('A');
+      const first = await script.nextCall('A');
       const begun = { post: Promise.withResolvers<void>(), put: Promise.withResolvers<void>() };
       const interrupted = (key: 'post' | 'put', idempotent: boolean): Promise<unknown> => {
         const work = (): Promise<null> => {
@@ -77,7 +77,7 @@ export function describeSteps(make: MakeRuntime): void {
       await clock.due(100);
       clock.advance(100);
       expect(await both).toEqual(['interrupted', 'interrupted']);
-      const second = await script.called('A');
+      const second = await script.nextCall('A');
       expect(await second.context.step('put', () => 1, { idempotent: true })).toBe(1);
       const post = second.context.step('post', () => 1);
       await expect(post).rejects.toMatchObject({ code: 'STEP_OUTCOME_UNKNOWN', details: { step: 'post' } });
@@ -94,11 +94,11 @@ export function describeSteps(make: MakeRuntime): void {
         ['Start -> A'],
       );
       const run = await engine.start({ workflow: drawn });
-      const first = await script.called('A');
+      const first = await script.nextCall('A');
       const result = await first.context.step('one', () => ['answer', first.context.field('key') ?? null]);
       expect(JSON.stringify(result)).not.toContain(env.TOKEN);
       first.fail(new Error('once more'));
-      const second = await script.called('A');
+      const second = await script.nextCall('A');
       expect(await second.context.step('one', () => [])).toEqual(result);
       second.done();
       expect(await run.result()).toMatchObject({ status: 'completed' });

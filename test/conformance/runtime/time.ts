@@ -12,7 +12,7 @@ export function describeTime(make: MakeRuntime): void {
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
       const run = await engine.start({ workflow: workflow([work('A', { timeoutMs: 500 })], ['Start -> A']) });
-      await script.called('A');
+      await script.nextCall('A');
       clock.advance(500);
       expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'BLOCK_TIMEOUT' } });
       expect(script.aborted).toEqual(['A']);
@@ -27,7 +27,7 @@ export function describeTime(make: MakeRuntime): void {
         {},
         { timeoutMs: 1000 },
       );
-      await script.called('A');
+      await script.nextCall('A');
       clock.advance(1000);
       expect(await run.result()).toMatchObject({
         status: 'failed',
@@ -57,7 +57,7 @@ export function describeTime(make: MakeRuntime): void {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const run = await engine.start({ workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) });
-      const call = await script.called('A');
+      const call = await script.nextCall('A');
       expect(await engine.cancel(run.runId, 'enough')).toBe(true);
       await script.whenAborted('A');
       expect(script.aborted).toEqual(['A']);
@@ -76,7 +76,7 @@ export function describeTime(make: MakeRuntime): void {
         {},
         { signal: controller.signal },
       );
-      await script.called('A');
+      await script.nextCall('A');
       controller.abort();
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
     });
@@ -89,7 +89,7 @@ export function describeTime(make: MakeRuntime): void {
       const run = await engine.start({
         workflow: workflow([work('A'), respond, work('B')], ['Start -> A -> B', 'Start -> R']),
       });
-      await script.called('A');
+      await script.nextCall('A');
       await clock.due(100);
       clock.advance(100);
       expect(await run.result()).toMatchObject({

@@ -218,7 +218,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const engine = await make().open({ ...model.options, blocks: [...blocks(), script.executor] });
       await engine.deploy(workflow([work('W')], ['Start -> W'], { id: 'slow', name: 'slow' }));
       const run = await engine.start({ workflow: agent([row('slow')]) });
-      await script.called('W');
+      await script.nextCall('W');
       await engine.cancel(run.runId);
       await script.whenAborted('W');
       expect(script.aborted).toEqual(['W']);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Json } from '@heddle/core';
 import type { SharedStores } from '@heddle/engine/stores';
-import { newRun, record, started } from '../../support/run-data.ts';
+import { newRun, record, startedEntry } from '../../support/run-data.ts';
 
 type Changes = SharedStores['changes'];
 
@@ -18,7 +18,7 @@ export function describeRunChanges(name: string, make: () => SharedStores | Prom
   describe(`${name}: changes of runs`, () => {
     it('records no changes before a consumer begins; then every stored run counts as changed', async () => {
       const { runs, changes } = await make();
-      await runs.create(newRun('a'), started());
+      await runs.create(newRun('a'), startedEntry());
       expect(await changes.read(10)).toEqual([]);
       await changes.begin();
       await changes.begin();
@@ -28,7 +28,7 @@ export function describeRunChanges(name: string, make: () => SharedStores | Prom
     it('records only the creation of a run, changes of its status and its removal', async () => {
       const { runs, changes } = await make();
       await changes.begin();
-      await runs.create(newRun('a'), started());
+      await runs.create(newRun('a'), startedEntry());
       expect(await changes.read(10)).toMatchObject([{ runId: 'a', header: { workflowId: 'workflow' } }]);
       await runs.saveRecord(record('a', { status: 'running', seq: 1 }), []);
       await acknowledgeAll(changes);
@@ -46,24 +46,24 @@ export function describeRunChanges(name: string, make: () => SharedStores | Prom
     it('removes only acknowledged changes, and never uses a position twice', async () => {
       const { runs, changes } = await make();
       await changes.begin();
-      for (const id of ['a', 'b', 'c']) await runs.create(newRun(id), started());
+      for (const id of ['a', 'b', 'c']) await runs.create(newRun(id), startedEntry());
       const first = await changes.read(2);
       expect(first.map(({ runId }) => runId)).toEqual(['a', 'b']);
       await changes.acknowledge(first.map(({ position }) => position));
       expect(await idsOf(changes)).toEqual(['c']);
       await acknowledgeAll(changes);
-      await runs.create(newRun('d'), started());
+      await runs.create(newRun('d'), startedEntry());
       await changes.acknowledge(first.map(({ position }) => position));
       expect(await idsOf(changes)).toEqual(['d']);
     });
 
     it('measures a run with its journal, logs and stored values; an unknown run has no size', async () => {
       const { runs, values, changes } = await make();
-      await runs.create(newRun('small'), started());
-      await runs.create(newRun('large'), started());
+      await runs.create(newRun('small'), startedEntry());
+      await runs.create(newRun('large'), startedEntry());
       const key = await values.put(JSON.stringify('x'.repeat(50_000)));
       const input: Json = { ref: { key, bytes: 50_002 } };
-      await runs.upsert('large', [{ ...started(1), input } as never]);
+      await runs.upsert('large', [{ ...startedEntry(1), input } as never]);
       const bytes = await changes.bytesOf(['small', 'large', 'unknown']);
       const { small = 0, large = 0 } = Object.fromEntries(bytes);
       expect(small).toBeGreaterThan(100);

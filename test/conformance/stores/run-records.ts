@@ -1,6 +1,6 @@
 import type { RunStore } from '@heddle/core';
 import { expect, it } from 'vitest';
-import { entry, log, newRun, record, started } from '../../support/run-data.ts';
+import { entry, log, newRun, record, startedEntry } from '../../support/run-data.ts';
 import { withRun } from './with-run.ts';
 
 /** Tests how every run store handles records and logs. */
@@ -20,8 +20,8 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
   it('lists a run from its creation on if it is created with a record', async () => {
     const store = await make();
     const first = record('r', { seq: 0 });
-    expect(await store.create(newRun('r'), started(), first)).toBe(true);
-    expect(await store.create(newRun('r'), started(), record('r', { status: 'failed' }))).toBe(false);
+    expect(await store.create(newRun('r'), startedEntry(), first)).toBe(true);
+    expect(await store.create(newRun('r'), startedEntry(), record('r', { status: 'failed' }))).toBe(false);
     expect(await store.record('r')).toEqual(first);
     expect((await store.list({ workflowId: 'workflow', status: ['running'] })).runs).toEqual([first]);
     expect(await store.open()).toEqual(['r']);
@@ -30,7 +30,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
   it('saves a record and its journal entries together or not at all', async () => {
     const store = await make();
     const first = record('r', { seq: 0 });
-    await store.create(newRun('r'), started(), first);
+    await store.create(newRun('r'), startedEntry(), first);
     const saved = { record: record('r', { seq: 3, status: 'completed' }), logs: [log('r', 1), log('r', 2)] };
     const twice = async (): Promise<void> => store.append('r', [entry(2), entry(2)], saved);
     await expect(twice()).rejects.toThrow(/written twice/);
@@ -103,10 +103,10 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     const store = await make();
     const statuses = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
     for (const [index, status] of statuses.entries()) {
-      await store.create(newRun(status, { createdMs: 9000 - index }), started());
+      await store.create(newRun(status, { createdMs: 9000 - index }), startedEntry());
       await store.saveRecord(record(status, { status, createdMs: 9000 - index }), []);
     }
-    await store.create(newRun('fresh', { createdMs: 10_000 }), started());
+    await store.create(newRun('fresh', { createdMs: 10_000 }), startedEntry());
     expect(await store.open()).toEqual(['paused', 'running', 'queued', 'fresh']);
     await store.saveRecord(record('running', { status: 'completed' }), []);
     expect(await store.open()).toEqual(['paused', 'queued', 'fresh']);

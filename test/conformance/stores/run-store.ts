@@ -1,6 +1,6 @@
 import type { RunRecord, RunStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { entry, log, newRun, record, started } from '../../support/run-data.ts';
+import { entry, log, newRun, record, startedEntry } from '../../support/run-data.ts';
 import { describeRecords } from './run-records.ts';
 import { withRun } from './with-run.ts';
 
@@ -31,21 +31,21 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   it('creates a run with its header and its first entry', async () => {
     const store = await make();
     const run = newRun('r', { version: 3, mocks: { types: { agent: ['ä'] } }, env: ['KEY'] });
-    expect(await store.create(run, started())).toBe(true);
+    expect(await store.create(run, startedEntry())).toBe(true);
     expect(await store.header('r')).toEqual(run);
-    expect(await store.journal('r')).toEqual([started()]);
+    expect(await store.journal('r')).toEqual([startedEntry()]);
   });
 
   it('refuses an existing id, and does not change its run', async () => {
     const store = await withRun(make);
-    expect(await store.create(newRun('r', { workflowId: 'other' }), started(9))).toBe(false);
+    expect(await store.create(newRun('r', { workflowId: 'other' }), startedEntry(9))).toBe(false);
     expect((await store.header('r'))?.workflowId).toBe('workflow');
-    expect(await store.journal('r')).toEqual([started()]);
+    expect(await store.journal('r')).toEqual([startedEntry()]);
   });
 
   it('creates one run for two calls with the same id in the same event loop turn', async () => {
     const store = await make();
-    const create = async (): Promise<boolean> => store.create(newRun('r'), started());
+    const create = async (): Promise<boolean> => store.create(newRun('r'), startedEntry());
     // Either call may win if a store has several connections.
     expect((await Promise.all([create(), create()])).toSorted()).toEqual([false, true]);
   });
@@ -56,7 +56,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
     await store.append('r', []);
     await Promise.all([store.append('r', [entry(4)]), store.append('r', [entry(5), entry(6)])]);
     const expected = [
-      started(),
+      startedEntry(),
       entry(2),
       entry(3, '"quotes" \u0000 \ud83d\ude00 '),
       entry(4),
@@ -69,14 +69,17 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   it('keeps the journals of many runs apart if all are written at the same time', async () => {
     const store = await make();
     const ids = Array.from({ length: 40 }, (_, index) => `run-${index}`);
-    await Promise.all(ids.map(async (id) => store.create(newRun(id), started())));
+    await Promise.all(ids.map(async (id) => store.create(newRun(id), startedEntry())));
     await Promise.all(
       ids.map(async (id) => {
         for (let seq = 2; seq <= 6; seq += 1) await store.append(id, [entry(seq, id)]);
       }),
     );
     for (const id of ids) {
-      expect(await store.journal(id)).toEqual([started(), ...[2, 3, 4, 5, 6].map((seq) => entry(seq, id))]);
+      expect(await store.journal(id)).toEqual([
+        startedEntry(),
+        ...[2, 3, 4, 5, 6].map((seq) => entry(seq, id)),
+      ]);
     }
   });
 
@@ -105,7 +108,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
     await expect((async () => store.append('r', [entry(3), entry(2, 'again')]))()).rejects.toThrow(
       /written twice/,
     );
-    expect(await store.journal('r')).toEqual([started(), entry(2)]);
+    expect(await store.journal('r')).toEqual([startedEntry(), entry(2)]);
   });
 
   it('has no data for an unknown run', async () => {
@@ -126,7 +129,7 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
     await store.upsert('r', [entry(2), entry(3), entry(4)]);
     await store.upsert('r', [entry(2, 'again'), entry(4, 'again'), entry(5)]);
     await store.upsert('r', []);
-    const expected = [started(), entry(2, 'again'), entry(3), entry(4, 'again'), entry(5)];
+    const expected = [startedEntry(), entry(2, 'again'), entry(3), entry(4, 'again'), entry(5)];
     expect(await store.journal('r')).toEqual(expected);
     await store.append('r', [entry(6)]);
     expect(await store.journal('r')).toHaveLength(6);
@@ -136,7 +139,7 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
     const store = await withRun(make);
     await store.upsert('r', [entry(5), entry(4)]);
     await store.upsert('r', [entry(3, 'first'), entry(2), entry(3)]);
-    expect(await store.journal('r')).toEqual([started(), ...[2, 3, 4, 5].map((seq) => entry(seq))]);
+    expect(await store.journal('r')).toEqual([startedEntry(), ...[2, 3, 4, 5].map((seq) => entry(seq))]);
   });
 
   it('has each entry once if many writers write the same entries at the same time', async () => {
@@ -146,7 +149,7 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
       for (let at = from; at < 60; at += 7) await store.upsert('r', expected.slice(at - from, at + 7));
     };
     await Promise.all([0, 1, 2, 3, 4, 5, 6].map(write));
-    expect(await store.journal('r')).toEqual([started(), ...expected]);
+    expect(await store.journal('r')).toEqual([startedEntry(), ...expected]);
   });
 
   it('refuses entries of an unknown run', async () => {
@@ -165,7 +168,7 @@ async function withRecords(
   for (const one of records) {
     await store.create(
       newRun(one.runId, { createdMs: one.createdMs, workflowId: one.workflowId }),
-      started(),
+      startedEntry(),
     );
     await store.saveRecord(one, []);
   }
@@ -196,7 +199,7 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
       [1, 2, 3, 4].map((at) => record(`r${at}`, { createdMs: at })),
     );
     const first = await store.list({ limit: 2 });
-    await store.create(newRun('new', { createdMs: 9 }), started());
+    await store.create(newRun('new', { createdMs: 9 }), startedEntry());
     await store.saveRecord(record('new', { createdMs: 9 }), []);
     await store.saveRecord(record('r2', { createdMs: 2, status: 'completed' }), []);
     const second = await store.list({ limit: 2, cursor: first.cursor as string });
@@ -249,16 +252,16 @@ function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
     await store.append('r', [entry(2, key('a')), entry(3, `"${key('b')}" and ${key('a')}`)]);
     await store.upsert('r', [entry(3, key('c')), entry(4)]);
     await store.saveRecord(record('r', { seq: 4, status: 'completed' }), [log('r', 1)]);
-    await store.create(newRun('other'), started());
+    await store.create(newRun('other'), startedEntry());
     await store.append('other', [entry(2, key('a'))]);
     expect((await store.remove('r'))?.toSorted()).toEqual(expect.arrayContaining([key('a'), key('c')]));
     expect([await store.header('r'), await store.record('r')]).toEqual([undefined, undefined]);
     expect([await store.journal('r'), await store.logs('r')]).toEqual([[], []]);
     expect((await store.list({})).runs).toEqual([]);
-    expect(await store.journal('other')).toEqual([started(), entry(2, key('a'))]);
+    expect(await store.journal('other')).toEqual([startedEntry(), entry(2, key('a'))]);
     expect(await store.remove('r')).toBeUndefined();
-    expect(await store.create(newRun('r'), started())).toBe(true);
-    expect(await store.journal('r')).toEqual([started()]);
+    expect(await store.create(newRun('r'), startedEntry())).toBe(true);
+    expect(await store.journal('r')).toEqual([startedEntry()]);
   });
 
   it('does not remove an open run', async () => {
@@ -266,14 +269,14 @@ function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.remove('r')).toBeUndefined();
     await store.saveRecord(record('r', { seq: 1, status: 'paused' }), []);
     expect(await store.remove('r')).toBeUndefined();
-    expect(await store.journal('r')).toEqual([started()]);
+    expect(await store.journal('r')).toEqual([startedEntry()]);
   });
 
   it('returns the child runs of a run', async () => {
     const store = await withRun(make);
     const parent = { runId: 'r', block: 'b', scope: [], depth: 1 };
-    for (const id of ['one', 'two']) await store.create(newRun(id, { parent }), started());
-    await store.create(newRun('apart'), started());
+    for (const id of ['one', 'two']) await store.create(newRun(id, { parent }), startedEntry());
+    await store.create(newRun('apart'), startedEntry());
     expect((await store.children('r')).toSorted()).toEqual(['one', 'two']);
     expect(await store.children('apart')).toEqual([]);
   });
@@ -348,7 +351,7 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
     await store.saveRecord(record('r', { seq: 1, status: 'completed' }), []);
     expect(await store.remove('r')).toEqual([key('d')]);
     expect(await store.steps('r', AT)).toEqual([]);
-    await store.create(newRun('r'), started());
+    await store.create(newRun('r'), startedEntry());
     expect(await store.steps('r', AT)).toEqual([]);
   });
 }

@@ -5,16 +5,16 @@ import { scale } from '../../support/scale.ts';
 
 const LATER = 1_000_000;
 
-/** Returns a reservation of at most `most` in accounts with the cap `cap`. */
+/** Returns a reservation of at most `maxMicros` in accounts with the cap `cap`. */
 const reservation = (
   id: string,
-  most: number,
-  { cap = 100, accounts = ['a'] as readonly string[], nowMs = 0, least = 1 } = {},
+  maxMicros: number,
+  { cap = 100, accounts = ['a'] as readonly string[], nowMs = 0, minMicros = 1 } = {},
 ) => ({
   id,
   accounts: accounts.map((account) => ({ id: account, cap, untilMs: LATER })),
-  most,
-  least,
+  maxMicros,
+  minMicros,
   nowMs,
   expiresMs: nowMs + 60,
 });
@@ -49,11 +49,11 @@ export function describeSpending(
     it('counts the last known cost of a call whose reservation has expired, until the call is settled', async () => {
       const { one, other } = await make();
       await one.reserve(reservation('1', 60));
-      await one.renew('1', { least: 12, expiresMs: 90 });
+      await one.renew('1', { minMicros: 12, expiresMs: 90 });
       expect(await other.reserve(reservation('2', 50, { nowMs: 89 }))).toEqual({ account: 'a', micros: 60 });
       expect(await other.reserve(reservation('2', 50, { nowMs: 90 }))).toBeUndefined();
       expect(await one.sum('a')).toBe(62);
-      await one.renew('1', { least: 60, expiresMs: 999 });
+      await one.renew('1', { minMicros: 60, expiresMs: 999 });
       await other.reserve(reservation('3', 0, { nowMs: 1000 }));
       expect(await one.sum('a')).toBe(13);
       await one.settle('1', 20);
@@ -62,8 +62,8 @@ export function describeSpending(
 
     it('never exceeds a cap, and counts the cost of every call, when calls reserve and settle concurrently', async () => {
       const call = fc.record({
-        most: fc.integer({ min: 0, max: 60 }),
-        // The cost of the call as a share of `most`.
+        maxMicros: fc.integer({ min: 0, max: 60 }),
+        // The cost of the call as a share of `maxMicros`.
         share: fc.double({ min: 0, max: 1, noNaN: true }),
         // True if the call uses the other store.
         isOther: fc.boolean(),
@@ -83,15 +83,15 @@ export function describeSpending(
             const prefix = `case ${(cases += 1)} `;
             const spent = { a: 0, b: 0 };
             const run = async (
-              { isOther, most, share, accounts, turns }: (typeof calls)[number],
+              { isOther, maxMicros, share, accounts, turns }: (typeof calls)[number],
               index: number,
             ) => {
               const store = isOther ? stores.other : stores.one;
               const ids = accounts.map((account) => prefix + account);
-              if (await store.reserve(reservation(prefix + index, most, { cap, accounts: ids }))) return;
+              if (await store.reserve(reservation(prefix + index, maxMicros, { cap, accounts: ids }))) return;
               for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
               for (const id of ids) expect(await store.sum(id)).toBeLessThanOrEqual(cap);
-              const cost = Math.floor(most * share);
+              const cost = Math.floor(maxMicros * share);
               await store.settle(prefix + index, cost);
               for (const account of accounts) spent[account as 'a' | 'b'] += cost;
             };

@@ -1,6 +1,6 @@
 import type { RunStore, ValueStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { entry, newRun, record, started } from '../../support/run-data.ts';
+import { entry, newRun, record, startedEntry } from '../../support/run-data.ts';
 
 /** Tests every value store. `make` returns a new, empty one. */
 export function describeValueStore(name: string, make: () => ValueStore | Promise<ValueStore>): void {
@@ -50,7 +50,7 @@ export function describePruning(
         const [unused, used] = [JSON.stringify('u'.repeat(bytes)), JSON.stringify('v'.repeat(bytes))];
         const keys = [await values.put(unused), await values.put(used)];
         for (const id of ['gone', 'there']) {
-          await runs.create(newRun(id), started());
+          await runs.create(newRun(id), startedEntry());
           await runs.append(id, [entry(2, keys[1])]);
         }
         await runs.append('gone', [entry(3, keys[0])]);

@@ -1,9 +1,9 @@
 import type { RunStore } from '@heddle/core';
-import { newRun, started } from '../../support/run-data.ts';
+import { newRun, startedEntry } from '../../support/run-data.ts';
 
 /** Returns a new store with one run, which has only its first entry. */
 export async function withRun(make: () => RunStore | Promise<RunStore>, runId = 'r'): Promise<RunStore> {
   const store = await make();
-  await store.create(newRun(runId), started());
+  await store.create(newRun(runId), startedEntry());
   return store;
 }

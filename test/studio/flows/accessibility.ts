@@ -16,17 +16,17 @@ export function accessibilityFlows(store: ServeArgs): void {
 
   beforeAll(async () => {
     await studio.context.addInitScript({ content: axe.source });
-    const nested = await studio.deployed('Nightly order prices', NESTED);
+    const nested = await studio.deploy('Nightly order prices', NESTED);
     const nestedRun = await studio.run(nested);
-    await studio.redeployed(nested, draftOf(HOSTILE_OUTPUT));
+    await studio.redeploy(nested, draftOf(HOSTILE_OUTPUT));
     for (const path of ['/Team', `/Team/${LONG_NAME}`])
       await studio.call('POST', '/api/v2/workflows/folders', { workspaceId: studio.workspaceId, path });
     await studio.call('PATCH', `/api/v2/workflows/${nested}`, { folderPath: '/Team' });
     const draft = await studio.call<{ blocks: object }>('GET', `/api/v2/workflows/${nested}/state`);
     const say = Object.keys(draft.blocks).find((id) => id.startsWith('Say')) ?? '';
-    const failedRun = await studio.run(await studio.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT));
-    await studio.run(await studio.deployed('Waits', RUNS_LONG), { async: true });
-    const pausedRun = await studio.run(await studio.deployed(LONG_NAME, ASKS));
+    const failedRun = await studio.run(await studio.deploy(HOSTILE.slice(0, 80), HOSTILE_OUTPUT));
+    await studio.run(await studio.deploy('Waits', RUNS_LONG), { async: true });
+    const pausedRun = await studio.run(await studio.deploy(LONG_NAME, ASKS));
     const pages = {
       runs: '/runs',
       'no runs': '/runs?runId=unknown',

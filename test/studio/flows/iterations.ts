@@ -22,7 +22,7 @@ export function iterationFlows(store: ServeArgs): void {
   const studio = startStudio({ store });
 
   it('shows the last of 100,000 iterations', { timeout: 600_000 }, async () => {
-    const workflowId = await studio.deployed('Very often', OFTEN);
+    const workflowId = await studio.deploy('Very often', OFTEN);
     const runId = await studio.run(workflowId, { async: true });
     const statusOf = async (): Promise<string> => {
       const path = `/api/v2/workflows/${workflowId}/runs/${runId}`;

@@ -27,8 +27,8 @@ async function tabTo(page: Page, role: Parameters<Page['getByRole']>[0], name: s
  * keyboard. Returns the status that the page of the cancelled run shows.
  */
 async function keyboardJourney(studio: Studio): Promise<string> {
-  const pausedRun = await studio.run(await studio.deployed('Refunds', ASKS));
-  await studio.run(await studio.deployed('Waits', LONG_WAIT), { async: true });
+  const pausedRun = await studio.run(await studio.deploy('Refunds', ASKS));
+  await studio.run(await studio.deploy('Waits', LONG_WAIT), { async: true });
   const signedOut = await studio.browser.newContext();
   onTestFinished(() => signedOut.close());
   const page = await signedOut.newPage();

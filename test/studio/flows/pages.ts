@@ -32,7 +32,7 @@ export function pageFlows(store: ServeArgs): void {
   }
 
   it('shows the graphs of a draft and its versions with the fields of a block, also by keyboard', async () => {
-    const workflowId = await studio.deployed('Orders', NESTED);
+    const workflowId = await studio.deploy('Orders', NESTED);
     await studio.call('PUT', `/api/v2/workflows/${workflowId}/state`, draftOf(ONE_STEP));
     const page = await open(`/workflows/${workflowId}`);
     const outline = page.getByRole('navigation', { name: 'Blocks' });
@@ -58,7 +58,7 @@ export function pageFlows(store: ServeArgs): void {
 
   it('shows folders as a tree for the keyboard, filters by them, and creates, moves and deletes them', async () => {
     const { workspaceId } = studio;
-    const workflowId = await studio.deployed('In a folder', ONE_STEP);
+    const workflowId = await studio.deploy('In a folder', ONE_STEP);
     for (const path of ['/Ops', '/Ops/Nightly%20jobs'])
       await studio.call('POST', '/api/v2/workflows/folders', { workspaceId, path });
     await studio.call('PATCH', `/api/v2/workflows/${workflowId}`, { folderPath: '/Ops/Nightly%20jobs' });
@@ -117,7 +117,7 @@ export function pageFlows(store: ServeArgs): void {
       [loop('Each', { loopType: 'for', count: 3 }, ...body)],
       ['Start -> Each -> Cost -> Double'],
     );
-    const runId = await studio.run(await studio.deployed('Costs', source));
+    const runId = await studio.run(await studio.deploy('Costs', source));
     const page = await open(`/runs/${runId}?pane=details`);
     await page.getByRole('button', { name: 'Each, completed' }).click();
     await page.getByRole('region', { name: 'Iterations' }).getByRole('button', { name: '#1' }).click();
@@ -149,9 +149,9 @@ export function pageFlows(store: ServeArgs): void {
   });
 
   it('shows the runs that a block has called, with a link back', async () => {
-    const child = await studio.deployed('Prices of a shop', ONE_STEP);
+    const child = await studio.deploy('Prices of a shop', ONE_STEP);
     const call = block('Call', 'workflow', { workflowId: child });
-    const runId = await studio.run(await studio.deployed('All shops', workflow([call], ['Start -> Call'])));
+    const runId = await studio.run(await studio.deploy('All shops', workflow([call], ['Start -> Call'])));
     const page = await open(`/runs/${runId}?pane=details`);
     await page.getByRole('button', { name: 'Call, completed' }).click();
     const details = page.getByRole('complementary', { name: 'Details' });
@@ -214,7 +214,7 @@ export function pageFlows(store: ServeArgs): void {
         ...{ workspaceId, type: 'service_account', providerId: 'github', displayName: name, credentials },
       });
       const fields = { triggerCredentials: id, owner: 'ada', repo: 'loom' };
-      const workflowId = await studio.deployed(name, webhookWorkflow(fields, { type: 'github' }));
+      const workflowId = await studio.deploy(name, webhookWorkflow(fields, { type: 'github' }));
       const page = await open(`/workflows/${workflowId}`);
       return page.getByRole('region', { name: 'List of triggers' });
     };
@@ -234,7 +234,7 @@ export function pageFlows(store: ServeArgs): void {
   });
 
   it('fits a window of 390 pixels in dark colours', { timeout: 60_000 }, async () => {
-    const runId = await studio.run(await studio.deployed('Small window', NESTED));
+    const runId = await studio.run(await studio.deploy('Small window', NESTED));
     const page = await open('/runs');
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.setViewportSize({ width: 390, height: 844 });

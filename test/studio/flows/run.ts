@@ -71,7 +71,7 @@ export function runFlows(store: ServeArgs): void {
   let agentRun = '';
 
   beforeAll(async () => {
-    agentRun = await studio.run(await studio.deployed('Weather', AGENT));
+    agentRun = await studio.run(await studio.deploy('Weather', AGENT));
   });
 
   async function open(path: string): Promise<Page> {
@@ -109,7 +109,7 @@ export function runFlows(store: ServeArgs): void {
       ],
       ['Start -> Price -> Twice -> Double'],
     );
-    const runId = await studio.run(await studio.deployed('Prices', source));
+    const runId = await studio.run(await studio.deploy('Prices', source));
     const page = await open(`/runs/${runId}?span=Price&pane=details`);
     await page.getByRole('button', { name: 'Double, completed' }).click();
     await page.getByRole('button', { name: 'Run from here' }).click();
@@ -133,7 +133,7 @@ export function runFlows(store: ServeArgs): void {
 
   const large = 'shows 2,000 blocks with under 1,500 elements at any zoom, and finds a block by the outline';
   drawn(large, { timeout: 90_000 }, async () => {
-    const runId = await studio.run(await studio.deployed('Large', LARGE));
+    const runId = await studio.run(await studio.deploy('Large', LARGE));
     const page = await open(`/runs/${runId}`);
     const nodes = page.locator('.graph .block');
     const elements = () => page.evaluate<number>('document.querySelectorAll("*").length');
@@ -165,7 +165,7 @@ export function runFlows(store: ServeArgs): void {
     const page = await studio.context.newPage();
     onTestFinished(() => page.close());
     const worker = page.waitForEvent('worker');
-    await page.goto(`${studio.url}/workflows/${await studio.deployed('Chain', chain)}`);
+    await page.goto(`${studio.url}/workflows/${await studio.deploy('Chain', chain)}`);
     expect((await worker).url()).toMatch(/^http:.*\/layout-worker[^/]*\.js$/);
     await page.locator('.graph .block').first().waitFor();
   });
@@ -236,7 +236,7 @@ export function runFlows(store: ServeArgs): void {
 
   drawn('shows 100,000 iterations in pages, and jumps to an iteration by its number', async () => {
     const runId = await studio.run(
-      await studio.deployed(
+      await studio.deploy(
         'Often',
         workflow([loop('L', { loopType: 'for', count: 2 }, fn('Step', 'return 1'))], ['Start -> L -> Step']),
       ),
@@ -275,7 +275,7 @@ export function runFlows(store: ServeArgs): void {
     const parts = Array.from({ length: 16 }, (_, index) => `"part${index}": <huge.result>`).join();
     const answer = block('Answer', 'response', { dataMode: 'json', data: `{${parts}}`, status: '200' });
     const huge = workflow([fn('Huge', code), answer], ['Start -> Huge -> Answer']);
-    const runId = await studio.run(await studio.deployed('Huge', huge), { async: true });
+    const runId = await studio.run(await studio.deploy('Huge', huge), { async: true });
     const page = await open('/runs');
     let bytes = 0;
     page.on('response', (response) => {
@@ -323,7 +323,7 @@ export function runFlows(store: ServeArgs): void {
 
   it('copies a run as a command and as a test', async () => {
     await studio.context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: studio.url });
-    const runId = await studio.run(await studio.deployed('Step', ONE_STEP), { input: { name: "O'Hara" } });
+    const runId = await studio.run(await studio.deploy('Step', ONE_STEP), { input: { name: "O'Hara" } });
     const page = await open(`/runs/${runId}`);
     const copiedText = () => page.evaluate<string>('navigator.clipboard.readText()');
     await page.getByRole('button', { name: 'Copy as curl' }).click();
@@ -340,7 +340,7 @@ export function runFlows(store: ServeArgs): void {
   });
 
   it('asks for a decision about each tool call that waits', async () => {
-    const runId = await studio.run(await studio.deployed('Asks', ASKS));
+    const runId = await studio.run(await studio.deploy('Asks', ASKS));
     const page = await open('/runs');
     await page.route('**/overview', async (route) => {
       const response = await route.fetch();
@@ -371,7 +371,7 @@ export function runFlows(store: ServeArgs): void {
   });
 
   it('continues an agent with the decisions: it makes the edited call, and not the denied call', async () => {
-    const workflowId = await studio.deployed('Approved', AGENT_WITH_APPROVAL);
+    const workflowId = await studio.deploy('Approved', AGENT_WITH_APPROVAL);
     const runId = await studio.run(workflowId);
     const page = await open(`/runs/${runId}`);
     const calls = page.getByRole('group', { name: 'add' });

@@ -15,8 +15,8 @@ export function studioFlows(store: ServeArgs): void {
   let nestedRun = '';
 
   beforeAll(async () => {
-    nested = await studio.deployed('Nightly order prices', NESTED);
-    hostile = await studio.deployed(HOSTILE.slice(0, 80), HOSTILE_OUTPUT);
+    nested = await studio.deploy('Nightly order prices', NESTED);
+    hostile = await studio.deploy(HOSTILE.slice(0, 80), HOSTILE_OUTPUT);
     nestedRun = await studio.run(nested);
     await studio.run(hostile);
   });
@@ -136,7 +136,7 @@ export function studioFlows(store: ServeArgs): void {
   });
 
   drawn('answers a pause with its form and shows the end of the run', async () => {
-    const asks = await studio.deployed('Refunds', ASKS);
+    const asks = await studio.deploy('Refunds', ASKS);
     const runId = await studio.run(asks);
     const page = await open(`/runs/${runId}`);
     await page.getByText('May the refund be paid?').waitFor();
@@ -149,7 +149,7 @@ export function studioFlows(store: ServeArgs): void {
   });
 
   drawn('cancels a run, and starts a run again from its beginning and from a block', async () => {
-    const waits = await studio.deployed('Waits', LONG_WAIT);
+    const waits = await studio.deploy('Waits', LONG_WAIT);
     const runId = await studio.run(waits, { async: true });
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Waits' }).click();
@@ -176,7 +176,7 @@ export function studioFlows(store: ServeArgs): void {
   });
 
   drawn('cancels all runs that match a filter, and none without a filter', async () => {
-    const waits = await studio.deployed('Many', LONG_WAIT);
+    const waits = await studio.deploy('Many', LONG_WAIT);
     for (let count = 0; count < 3; count += 1) await studio.run(waits, { async: true });
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Many' }).first().waitFor();
@@ -205,7 +205,7 @@ export function studioFlows(store: ServeArgs): void {
   });
 
   drawn('starts all runs that match a filter again', async () => {
-    await studio.run(await studio.deployed('Again', ONE_STEP));
+    await studio.run(await studio.deploy('Again', ONE_STEP));
     const page = await open('/runs?workflowName=Again');
     await page.getByRole('link', { name: 'Again' }).first().waitFor();
     await page.getByRole('button', { name: 'Run again' }).click();
@@ -228,9 +228,9 @@ export function studioFlows(store: ServeArgs): void {
   it('shows the difference of two versions, triggers with their next times, and the deployment', async () => {
     const draft = draftOf(scheduled('return "old"'));
     const changed = JSON.stringify(draft).replace('return', 'const text = \\"new\\";\\nreturn');
-    const workflowId = await studio.deployed('Reports', ASKS);
-    await studio.redeployed(workflowId, draft);
-    await studio.redeployed(workflowId, JSON.parse(changed) as object);
+    const workflowId = await studio.deploy('Reports', ASKS);
+    await studio.redeploy(workflowId, draft);
+    await studio.redeploy(workflowId, JSON.parse(changed) as object);
     const page = await open(`/workflows/${workflowId}`);
     const difference = page.getByRole('region', { name: 'Difference between two versions' });
     await difference.getByText('changed: code').waitFor();

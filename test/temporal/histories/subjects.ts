@@ -97,7 +97,7 @@ export const SUBJECTS: readonly Subject[] = [
     name: 'cancel',
     graph: workflow([work('Slow')], ['Start -> Slow']),
     finish: async (engine, runId, script) => {
-      await script.called('Slow');
+      await script.nextCall('Slow');
       return engine.cancel(runId, 'enough');
     },
   },

@@ -85,7 +85,7 @@ export async function playLocally(
     const sinceMs = performance.now();
     const { seq } = replica;
     for (;;) {
-      for (const entry of await journal.readNew()) race.applied(entry, replica.apply(entry));
+      for (const entry of await journal.readNew()) race.recordApplied(entry, replica.apply(entry));
       if (replica.idleState() === 'ended') return undefined;
       const moves = replica.pendingCommands().map(moveOf);
       if (replica.seq > seq && !moves.includes('moving')) {

@@ -26,7 +26,7 @@ const DEPLOYMENTS: [title: string, deployment: Deployment, concurrency: number][
 const compute = { kind: 'block', class: 'compute', handlesError: false } as const;
 const wait = { ...compute, class: 'wait' } as const;
 const parallel = { kind: 'parallel', class: 'inline', handlesError: false } as const;
-const DEFAULTS = { start: 0, seed: 1, mood: 'wild', graceMs: 0, order: 0 } as const;
+const DEFAULTS = { start: 0, seed: 1, kind: 'unrestricted', graceMs: 0, order: 0 } as const;
 
 /** Scenarios whose runs once differed. */
 const REGRESSIONS: readonly Scenario[] = [
@@ -81,7 +81,10 @@ describeTemporal('parity with the local runtime', (server) => {
     'random runs have the same journal, logs and result: %s',
     async (_title, deployment, concurrency) => {
       const pair = await Pair.on(server, { data: dataFolder(), deployment });
-      const allScenarios = [...REGRESSIONS, ...fc.sample(scenarios('wild'), { numRuns: COUNT, seed: SEED })];
+      const allScenarios = [
+        ...REGRESSIONS,
+        ...fc.sample(scenarios('unrestricted'), { numRuns: COUNT, seed: SEED }),
+      ];
       const results = inFlight([...allScenarios.entries()], {
         limit: concurrency,
         name: ([index]) => String(index),

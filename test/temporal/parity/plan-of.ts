@@ -7,7 +7,7 @@ import type { ContainerConfig } from '../../../packages/core/src/plan/plan.ts';
 import { PLAN_FORMAT } from '../../../packages/core/src/plan/plan.ts';
 import type { Scenario } from '../../model/arbitraries.ts';
 import { loop, workflow, block } from '../../support/workflow.ts';
-import { compiled } from '../../support/compiled.ts';
+import { compilePlan } from '../../support/compiled.ts';
 import { drawFor } from './effects.ts';
 
 /** The workflows that blocks of scenarios call: one completes, one fails. */
@@ -119,6 +119,6 @@ function containerOf(
 /** Returns a condition of the loop `id` that is true for the first `iterations` iterations. */
 function conditionOf(id: string, iterations: number): unknown {
   const data = { loopType: 'while', whileCondition: `<loop.index> < ${iterations}` };
-  const { blocks } = compiled([loop(id, data, block('Inner', 'work'))], [`Start -> ${id} -> Inner`]);
+  const { blocks } = compilePlan([loop(id, data, block('Inner', 'work'))], [`Start -> ${id} -> Inner`]);
   return (blocks[id]?.container as { condition?: unknown } | undefined)?.condition;
 }

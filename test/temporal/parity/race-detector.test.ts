@@ -1,7 +1,7 @@
 import { Replica } from '@heddle/core/run';
 import type { EntryBody } from '@heddle/core/run';
 import { expect, it } from 'vitest';
-import { compiled } from '../../support/compiled.ts';
+import { compilePlan } from '../../support/compiled.ts';
 import { work } from '../../support/scripted.ts';
 import { block, fn, loop, parallel } from '../../support/workflow.ts';
 import { RaceDetector } from './race-detector.ts';
@@ -21,7 +21,7 @@ class Run {
   constructor({ branches = 2, graceMs = 0, isPerBlock = false, edges = [] as string[] } = {}) {
     const inside = [LOOP, fn('M', 'return 3')];
     const blocks = [parallel('P', { parallelType: 'count', count: branches }, ...inside)];
-    const plan = compiled(blocks, ['Start -> P -> L -> A -> B', ...edges]);
+    const plan = compilePlan(blocks, ['Start -> P -> L -> A -> B', ...edges]);
     this.#replica = new Replica('run', plan);
     this.#race = new RaceDetector(this.#replica, { isPerBlock });
     const { start } = plan;
@@ -57,7 +57,7 @@ class Run {
     const entry = { seq: this.#replica.seq + 1, atMs: 1, ...body };
     const applied = this.#replica.apply(entry);
     if (!applied.changed) throw new Error(`${body.type} changed nothing`);
-    this.#race.applied(entry, applied);
+    this.#race.recordApplied(entry, applied);
     return this;
   }
 }
@@ -124,7 +124,7 @@ it.each([
     false,
   ],
 ])('%s', (_title, blocks, isRacy) => {
-  const plan = compiled(blocks, ['Start -> W', 'Start -> A']);
+  const plan = compilePlan(blocks, ['Start -> W', 'Start -> A']);
   const replica = new Replica('run', plan);
   const race = new RaceDetector(replica, { isPerBlock: false });
   const { start } = plan;
@@ -134,7 +134,7 @@ it.each([
   ];
   for (const body of entries) {
     const entry = { seq: replica.seq + 1, atMs: 1, ...body };
-    race.applied(entry, replica.apply(entry));
+    race.recordApplied(entry, replica.apply(entry));
   }
   expect(race.isRacy).toBe(isRacy);
 });

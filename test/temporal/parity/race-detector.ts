@@ -33,7 +33,7 @@ export class RaceDetector {
   }
 
   /** Records an entry. Must be called after the replica has applied it. */
-  applied(entry: Entry, applied: Applied): void {
+  recordApplied(entry: Entry, applied: Applied): void {
     const pending = this.#replica.pendingCommands();
     this.isRacy ||= this.#isUnordered(pending) || this.#isExpansionOvertaken(entry, applied);
     this.#hasAnswer ||= this.#answersGroup(entry);

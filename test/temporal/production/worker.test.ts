@@ -27,11 +27,11 @@ describeTemporal('workers of the production server', (server) => {
     await cluster.worker({ blocks: [one.executor], tuning: { version: { deployment, build: '1' } } });
     await makeCurrent('1');
     const first = await engine.start({ workflow: graph });
-    const call = await one.called('A');
+    const call = await one.nextCall('A');
     await cluster.worker({ blocks: [two.executor], tuning: { version: { deployment, build: '2' } } });
     await makeCurrent('2');
     const second = await engine.start({ workflow: graph });
-    (await two.called('A')).done({ n: 2 });
+    (await two.nextCall('A')).done({ n: 2 });
     expect(await second.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
     call.done({ n: 1 });
     expect(await first.result()).toMatchObject({ status: 'completed', output: { result: 1 } });

@@ -24,12 +24,12 @@ describe.each(sampledStores('feeds'))('the poller on %s', (kind) => {
     const news = await newsFeed();
     news.items = [{ id: 'old' }];
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
-    await api.polled(id);
+    await api.waitForPoll(id);
     news.items.unshift({ id: 'b' }, { id: 'a' });
     api.moveTo('2026-01-01T00:01:00Z');
     await expectTitles(api, id, ['a', 'b']);
     api.moveTo('2026-01-01T00:02:00Z');
-    await api.polled(id);
+    await api.waitForPoll(id);
     expect(await api.inputs(id)).toHaveLength(2);
     expect(await api.trigger(id)).toMatchObject({
       ...{ type: 'rss', state: 'active', nextDueAt: '2026-01-01T00:03:00.000Z' },
@@ -51,7 +51,7 @@ describe.each(sampledStores('feeds'))('the poller on %s', (kind) => {
     const other = await feedApi(kind, { store });
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
-    await api.polled(id);
+    await api.waitForPoll(id);
     const { promise, resolve } = Promise.withResolvers<void>();
     news.until = promise;
     news.items.unshift({ id: 'a' });
@@ -74,7 +74,7 @@ describe('a feed', () => {
     const api = await feedApi('sqlite');
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
-    await api.polled(id);
+    await api.waitForPoll(id);
     const { promise, resolve } = Promise.withResolvers<void>();
     news.until = promise;
     news.items.unshift({ id: 'a' });
@@ -85,7 +85,7 @@ describe('a feed', () => {
     resolve();
     await expectTitles(api, id, ['a']);
     api.moveTo('2026-01-01T00:10:00Z');
-    await api.polled(id);
+    await api.waitForPoll(id);
     expect(await api.inputs(id)).toHaveLength(1);
   });
 
@@ -93,7 +93,7 @@ describe('a feed', () => {
     const api = await feedApi('sqlite');
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1, backfill: 1 });
-    await api.polled(id);
+    await api.waitForPoll(id);
     expect((await api.call('DELETE', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
     news.items.unshift({ id: 'b' }, { id: 'a' });
     api.moveTo('2026-01-01T00:10:00Z');
@@ -106,7 +106,7 @@ describe('a feed', () => {
     const news = await newsFeed();
     news.items = [{ id: 'kept' }, { id: 'kept too' }];
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
-    await api.polled(id);
+    await api.waitForPoll(id);
     const items = () => api.feedDb.selectFrom('feed_items').where('workflow_id', '=', id);
     const [known] = await items().selectAll().execute();
     const { block_id = '' } = known ?? {};
@@ -124,13 +124,13 @@ describe('a feed', () => {
     news.items.unshift({ id: 'new' });
     api.moveTo('2026-01-01T00:10:00Z');
     await expectTitles(api, id, ['new']);
-    await api.polled(id);
+    await api.waitForPoll(id);
     const { count, oldest } = await items()
       .select(({ fn }) => [fn.countAll().as('count'), fn.min('seen_ms').as('oldest')])
       .executeTakeFirstOrThrow();
     expect({ count, oldest }).toEqual({ count: 10_000, oldest: 4 });
     api.moveTo('2026-01-01T00:11:00Z');
-    await api.polled(id);
+    await api.waitForPoll(id);
     await expectTitles(api, id, ['new']);
   });
 
@@ -138,7 +138,7 @@ describe('a feed', () => {
     const api = await feedApi('sqlite');
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
-    await api.polled(id);
+    await api.waitForPoll(id);
     const { data } = await api.call<{ id: string }[]>(
       'GET',
       `/api/v2/triggers?workspaceId=${api.workspaceId}&type=rss`,
@@ -217,7 +217,7 @@ describe('a feed', () => {
     const api = await feedApi('sqlite', { concurrency: concurrency as never });
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
-    await api.polled(id);
+    await api.waitForPoll(id);
     isFull = true;
     news.items.unshift({ id: 'a' });
     api.moveTo('2026-01-01T00:01:00Z');
@@ -232,7 +232,7 @@ describe('a feed', () => {
     const news = await newsFeed();
     const flowControl = { batch: { size: 3, seconds: 60 } };
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1, flowControl });
-    await api.polled(id);
+    await api.waitForPoll(id);
     news.items.unshift({ id: 'c' }, { id: 'b' }, { id: 'a' });
     api.moveTo('2026-01-01T00:01:00Z');
     const events = async () => {
@@ -255,7 +255,7 @@ describe('a feed', () => {
     const api = await feedApi('sqlite', { environments, engineOptions: { environments } });
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: `${news.url}/{{KEY}}`, pollMinutes: 1 });
-    await api.polled(id);
+    await api.waitForPoll(id);
     expect(news.requests.at(-1)?.path).toBe('/hidden-thread-4711');
     news.items.unshift({ id: 'a', title: 'It is hidden-thread-4711.' });
     api.moveTo('2026-01-01T00:01:00Z');
@@ -283,7 +283,7 @@ describe('a feed', () => {
       },
       ...{ pollMinutes: 1, markAsRead: true, includeAttachments: true },
     });
-    await api.polled(id);
+    await api.waitForPoll(id);
     const mimeLines = [
       'Content-Type: text/csv',
       'Content-Disposition: attachment; filename="a.csv"',
@@ -323,7 +323,7 @@ describe('a feed', () => {
       .toBe('The workspace does not have the stored credential of the trigger.');
     const ownCredential = await storeToken(api.workspaceId);
     const id = await api.feed('gmail', { triggerCredentials: ownCredential, pollMinutes: 1 });
-    await api.polled(id);
+    await api.waitForPoll(id);
     gmail.deliver('one');
     api.moveTo('2026-01-01T00:01:00Z');
     await expect.poll(async () => (await api.inputs(id)).length).toBe(1);

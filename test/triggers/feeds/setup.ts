@@ -23,13 +23,13 @@ export interface NewsFeed {
 /** Starts a feed without items. It ends with the test. */
 export async function newsFeed(): Promise<NewsFeed> {
   const server = await webServer((_request, response) => {
-    void feed.until.then(() => response.writeHead(feed.status).end(rssOf(feed.items)));
+    void deployFeed.until.then(() => response.writeHead(deployFeed.status).end(rssOf(deployFeed.items)));
   });
-  const feed: NewsFeed = {
+  const deployFeed: NewsFeed = {
     ...{ url: server.url, items: [], status: 200, until: Promise.resolve() },
     requests: server.requests,
   };
-  return feed;
+  return deployFeed;
 }
 
 export interface FeedApi extends ScheduleApi {
@@ -39,7 +39,7 @@ export interface FeedApi extends ScheduleApi {
   /** Returns the outputs of the trigger in all runs of a workflow, oldest run first. */
   inputs(workflowId: string): Promise<JsonObject[]>;
   /** Waits until the source was polled at the current time. */
-  polled(workflowId: string): Promise<void>;
+  waitForPoll(workflowId: string): Promise<void>;
 }
 
 /** Starts an API that polls sources on this machine. */
@@ -51,7 +51,7 @@ export async function feedApi(kind: 'sqlite' | 'postgres', options: TestApiOptio
     ...api,
     feedDb,
     feed: (type, fields, last = {}) =>
-      api.deployed(
+      api.deploy(
         scheduledWorkflow(fields as { [name: string]: Json }, {
           type,
           last: last as { [name: string]: Json },
@@ -74,7 +74,7 @@ export async function feedApi(kind: 'sqlite' | 'postgres', options: TestApiOptio
       const logs = await Promise.all(ids.map((id) => api.engine.getLogs(id)));
       return logs.map(([first]) => first?.output as JsonObject);
     },
-    async polled(workflowId) {
+    async waitForPoll(workflowId) {
       const isPolled = async (): Promise<boolean> => {
         const { health, nextDueAt } = await api.trigger(workflowId);
         const { lastCheckAt } = health as { lastCheckAt?: string | null };

@@ -27,9 +27,9 @@ describe('the next check of a webhook at its provider', () => {
   };
   /** Deploys a workflow, and waits until its webhook exists at the provider. */
   const deployHook = async (credential: string): Promise<string> => {
-    const id = await api.hooked(type, { ...fields, triggerCredentials: '' });
-    await api.redeployed(id, type, { ...fields, triggerCredentials: credential });
-    await api.settled(id, 'active');
+    const id = await api.deployHook(type, { ...fields, triggerCredentials: '' });
+    await api.redeploy(id, type, { ...fields, triggerCredentials: credential });
+    await api.waitForStatus(id, 'active');
     return id;
   };
   const change = (credential: string, values: { [column: string]: string }): Promise<unknown> =>
@@ -43,7 +43,7 @@ describe('the next check of a webhook at its provider', () => {
     return (await api.deliver(hook, crypto.randomUUID())).status;
   };
   const errorOf = async (id: string): Promise<unknown> => {
-    const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
+    const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     return attempt?.error;
   };
   const actions = async (id: string): Promise<string[]> => {
@@ -59,7 +59,7 @@ describe('the next check of a webhook at its provider', () => {
     expect(await errorOf(id)).toMatchObject({ message: expect.stringMatching(/not allowed to manage/) });
     await store(HOOK_CREDENTIALS.github2);
     api.advance(DAY_MS);
-    await api.settled(id, 'active');
+    await api.waitForStatus(id, 'active');
     expect((await api.triggerOf(id)).health.lastError).toBeNull();
     expect(await deliveryStatus(id)).toBe(200);
   });
@@ -76,7 +76,7 @@ describe('the next check of a webhook at its provider', () => {
     expect(await deliveryStatus(id)).toBe(200);
     await store(HOOK_CREDENTIALS.github2);
     api.advance(DAY_MS);
-    await api.settled(id, 'active');
+    await api.waitForStatus(id, 'active');
   });
 
   it('fails after the credential was moved to another workspace', async () => {
@@ -105,8 +105,8 @@ describe('the next check of a webhook at its provider', () => {
     const { warnings } = await api.deployment(id);
     expect(warnings).toEqual([expect.stringMatching(/does not have the stored credential/)]);
     expect(await deliveryStatus(id)).toBe(200);
-    await api.redeployed(id, type, { ...fields, triggerCredentials: 'github2' });
-    await api.settled(id, 'active');
+    await api.redeploy(id, type, { ...fields, triggerCredentials: 'github2' });
+    await api.waitForStatus(id, 'active');
     expect(await api.hooksOf(id)).toMatchObject([{ id: before?.id }]);
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
     await expect.poll(() => api.rowOf(id)).toBeUndefined();

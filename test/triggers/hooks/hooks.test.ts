@@ -34,8 +34,8 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     let id = '';
 
     it('is created with the deployment, and its deliveries start runs', async () => {
-      id = await api.hooked(type, fields);
-      const { latestDeploymentAttempt: attempt, webhooks } = await api.settled(id, 'active');
+      id = await api.deployHook(type, fields);
+      const { latestDeploymentAttempt: attempt, webhooks } = await api.waitForStatus(id, 'active');
       expect(attempt).toMatchObject({ readiness: { webhooks: 'ready' }, activatedAt: expect.any(String) });
       const hooks = await api.hooksOf(id);
       const url = ORIGIN + new URL(webhooks[0]?.url ?? '').pathname;
@@ -50,7 +50,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     it('is reused by another version with the same fields, without a request to the provider', async () => {
       const [before] = await api.hooksOf(id);
       const requestCount = providers.requests.length;
-      const deployment = await api.redeployed(id, type, fields);
+      const deployment = await api.redeploy(id, type, fields);
       expect(deployment.latestDeploymentAttempt).toMatchObject({ status: 'active' });
       expect(await api.hooksOf(id)).toEqual([before]);
       expect(providers.requests).toHaveLength(requestCount);
@@ -69,7 +69,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
         .where('workflow_id', '=', id)
         .execute();
       api.advance(6000);
-      await api.settled(id, 'active');
+      await api.waitForStatus(id, 'active');
       const [after, ...more] = await api.hooksOf(id);
       expect(more).toEqual([]);
       if (name !== 'stripe') expect(after).toEqual(before);
@@ -92,7 +92,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
       await expect.poll(() => api.rowOf(id)).toBeUndefined();
       expect(await api.hooksOf(id)).toEqual([]);
       await api.call('POST', `/api/v2/triggers/${trigger}/resume`);
-      await api.settled(id, 'active');
+      await api.waitForStatus(id, 'active');
       expect(await api.hooksOf(id)).toHaveLength(1);
       expect((await auditOf(trigger)).slice(-4)).toEqual([
         ...['TRIGGER_PAUSED', 'TRIGGER_HOOK_REMOVED', 'TRIGGER_RESUMED', 'TRIGGER_HOOK_CREATED'],
@@ -111,8 +111,8 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     it('is not created with a weak or revoked credential, and the error of the deployment does not contain it', async () => {
       const weakName = name === 'telegram' ? 'revoked' : `${name}Weak`;
       for (const credential of [weakName, 'revoked']) {
-        const refusedId = await api.hooked(type, { ...fields, triggerCredentials: credential });
-        const { latestDeploymentAttempt: attempt, warnings } = await api.settled(refusedId, 'failed');
+        const refusedId = await api.deployHook(type, { ...fields, triggerCredentials: credential });
+        const { latestDeploymentAttempt: attempt, warnings } = await api.waitForStatus(refusedId, 'failed');
         expect(attempt).toMatchObject({
           ...{ status: 'failed', readiness: { webhooks: 'pending' }, activatedAt: null },
           error: { code: 'HOOK_FAILED', retryable: false },
@@ -122,8 +122,8 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
         expect(warnings).toEqual([expect.stringMatching(/could not be created/)]);
         expect(await api.hooksOf(refusedId)).toEqual([]);
         // A deployment with a credential that has the permission ends the failure.
-        await api.redeployed(refusedId, type, fields);
-        await api.settled(refusedId, 'active');
+        await api.redeploy(refusedId, type, fields);
+        await api.waitForStatus(refusedId, 'active');
         await api.call('DELETE', `/api/v2/workflows/${refusedId}/deploy`);
         await expect.poll(() => api.rowOf(refusedId)).toBeUndefined();
       }
@@ -133,54 +133,54 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
   it('have the state "preparing" until the provider has answered', async () => {
     const answered = Promise.withResolvers<undefined>();
     providers.before = (request) => (request.startsWith('POST github') ? answered.promise : undefined);
-    const id = await api.hooked(GITHUB.type, GITHUB.fields);
-    const { latestDeploymentAttempt: attempt, ...deployment } = await api.settled(id, 'preparing');
+    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const { latestDeploymentAttempt: attempt, ...deployment } = await api.waitForStatus(id, 'preparing');
     expect(deployment).toMatchObject({ isDeployed: true, needsRedeployment: false });
     expect(attempt).toMatchObject({ readiness: { webhooks: 'pending' }, activatedAt: null, error: null });
     providers.before = () => undefined;
     answered.resolve(undefined);
-    await api.settled(id, 'active');
+    await api.waitForStatus(id, 'active');
   });
 
   it('follow the fields of another version (events, repository, path), and are removed with their trigger', async () => {
-    const id = await api.hooked(GITHUB.type, GITHUB.fields);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    await api.waitForStatus(id, 'active');
     const [before] = (await api.hooksOf(id)) as [SimulatedHook];
-    await api.redeployed(id, GITHUB.type, { ...GITHUB.fields, selectedTriggerId: 'github_pr_opened' });
-    await api.settled(id, 'active');
+    await api.redeploy(id, GITHUB.type, { ...GITHUB.fields, selectedTriggerId: 'github_pr_opened' });
+    await api.waitForStatus(id, 'active');
     expect(await api.hooksOf(id)).toEqual([{ ...before, events: ['pull_request'] }]);
     const otherFields = { ...GITHUB.fields, triggerCredentials: 'github2' };
-    await api.redeployed(id, GITHUB.type, otherFields);
-    await api.settled(id, 'active');
+    await api.redeploy(id, GITHUB.type, otherFields);
+    await api.waitForStatus(id, 'active');
     expect(await api.hooksOf(id)).toMatchObject([{ id: before.id, events: ['push'] }]);
-    await api.redeployed(id, GITHUB.type, { ...otherFields, repo: 'shuttle' });
-    await api.settled(id, 'active');
+    await api.redeploy(id, GITHUB.type, { ...otherFields, repo: 'shuttle' });
+    await api.waitForStatus(id, 'active');
     await expect.poll(() => api.hooksOf(id)).toMatchObject([{ owner: 'ada/shuttle' }]);
-    await api.redeployed(id, GITHUB.type, {
+    await api.redeploy(id, GITHUB.type, {
       ...otherFields,
       repo: 'shuttle',
       triggerPath: `mine-${id.slice(0, 8)}`,
     });
-    await api.settled(id, 'active');
+    await api.waitForStatus(id, 'active');
     await expect
       .poll(() => providers.hooks.filter(({ owner }) => owner === 'ada/shuttle').map(({ url }) => url))
       .toEqual([`${ORIGIN}/api/webhooks/trigger/mine-${id.slice(0, 8)}`]);
     // The block becomes a schedule.
-    await api.redeployed(id, 'schedule', { scheduleType: 'minutes', minutesInterval: 60 });
+    await api.redeploy(id, 'schedule', { scheduleType: 'minutes', minutesInterval: 60 });
     await expect.poll(() => api.rowOf(id)).toBeUndefined();
     expect(providers.hooks.filter(({ owner }) => owner === 'ada/shuttle')).toEqual([]);
   });
 
   it('at Linear are replaced when the team changes, because Linear cannot move a webhook to another team', async () => {
     const { type, fields } = HOOKED.linear;
-    const id = await api.hooked(type, fields);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(type, fields);
+    await api.waitForStatus(id, 'active');
     for (const [teamId, owner] of [
       ['team-2', 'team-2'],
       ['', 'all public teams'],
     ] as const) {
-      await api.redeployed(id, type, { ...fields, teamId });
-      await api.settled(id, 'active');
+      await api.redeploy(id, type, { ...fields, teamId });
+      await api.waitForStatus(id, 'active');
       await expect.poll(() => api.hooksOf(id)).toMatchObject([{ owner }]);
     }
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
@@ -189,15 +189,15 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
 
   it('of a Telegram bot follow a changed path, but do not replace a webhook with another URL', async () => {
     const { type, fields } = HOOKED.telegram;
-    const id = await api.hooked(type, fields);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(type, fields);
+    await api.waitForStatus(id, 'active');
     const triggerPath = `bot-${id.slice(0, 8)}`;
-    await api.redeployed(id, type, { ...fields, triggerPath });
-    await api.settled(id, 'active');
+    await api.redeploy(id, type, { ...fields, triggerPath });
+    await api.waitForStatus(id, 'active');
     const bots = () => providers.hooks.filter(({ provider }) => provider === 'telegram');
     expect(bots()).toMatchObject([{ url: `${ORIGIN}/api/webhooks/trigger/${triggerPath}` }]);
-    const second = await api.hooked(type, fields);
-    const failed = await api.settled(second, 'failed');
+    const second = await api.deployHook(type, fields);
+    const failed = await api.waitForStatus(second, 'failed');
     expect(failed.latestDeploymentAttempt?.error).toMatchObject({
       message: expect.stringMatching(/already has a webhook at another URL/),
       retryable: false,
@@ -212,8 +212,8 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
   it('are retried with backoff while the provider fails or limits the rate of requests', async () => {
     const answers = [{ status: 503 }, { status: 403, headers: { 'retry-after': '60' } }, { status: 500 }];
     providers.before = (request) => (request.startsWith('GET github') ? answers.shift() : undefined);
-    const id = await api.hooked(GITHUB.type, GITHUB.fields);
-    const { latestDeploymentAttempt: first } = await api.settled(id, 'failed');
+    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const { latestDeploymentAttempt: first } = await api.waitForStatus(id, 'failed');
     expect(first?.error).toMatchObject({ retryable: true, message: expect.stringMatching(/status 503/) });
     const delayMs = async (): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
     expect(await delayMs()).toBe(5000);
@@ -223,14 +223,14 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     api.advance(60_000);
     await expect.poll(delayMs).toBe(20_000);
     api.advance(20_000);
-    await api.settled(id, 'active');
+    await api.waitForStatus(id, 'active');
     expect((await api.triggerOf(id)).health.lastError).toBeNull();
     providers.before = () => undefined;
   });
 
   it('stay active when a check fails with a retryable error, and fail when the provider refuses the check', async () => {
-    const id = await api.hooked(GITHUB.type, GITHUB.fields);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    await api.waitForStatus(id, 'active');
     let status = 502;
     providers.before = (request) => (request.includes('github') ? { status } : undefined);
     api.advance(DAY_MS);
@@ -238,17 +238,17 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({ status: 'active' });
     status = 401;
     api.advance(5000);
-    const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
+    const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(attempt?.error).toMatchObject({ retryable: false });
     providers.before = () => undefined;
     // A refusal is retried after a day.
     api.advance(DAY_MS);
-    await api.settled(id, 'active');
+    await api.waitForStatus(id, 'active');
   });
 
   it('that cannot be removed stay at the provider and are recorded in the audit log', async () => {
-    const id = await api.hooked(GITHUB.type, GITHUB.fields);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    await api.waitForStatus(id, 'active');
     const { id: trigger } = await api.triggerOf(id);
     providers.before = (request) => (request.startsWith('DELETE github') ? { status: 401 } : undefined);
     await api.call('DELETE', `/api/v2/workflows/${id}`);
@@ -258,7 +258,7 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     expect(await api.hooksOf(id)).toHaveLength(1);
     // After the restoration, the webhook is found by its URL.
     await api.call('POST', `/api/v2/workflows/${id}/restore`);
-    await api.settled(id, 'active');
+    await api.waitForStatus(id, 'active');
     expect(await api.hooksOf(id)).toHaveLength(1);
   });
 
@@ -267,8 +267,8 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     const errors = [{ message: 'Entity not found: Team', extensions: { code: 'INPUT_ERROR' } }];
     providers.before = (request) =>
       request.endsWith('webhookCreate') ? { status: 400, body: { errors } } : undefined;
-    const id = await api.hooked(type, fields);
-    const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
+    const id = await api.deployHook(type, fields);
+    const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(attempt?.error).toMatchObject({
       retryable: false,
       message: expect.stringMatching(/check the team/),
@@ -283,8 +283,8 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     ['repeats the credential', { status: 422, body: HOOK_CREDENTIALS.github }, /refuses the webhook/, false],
   ])('are not created by a provider whose answer %s', async (_what, answer, message, retryable) => {
     providers.before = (request) => (request.includes('github') ? answer : undefined);
-    const id = await api.hooked(GITHUB.type, GITHUB.fields);
-    const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
+    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(attempt?.error).toMatchObject({ retryable, message: expect.stringMatching(message) });
     expect(JSON.stringify(attempt)).not.toContain(HOOK_CREDENTIALS.github);
     providers.before = () => undefined;
@@ -299,19 +299,22 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
       .set({ workspace_id: others } as never)
       .where('id' as never, '=', api.credentials['githubWeak'] as never)
       .execute();
-    const id = await api.hooked(GITHUB.type, { ...GITHUB.fields, triggerCredentials: 'githubWeak' });
-    const unknown = await api.hooked(GITHUB.type, {
+    const id = await api.deployHook(GITHUB.type, { ...GITHUB.fields, triggerCredentials: 'githubWeak' });
+    const unknown = await api.deployHook(GITHUB.type, {
       ...GITHUB.fields,
       triggerCredentials: crypto.randomUUID(),
     });
-    const [foreign, none] = await Promise.all([api.settled(id, 'failed'), api.settled(unknown, 'failed')]);
+    const [foreign, none] = await Promise.all([
+      api.waitForStatus(id, 'failed'),
+      api.waitForStatus(unknown, 'failed'),
+    ]);
     expect(foreign.latestDeploymentAttempt?.error).toEqual(none.latestDeploymentAttempt?.error);
     expect(foreign.latestDeploymentAttempt?.error?.message).toMatch(/does not have the stored credential/);
   });
 
   it('do not show their secret or credential in any response, audit record, database row or fault', async () => {
-    const id = await api.hooked(GITHUB.type, GITHUB.fields);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    await api.waitForStatus(id, 'active');
     const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
     const paths = [
       `/api/v2/workflows/${id}/deployment`,
@@ -338,14 +341,14 @@ describe('a webhook at a provider', () => {
     const egress = { allowPrivate: true, ports: 'any' as const };
     const { services } = providers;
     const api = await hookApi('sqlite', providers, { hooks: { egress, services } });
-    const id = await api.hooked(GITHUB.type, GITHUB.fields);
-    const { warnings, latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
+    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const { warnings, latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(warnings).toEqual([expect.stringMatching(/public URL: start it with --origin/)]);
     expect(attempt?.error).toMatchObject({ code: 'HOOK_FAILED', retryable: false });
     expect(providers.requests).toEqual([]);
     const next = await hookApi('sqlite', providers, { store: api.store });
     next.advance(0);
-    await api.settled(id, 'active');
+    await api.waitForStatus(id, 'active');
     expect(await api.hooksOf(id)).toMatchObject([{ url: expect.stringContaining(ORIGIN) }]);
     await providers.close();
   });
@@ -363,15 +366,15 @@ describe('a webhook at a provider', () => {
         return Promise.resolve({ id: 'watch', expiresMs: nowMs + 3_600_000 });
       };
     const hook = {
-      ...{ placeOf: () => 'calendar', activate: operation('activate'), renew: operation('renew') },
+      ...{ locationOf: () => 'calendar', activate: operation('activate'), renew: operation('renew') },
       deactivate: () => Promise.resolve(),
     };
     const providers = await hookProviders();
     const api = await hookApi('sqlite', providers, {
       triggers: [...triggerTypes.filter(({ type }) => type !== 'github_v2'), { ...base, hook } as never],
     });
-    const id = await api.hooked(GITHUB.type, GITHUB.fields);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    await api.waitForStatus(id, 'active');
     const expires = async () => Date.parse((await api.triggerOf(id)).health.expiresAt ?? '') - api.now.ms;
     expect(await expires()).toBe(3_600_000);
     api.advance(1_799_000);
@@ -384,10 +387,10 @@ describe('a webhook at a provider', () => {
     await expect.poll(async () => (await api.triggerOf(id)).health.lastError).toMatch(/could not be called/);
     expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({ status: 'active' });
     api.advance(1_800_000);
-    await api.settled(id, 'failed');
+    await api.waitForStatus(id, 'failed');
     isRefused = false;
     api.advance(3_600_000);
-    await api.settled(id, 'active');
+    await api.waitForStatus(id, 'active');
     await providers.close();
   });
 });

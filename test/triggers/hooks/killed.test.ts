@@ -130,14 +130,14 @@ describe.each(Object.entries(HOOKED))('webhooks at %s', (name, { type, fields })
     let deathCount = 0;
     for (let step = steps.first; ; step += steps.stride) {
       const id = await whileUnavailable(async () => {
-        const failedId = await api.hooked(type, fields);
-        await api.settled(failedId, 'failed');
+        const failedId = await api.deployHook(type, fields);
+        await api.waitForStatus(failedId, 'failed');
         return failedId;
       });
       const initialRow = { present: '[]', key_id: null, sealed: null, state: 'preparing' } as const;
       const isDead = await runUntilCrash(id, step, initialRow);
       api.advance(LEASE_MS + 1);
-      await api.settled(id, 'active');
+      await api.waitForStatus(id, 'active');
       const hooks = (await api.hooksOf(id)) as [SimulatedHook];
       expect(hooks, `died at step ${step}`).toHaveLength(1);
       expect(await api.deliver(hooks[0], 'one')).toMatchObject({ status: 200 });
@@ -173,8 +173,8 @@ describe('a process that stops', () => {
     const api = await hookApi('sqlite', providers);
     const { type, fields } = HOOKED.stripe;
     providers.before = () => ({ status: 503 });
-    const id = await api.hooked(type, fields);
-    await api.settled(id, 'failed');
+    const id = await api.deployHook(type, fields);
+    await api.waitForStatus(id, 'failed');
     const { wanted } = (await api.rowOf(id)) as ProviderHookRow;
     const formerHook = { ...(JSON.parse(wanted ?? '') as object), place: 'stripe former', hookId: 'we_1' };
     const row = await api.hookDb
@@ -206,7 +206,7 @@ describe('a process that stops', () => {
     pending.resolve(undefined);
     expect(await api.rowOf(id)).toMatchObject({ lease_id: null });
     api.advance(LEASE_MS);
-    await api.settled(id, 'active');
+    await api.waitForStatus(id, 'active');
     const [hook, ...more] = (await api.hooksOf(id)) as [SimulatedHook];
     expect(more).toEqual([]);
     expect(await api.deliver(hook, 'one')).toMatchObject({ status: 200 });

@@ -54,8 +54,8 @@ describe.each(sampledStores('processes of hooks'))(
       const requestCount = (method: string): number =>
         providers.requests.filter((request) => request.startsWith(`${method} github`)).length;
       providers.before = () => ({ status: 503 });
-      const id = await api.hooked(GITHUB.type, GITHUB.fields);
-      await api.settled(id, 'failed');
+      const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+      await api.waitForStatus(id, 'failed');
       providers.before = (request) => (request.startsWith('POST github') ? pending.promise : undefined);
       const before = { GET: requestCount('GET'), POST: requestCount('POST') };
       await api.hookDb
@@ -75,13 +75,13 @@ describe.each(sampledStores('processes of hooks'))(
       expect(await api.rowOf(id)).toMatchObject({ lease_id: null, state: 'failed' });
       pending.resolve(undefined);
       api.advance(5000);
-      await api.settled(id, 'active');
+      await api.waitForStatus(id, 'active');
       expect(await api.hooksOf(id)).toHaveLength(1);
     });
 
     it('stay unchanged when a process that does not create webhooks changes the triggers', async () => {
-      const id = await api.hooked(GITHUB.type, GITHUB.fields);
-      await api.settled(id, 'active');
+      const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+      await api.waitForStatus(id, 'active');
       const before = await api.rowOf(id);
       await new Triggers(triggerTypes).wantHooks(api.hookDb, { workflowId: id, nowMs: api.now.ms });
       expect(await api.rowOf(id)).toEqual(before);

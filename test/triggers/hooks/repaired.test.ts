@@ -32,11 +32,11 @@ describe.each(sampledStores('repaired credentials of hooks'))(
       return (await storeCredential(api.store.database, sealer, credential)).credential.id;
     };
     const deployHook = (credential: string): Promise<string> =>
-      api.hooked(type, { ...fields, triggerCredentials: credential });
+      api.deployHook(type, { ...fields, triggerCredentials: credential });
     /** Deploys a workflow whose webhook is refused. */
     const deployRefused = async (credential: string): Promise<string> => {
       const id = await deployHook(credential);
-      await api.settled(id, 'failed');
+      await api.waitForStatus(id, 'failed');
       expect(await delayOf(id)).toBe(DAY_MS);
       return id;
     };
@@ -51,7 +51,7 @@ describe.each(sampledStores('repaired credentials of hooks'))(
       const ids = [await deployRefused(credential), await deployRefused(credential)];
       await store('replaced', VALID_KEY);
       api.advance(RETRY_MS);
-      for (const id of ids) expect((await api.settled(id, 'active')).warnings).toEqual([]);
+      for (const id of ids) expect((await api.waitForStatus(id, 'active')).warnings).toEqual([]);
     });
 
     it('is created soon after a request has replaced the key of its credential, but not after a rename', async () => {
@@ -64,7 +64,7 @@ describe.each(sampledStores('repaired credentials of hooks'))(
       });
       expect(status).toBe(200);
       api.advance(RETRY_MS);
-      await api.settled(id, 'active');
+      await api.waitForStatus(id, 'active');
     });
 
     it('is created soon after its deleted credential was added again with the same id', async () => {
@@ -80,7 +80,7 @@ describe.each(sampledStores('repaired credentials of hooks'))(
       const body = { ...added, type: 'service_account', displayName: 'added again' };
       expect((await api.call('POST', '/api/v2/credentials', { body })).status).toBe(201);
       api.advance(RETRY_MS);
-      await api.settled(id, 'active');
+      await api.waitForStatus(id, 'active');
     });
 
     it('is retried with exponential backoff while its key is replaced by other wrong keys', async () => {
@@ -103,8 +103,8 @@ describe.each(sampledStores('repaired credentials of hooks'))(
       }
       expect(providers.requests.length - requests).toBeLessThan(25);
       await store('guessed', VALID_KEY);
-      await api.redeployed(id, type, { ...fields, triggerCredentials: credential });
-      await api.settled(id, 'active');
+      await api.redeploy(id, type, { ...fields, triggerCredentials: credential });
+      await api.waitForStatus(id, 'active');
     });
 
     it('is retried soon if its credential is replaced during a request that uses the former one', async () => {
@@ -121,10 +121,10 @@ describe.each(sampledStores('repaired credentials of hooks'))(
       await store('late', VALID_KEY);
       providers.before = () => undefined;
       answer.resolve(undefined);
-      await api.settled(id, 'failed');
+      await api.waitForStatus(id, 'failed');
       expect(await delayOf(id)).toBe(RETRY_MS);
       api.advance(RETRY_MS);
-      await api.settled(id, 'active');
+      await api.waitForStatus(id, 'active');
     });
 
     it('is not retried when a credential of another workspace, or another credential of its workspace, changes', async () => {

@@ -15,10 +15,10 @@ describe('a stored credential', () => {
     const json = { 'Content-Type': 'application/json' };
     const send = async (id: string, token: string) =>
       api.send(await api.pathOf(id), { headers: { ...json, Authorization: `Bearer ${token}` }, body: '{}' });
-    const generic = await api.hooked('generic_webhook', { secretCredential: 'stripe' });
+    const generic = await api.deployHook('generic_webhook', { secretCredential: 'stripe' });
     expect(await send(generic, HOOK_CREDENTIALS.stripe)).toMatchObject({ status: 200 });
     expect(await send(generic, 'another')).toMatchObject({ status: 401 });
-    const slack = await api.hooked('slack', { secretCredential: 'linear' });
+    const slack = await api.deployHook('slack', { secretCredential: 'linear' });
     const sent = PROVIDERS['slack']!.request(
       {},
       { id: 'e1', nowMs: api.now.ms, secret: HOOK_CREDENTIALS.linear },
@@ -32,12 +32,12 @@ describe('a stored credential', () => {
       .execute();
     const [foreign, unknown] = [
       await send(generic, HOOK_CREDENTIALS.stripe),
-      await send(await api.hooked('generic_webhook', { secretCredential: crypto.randomUUID() }), 'x'),
+      await send(await api.deployHook('generic_webhook', { secretCredential: crypto.randomUUID() }), 'x'),
     ];
     expect(foreign).toMatchObject({ status: 401 });
     expect(foreign.body).toEqual(unknown.body);
     // A block can have both a credential and a secret in one of its fields.
-    const both = await api.hooked('generic_webhook', { secretCredential: 'github', token: '{{TOKEN}}' });
+    const both = await api.deployHook('generic_webhook', { secretCredential: 'github', token: '{{TOKEN}}' });
     expect(await send(both, HOOK_CREDENTIALS.github)).toMatchObject({ status: 200 });
     expect(await send(both, SECRETS['TOKEN'] ?? '')).toMatchObject({ status: 200 });
     const { body } = await api.call('GET', `/api/v2/triggers?workspaceId=${api.workspaceId}`);
@@ -53,7 +53,7 @@ describe('a stored credential', () => {
       ...{ workspaceId: api.workspaceId, name: 'file', provider: 'shop' },
       material: { type: 'service_account', key },
     });
-    const id = await api.hooked('generic_webhook', { secretCredential: credential.id });
+    const id = await api.deployHook('generic_webhook', { secretCredential: credential.id });
     for (const line of key.split('\n')) {
       const headers = { ...JSON_TYPE, Authorization: `Bearer ${line.trim()}` };
       expect(await api.send(await api.pathOf(id), { headers, body: '{}' })).toMatchObject({ status: 401 });
@@ -66,8 +66,8 @@ describe('a webhook at a provider', () => {
   it('keeps its secret when the encryption keys are rotated, and encrypts it only with the new key', async () => {
     const providers = await hookProviders();
     const api = await hookApi('sqlite', providers);
-    const id = await api.hooked(HOOKED.github.type, HOOKED.github.fields);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(HOOKED.github.type, HOOKED.github.fields);
+    await api.waitForStatus(id, 'active');
     const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
     const [old, fresh] = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [string, string];
     const both = new Sealer(keysInText(`${fresh},${old}`));

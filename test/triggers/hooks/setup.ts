@@ -62,12 +62,12 @@ export interface HookApi extends WebhookApi {
   /** Ids of stored credentials, by name. */
   credentials: { readonly [name: string]: string };
   /** Deploys a workflow with a trigger. Names of credentials in its fields are replaced with their ids. */
-  hooked(type: string, fields: JsonObject, last?: { [name: string]: Json }): Promise<string>;
+  deployHook(type: string, fields: JsonObject, last?: { [name: string]: Json }): Promise<string>;
   /** Deploys another version of a workflow. */
-  redeployed(id: string, type: string, fields: JsonObject): Promise<Deployment>;
+  redeploy(id: string, type: string, fields: JsonObject): Promise<Deployment>;
   deployment(id: string): Promise<Deployment>;
   /** Waits until the latest deployment attempt has this status. */
-  settled(id: string, status: string): Promise<Deployment>;
+  waitForStatus(id: string, status: string): Promise<Deployment>;
   rowOf(id: string): Promise<ProviderHookRow | undefined>;
   triggerOf(id: string): Promise<{
     id: string;
@@ -129,8 +129,8 @@ export async function hookApi(
   return {
     ...api,
     ...{ providers, hookDb, credentials, deployment, every },
-    hooked: (type, fields, last = {}) => api.deployed(webhookWorkflow(withIds(fields), { type, last })),
-    async redeployed(id, type, fields) {
+    deployHook: (type, fields, last = {}) => api.deploy(webhookWorkflow(withIds(fields), { type, last })),
+    async redeploy(id, type, fields) {
       const draft = draftOf(webhookWorkflow(withIds(fields), { type }));
       const { block_id: blockId } = await api.db
         .selectFrom('webhook_paths')
@@ -146,7 +146,7 @@ export async function hookApi(
       if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
       return answer.data;
     },
-    async settled(id, status) {
+    async waitForStatus(id, status) {
       await expect
         .poll(async () => {
           const { latestDeploymentAttempt: attempt } = await deployment(id);

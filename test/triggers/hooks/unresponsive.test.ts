@@ -51,8 +51,8 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
 
   it('are created once by a later attempt, even if the provider has created them without responding', async () => {
     hang('POST');
-    const id = await api.hooked(type, fields);
-    const { latestDeploymentAttempt: attempt } = await api.settled(id, 'failed');
+    const id = await api.deployHook(type, fields);
+    const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(attempt).toMatchObject({
       ...{ status: 'failed', activatedAt: null },
       error: { code: 'HOOK_FAILED', retryable: true, message: expect.stringMatching(/could not be reached/) },
@@ -67,14 +67,14 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
     answerAgain();
     expect(await api.hooksOf(id)).toHaveLength(1);
     api.advance(2 * RETRY_MS);
-    await api.settled(id, 'active');
+    await api.waitForStatus(id, 'active');
     expect(await api.hooksOf(id)).toHaveLength(1);
     expect(api.faults).toEqual([]);
   });
 
   it('stay active while checks fail', async () => {
-    const id = await api.hooked(type, fields);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(type, fields);
+    await api.waitForStatus(id, 'active');
     hang('PATCH');
     api.advance(DAY_MS);
     await expect.poll(() => failures(id)).toBe(1);
@@ -92,8 +92,8 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   });
 
   it('are removed by a later attempt', async () => {
-    const id = await api.hooked(type, fields);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(type, fields);
+    await api.waitForStatus(id, 'active');
     const [hook] = await api.hooksOf(id);
     hang('DELETE');
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
@@ -130,7 +130,7 @@ describe('while a provider never answers', () => {
     const providers = await hookProviders();
     const api = await hookApi('sqlite', providers);
     providers.before = (request) => (request.includes(' github') ? { unfinished: 'silent' } : undefined);
-    const silentId = await api.hooked(type, fields);
+    const silentId = await api.deployHook(type, fields);
     const requestCount = (): number =>
       providers.requests.filter((request) => request.includes(' github')).length;
     await expect.poll(requestCount).toBe(1);
@@ -147,8 +147,8 @@ describe('while a provider never answers', () => {
       api.store.workspaces.createWorkspace(`Others ${index}`, api.userId),
     );
     await addCopies(api, silentId, await Promise.all(others));
-    const id = await api.hooked(HOOKED.stripe.type, HOOKED.stripe.fields);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(HOOKED.stripe.type, HOOKED.stripe.fields);
+    await api.waitForStatus(id, 'active');
     expect(requestCount()).toBe(4);
     // None of the requests has reached its time limit.
     expect(await failures()).toBe(0);
@@ -160,8 +160,8 @@ describe('while a provider never answers', () => {
     const otherWorkspace = await api.store.workspaces.createWorkspace('Others', api.userId);
     const own = Array.from({ length: 10 }, () => api.workspaceId);
     await addCopies(api, silentId, [...own, otherWorkspace]);
-    const id = await api.hooked(HOOKED.stripe.type, HOOKED.stripe.fields);
-    await api.settled(id, 'active');
+    const id = await api.deployHook(HOOKED.stripe.type, HOOKED.stripe.fields);
+    await api.waitForStatus(id, 'active');
     await expect.poll(requestCount).toBe(3);
     const working = await api.hookDb
       .selectFrom('provider_hooks')
@@ -179,8 +179,8 @@ describe('while a provider never answers', () => {
     const providers = await hookProviders();
     const api = await hookApi('sqlite', providers);
     providers.before = () => ({ status: 503 });
-    const id = await api.hooked(type, fields);
-    await api.settled(id, 'failed');
+    const id = await api.deployHook(type, fields);
+    await api.waitForStatus(id, 'failed');
     const row = await api.hookDb
       .updateTable('provider_hooks')
       .set({ lease_id: 'slow', lease_ms: api.now.ms + DAY_MS, attempts: 3 })

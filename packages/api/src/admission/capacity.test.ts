@@ -10,8 +10,8 @@ import type { RunRequest } from './usage.ts';
 describe('executions in flight', () => {
   it('are limited by slots; a stream holds its slot until it ends', async () => {
     const api = await testApi({ capacity: 1 });
-    const long = await api.deployed(LONG);
-    const short = await api.deployed(GREETING);
+    const long = await api.deploy(LONG);
+    const short = await api.deploy(GREETING);
     const run = () => api.call('POST', `/api/v2/workflows/${short}/execute`, { body: {} });
     const stream = await api.fetch('POST', `/api/v2/workflows/${long}/execute`, { body: { stream: true } });
     const refusal = await run();
@@ -70,7 +70,7 @@ describe('shares of the capacity', () => {
 
   it('of anonymous callers are separate from those of people', async () => {
     const api = await testApi({ capacity: { total: 3, perCaller: 1, perWorkspace: 3 } });
-    const long = await api.deployed(LONG);
+    const long = await api.deploy(LONG);
     const path = `/api/v2/workflows/${long}`;
     await api.call('PATCH', `${path}/deployment`, { body: { isPublicApi: true } });
     const stream = (key?: null) =>
@@ -91,7 +91,7 @@ describe('a body that does not arrive', () => {
         return () => undefined;
       },
     });
-    const path = `/api/v2/workflows/${await api.deployed(GREETING)}/execute`;
+    const path = `/api/v2/workflows/${await api.deploy(GREETING)}/execute`;
     const stalledRequests = Array.from({ length: 500 }, () => {
       const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([123])) });
       const headers = { 'X-API-Key': api.key };
@@ -113,7 +113,7 @@ describe('rate limits of executions', () => {
   it('refuse with their own code, and the run id stays free', async () => {
     const limiter = memoryLimiter({ sync: { capacity: 1, perMinute: 1 } }, () => 0);
     const api = await testApi({ limiter, now: () => 0 });
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const path = `/api/v2/workflows/${id}/execute`;
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     expect((await api.call('POST', path, { body: {} })).status).toBe(200);
@@ -130,7 +130,7 @@ describe('runs of a workspace in flight', () => {
   it('are limited; a run releases its slot when it ends or waits for a person', async () => {
     const api = await testApi({ concurrency: memoryConcurrency(1) });
     const [long, short, approval] = await Promise.all(
-      [LONG, GREETING, APPROVAL].map((each) => api.deployed(each)),
+      [LONG, GREETING, APPROVAL].map((each) => api.deploy(each)),
     );
     const run = (id: string | undefined, body: object = {}) =>
       api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
@@ -167,7 +167,7 @@ describe('runs of a workspace in flight', () => {
 describe('limits of one operation', () => {
   it('apply to the calls in flight of one caller; a stream holds its slot until it ends', async () => {
     const api = await testApi({ concurrency: memoryConcurrency({ calls: { executeWorkflowV2: 1 } }) });
-    const [long, short] = await Promise.all([LONG, GREETING].map((each) => api.deployed(each)));
+    const [long, short] = await Promise.all([LONG, GREETING].map((each) => api.deploy(each)));
     const run = (options: object = {}) =>
       api.call('POST', `/api/v2/workflows/${short}/execute`, { body: {}, ...options });
     const stream = await api.fetch('POST', `/api/v2/workflows/${long}/execute`, { body: { stream: true } });
@@ -204,7 +204,7 @@ describe('limits of one operation', () => {
         status: 413,
         body: { error: { code: 'PAYLOAD_TOO_LARGE' } },
       });
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const undeploy = (raw: string) => api.call('DELETE', `/api/v2/workflows/${id}/deploy`, { raw });
     expect([(await undeploy('{   }')).status, (await undeploy('{}')).status]).toEqual([413, 200]);
   });
@@ -226,7 +226,7 @@ describe('usage', () => {
       },
     };
     const api = await testApi({ usage });
-    const id = await api.deployed(APPROVAL);
+    const id = await api.deploy(APPROVAL);
     const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const { runId } = data;
     await expect.poll(() => calls).toEqual([`sync ${runId}`, `settled ${runId}`]);
@@ -240,7 +240,7 @@ describe('usage', () => {
   it('over its limit refuses an answer, and the pause point stays open', async () => {
     const refusals: object[] = [];
     const api = await testApi({ usage: { reserve: () => refusals.pop() ?? {} } });
-    const id = await api.deployed(APPROVAL);
+    const id = await api.deploy(APPROVAL);
     const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const runPath = `/api/v2/workflows/${id}/runs/${data.runId}`;
     const { paused } = await untilStatus(api, runPath, 'paused');
@@ -255,7 +255,7 @@ describe('usage', () => {
 
   it('that cannot be reserved is an internal error, and nothing runs', async () => {
     const api = await testApi({ usage: { reserve: () => Promise.reject(new Error('no books')) } });
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const answer = await api.call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
     expect(answer.body).toEqual({ error: { code: 'INTERNAL_ERROR', message: 'Internal server error' } });

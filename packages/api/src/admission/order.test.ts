@@ -71,9 +71,9 @@ queue.add = (...args) => (faults.has('queue is down') ? down() : add(...args));
 const reserve = reservations.reserve.bind(reservations);
 reservations.reserve = (row) => (faults.has('reservations are down') ? down() : reserve(row));
 
-const deployedId = await api.deployed(GREETING);
-const draftId = await api.drafted(GREETING);
-const longId = await api.deployed(LONG);
+const deployedId = await api.deploy(GREETING);
+const draftId = await api.createDraft(GREETING);
+const longId = await api.deploy(LONG);
 const foreignId = await foreignWorkflow();
 const usedId = crypto.randomUUID();
 if ((await send()).status !== 200) throw new Error('A valid request is refused.');

@@ -14,7 +14,7 @@ const api = await testApi();
 const { call, store, workspaceId } = api;
 
 const ASK = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
-const workflowId = await api.deployed(ASK);
+const workflowId = await api.deploy(ASK);
 const startedRun = await call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
   body: {},
 });

@@ -15,8 +15,8 @@ const api = await recordingApi({
 });
 const { call } = api;
 
-async function publish(exported: Parameters<typeof api.deployed>[0] = GREETING): Promise<string> {
-  const id = await api.deployed(exported);
+async function publish(exported: Parameters<typeof api.deploy>[0] = GREETING): Promise<string> {
+  const id = await api.deploy(exported);
   const body = { isPublicApi: true };
   expect(await call('PATCH', `/api/v2/workflows/${id}/deployment`, { body })).toMatchObject({
     status: 200,
@@ -133,7 +133,7 @@ describe('a workflow that is not public', () => {
     await call('PATCH', `/api/v2/workflows/${withdrawnId}/deployment`, { body });
     const undeployedId = await publish();
     await call('DELETE', `/api/v2/workflows/${undeployedId}/deploy`);
-    const privateIds = [await api.deployed(GREETING), await api.drafted(GREETING)];
+    const privateIds = [await api.deploy(GREETING), await api.createDraft(GREETING)];
     const ids = [...privateIds, 'nowhere', withdrawnId, undeployedId];
     const rowsBefore = api.rows();
     for (const id of ids) {

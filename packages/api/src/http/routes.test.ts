@@ -208,7 +208,7 @@ describe('rate limits', () => {
   it('are in the headers of each success, for every caller and kind of response', async () => {
     const limiter = memoryLimiter({ address: { capacity: 100, perMinute: 60 } }, () => 0);
     const separateApi = await testApi({ limiter, clientAddress: () => '192.0.2.1', now: () => 0 });
-    const id = await separateApi.deployed(GREETING);
+    const id = await separateApi.deploy(GREETING);
     await separateApi.call('PATCH', `/api/v2/workflows/${id}/deployment`, { body: { isPublicApi: true } });
     const execute = `/api/v2/workflows/${id}/execute`;
     const limitOf = (response: { headers: Headers }): string[] =>

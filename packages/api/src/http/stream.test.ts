@@ -95,7 +95,7 @@ describe('heartbeats', () => {
 
   it.each(Object.entries(HEARTBEATS))('%s: %s', async (stream, hasHeartbeats) => {
     const api = await testApi({ every });
-    const id = await api.deployed(LONG);
+    const id = await api.deploy(LONG);
     const runs = `/api/v2/workflows/${id}/runs`;
     const pausedRun = async (): Promise<string> => {
       const path = `/api/v2/workflows/${id}/execute`;

@@ -20,7 +20,7 @@ export interface WebhookReceiverOptions {
   /** Requests of one client address to unknown paths. Default: 1 per second, bursts of 100. */
   unknownRate?: Bucket;
   /** Requests in progress in this process. Default: 100 for each trigger, 300 for each workspace, 1,000 in total. */
-  atOnce?: { perTrigger: number; perWorkspace: number; total: number };
+  concurrency?: { perTrigger: number; perWorkspace: number; total: number };
   now?: () => number;
   /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
   every?: (ms: number, beat: () => void) => () => void;
@@ -70,7 +70,7 @@ export function webhookReceiver(options: WebhookReceiverOptions): WebhookReceive
     limits: { ...LIMITS, ...options.limits },
     limiter: memoryLimiter({ operation: rate, address: unknownRate }, now),
     counter: createCounter(),
-    atOnce: options.atOnce ?? IN_PROGRESS_LIMITS,
+    concurrency: options.concurrency ?? IN_PROGRESS_LIMITS,
     every: options.every ?? repeat,
     onError: options.onError ?? warn,
     now,
@@ -146,13 +146,16 @@ async function refuseUnknown({ limiter }: ReceiverContext, address: string | und
  * Counts a request as in progress, with limits that leave room for other workspaces during a burst. Returns a function
  * that ends it. Throws 429.
  */
-function acquireSlots({ counter, atOnce }: ReceiverContext, { key, workspaceId }: FoundWebhook): () => void {
+function acquireSlots(
+  { counter, concurrency }: ReceiverContext,
+  { key, workspaceId }: FoundWebhook,
+): () => void {
   const releases: (() => void)[] = [];
   const release = (): void => releases.forEach((each) => each());
   for (const [subject, limit] of [
-    [`trigger ${key}`, atOnce.perTrigger],
-    [`workspace ${workspaceId}`, atOnce.perWorkspace],
-    ['total', atOnce.total],
+    [`trigger ${key}`, concurrency.perTrigger],
+    [`workspace ${workspaceId}`, concurrency.perWorkspace],
+    ['total', concurrency.total],
   ] as const) {
     const releaseOne = counter.increment(subject, limit);
     if (!releaseOne) {

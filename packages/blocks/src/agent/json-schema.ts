@@ -111,7 +111,7 @@ function checkable(schema: Json, budget: Budget): Json {
   );
   const { pattern } = schema;
   if (typeof pattern === 'string') copy['format'] = checkedPattern(pattern, budget);
-  return counted(copy, budget);
+  return countEvaluations(copy, budget);
 }
 
 /** Keywords whose value has schemas by name. The author chooses the names, so a name can equal a keyword. */
@@ -126,7 +126,7 @@ function eachSchema(keyword: string, value: Json, change: (schema: Json) => Json
 }
 
 /** Makes a schema count its evaluations, and returns it. Calls `onEvaluation` at the beginning of each evaluation. */
-function counted(schema: object, budget: Budget, onEvaluation?: () => void): JsonObject {
+function countEvaluations(schema: object, budget: Budget, onEvaluation?: () => void): JsonObject {
   return Object.defineProperty(schema, READ_ONCE, {
     enumerable: false,
     get: () => {
@@ -154,8 +154,10 @@ function withNamePatterns(schema: JsonObject, budget: Budget): Json {
     ]),
   );
   const names = checkedNames(Object.keys(schemas), budget);
-  const collecting = counted({ propertyNames: { format: names.format } }, budget, () => names.reset());
-  const matching = counted(
+  const collecting = countEvaluations({ propertyNames: { format: names.format } }, budget, () =>
+    names.reset(),
+  );
+  const matching = countEvaluations(
     {
       ...(properties !== undefined && {
         properties: eachSchema('properties', properties, (part) => checkable(part, budget)),

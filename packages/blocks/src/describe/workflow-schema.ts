@@ -21,14 +21,14 @@ export function workflowSchema(blocks: readonly BlockDescription[]): JsonObject 
     type: 'object',
     properties: {
       $schema: TEXT,
-      version: described('Version of the export format.', {}),
-      exportedAt: described('Time of the export.', {}),
-      workflow: described('Id and name of the workflow.', {
+      version: withDescription('Version of the export format.', {}),
+      exportedAt: withDescription('Time of the export.', {}),
+      workflow: withDescription('Id and name of the workflow.', {
         type: ['object', 'null'],
         properties: { id: TEXT_OR_NULL, name: TEXT_OR_NULL },
       }),
-      state: described('The graph, in an export.', { $ref: '#/definitions/state' }),
-      data: described('The export or the graph, in the response of an HTTP API.', { $ref: '#' }),
+      state: withDescription('The graph, in an export.', { $ref: '#/definitions/state' }),
+      data: withDescription('The export or the graph, in the response of an HTTP API.', { $ref: '#' }),
       ...STATE_PROPERTIES,
     },
     anyOf: [{ required: ['blocks', 'edges'] }, { required: ['state'] }, { required: ['data'] }],
@@ -42,31 +42,34 @@ export function workflowSchema(blocks: readonly BlockDescription[]): JsonObject 
 }
 
 const STATE_PROPERTIES: JsonObject = {
-  blocks: described('The blocks by id.', {
+  blocks: withDescription('The blocks by id.', {
     type: 'object',
     additionalProperties: { $ref: '#/definitions/block' },
   }),
-  edges: described('The edges. Their order decides in which order blocks start.', {
+  edges: withDescription('The edges. Their order decides in which order blocks start.', {
     type: 'array',
     items: { $ref: '#/definitions/edge' },
   }),
-  variables: described('The variables by id, or a list, or either as JSON text.', {
+  variables: withDescription('The variables by id, or a list, or either as JSON text.', {
     type: ['object', 'array', 'string', 'null'],
   }),
-  loops: described('Stored loops; used only for settings that the blocks do not define.', {}),
-  parallels: described('Stored parallels; used only for settings that the blocks do not define.', {}),
-  metadata: described('Name and description, and engine: heddle for workflows that are made for Heddle.', {
-    type: ['object', 'null'],
-  }),
+  loops: withDescription('Stored loops; used only for settings that the blocks do not define.', {}),
+  parallels: withDescription('Stored parallels; used only for settings that the blocks do not define.', {}),
+  metadata: withDescription(
+    'Name and description, and engine: heddle for workflows that are made for Heddle.',
+    {
+      type: ['object', 'null'],
+    },
+  ),
 };
 
 const EDGE: JsonObject = {
   type: 'object',
   required: ['source', 'target'],
   properties: {
-    source: described('Id of the block that the edge leaves.', TEXT),
-    target: described('Id of the block that the edge leads to.', TEXT),
-    sourceHandle: described(
+    source: withDescription('Id of the block that the edge leaves.', TEXT),
+    target: withDescription('Id of the block that the edge leads to.', TEXT),
+    sourceHandle: withDescription(
       'The port: source (default), error, condition-ROW, router-ROUTE, loop-start-source, parallel-start-source.',
       TEXT_OR_NULL,
     ),
@@ -76,12 +79,12 @@ const EDGE: JsonObject = {
 const RETRY: JsonObject = {
   type: ['object', 'null'],
   properties: {
-    enabled: described('False: one attempt.', {}),
-    maxTries: described('Maximum number of attempts.', {}),
-    waitBetweenTriesMs: described('Milliseconds between attempts.', {}),
-    backoffCoefficient: described('Factor by which the time between attempts grows.', {}),
-    maxWaitMs: described('Longest time between attempts in milliseconds.', {}),
-    jitter: described('Share of the time between attempts that is random, from 0 to 1.', {}),
+    enabled: withDescription('False: one attempt.', {}),
+    maxTries: withDescription('Maximum number of attempts.', {}),
+    waitBetweenTriesMs: withDescription('Milliseconds between attempts.', {}),
+    backoffCoefficient: withDescription('Factor by which the time between attempts grows.', {}),
+    maxWaitMs: withDescription('Longest time between attempts in milliseconds.', {}),
+    jitter: withDescription('Share of the time between attempts that is random, from 0 to 1.', {}),
   },
 };
 
@@ -91,24 +94,24 @@ function blockSchema(blocks: readonly BlockDescription[]): JsonObject {
     type: 'object',
     required: ['type'],
     properties: {
-      id: described('The same as its key.', TEXT_OR_NULL),
+      id: withDescription('The same as its key.', TEXT_OR_NULL),
       // Other types are accepted too: an embedder registers them, or a mock replaces them.
-      type: described('Type of the block.', { anyOf: [{ enum: types }, TEXT] }),
-      name: described('Name in references.', TEXT_OR_NULL),
-      enabled: described('False: the block does not run.', { type: ['boolean', 'null'] }),
-      triggerMode: described('True: the block starts runs, whatever its type.', {
+      type: withDescription('Type of the block.', { anyOf: [{ enum: types }, TEXT] }),
+      name: withDescription('Name in references.', TEXT_OR_NULL),
+      enabled: withDescription('False: the block does not run.', { type: ['boolean', 'null'] }),
+      triggerMode: withDescription('True: the block starts runs, whatever its type.', {
         type: ['boolean', 'null'],
       }),
-      subBlocks: described('The fields by id.', {
+      subBlocks: withDescription('The fields by id.', {
         type: ['object', 'null'],
       }),
-      outputs: described('Declared outputs of a type that Heddle does not know.', {}),
-      data: described('parentId of the container around the block, and the settings of a container.', {
+      outputs: withDescription('Declared outputs of a type that Heddle does not know.', {}),
+      data: withDescription('parentId of the container around the block, and the settings of a container.', {
         type: ['object', 'null'],
         properties: { parentId: TEXT_OR_NULL },
       }),
       retry: { $ref: '#/definitions/retry' },
-      timeoutMs: described('Limit for one attempt in milliseconds.', {}),
+      timeoutMs: withDescription('Limit for one attempt in milliseconds.', {}),
     },
     allOf: blocks.map((block) => {
       const { type } = block;
@@ -138,7 +141,7 @@ function fieldsOf({ type, summary, fields }: BlockDescription): JsonObject {
   return { subBlocks: { description: summary, properties: Object.fromEntries(holders) } };
 }
 
-function described(description: string, schema: JsonObject): JsonObject {
+function withDescription(description: string, schema: JsonObject): JsonObject {
   return { description, ...schema };
 }
 

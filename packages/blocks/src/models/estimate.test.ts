@@ -69,12 +69,12 @@ describe('costs', () => {
     const tiered = { input: 1, output: 2, long: { above: 1000, input: 2, output: 3 } };
     expect(costOf(tokens(1000, 10), tiered).total).toBe(1020);
     expect(costOf(tokens(1001, 10), tiered).total).toBe(2032);
-    expect(highestCost({ input: 1001, output: 10 }, tiered)).toEqual({ most: 2032, least: 2002 });
+    expect(highestCost({ input: 1001, output: 10 }, tiered)).toEqual({ maxMicros: 2032, minMicros: 2002 });
   });
 
   it('are never above the highest cost of the same tokens', () => {
     for (const used of [tokens(1000, 100), tokens(1000, 100, { cacheWrite: 1000, reasoning: 100 })])
-      expect(costOf(used, prices).total).toBeLessThanOrEqual(highestCost(used, prices).most);
+      expect(costOf(used, prices).total).toBeLessThanOrEqual(highestCost(used, prices).maxMicros);
   });
 
   it('are added exactly, and shown in dollars and millionths', () => {

@@ -47,13 +47,19 @@ export function estimateOf(
 
 /**
  * Returns the highest cost of an estimate, in millionths of a dollar, as if all input were written to the cache.
- * `least`: the cost of the input alone.
+ * `minMicros`: the cost of the input alone.
  */
-export function highestCost({ input, output }: Estimate, all: Prices): { most: number; least: number } {
+export function highestCost(
+  { input, output }: Estimate,
+  all: Prices,
+): { maxMicros: number; minMicros: number } {
   const prices = pricesFor(all, input);
   const inputPrice = Math.max(prices.input, prices.cacheWrite ?? 0);
   const outputPrice = Math.max(prices.output, prices.reasoning ?? 0);
-  return { most: Math.ceil(input * inputPrice + output * outputPrice), least: Math.ceil(input * inputPrice) };
+  return {
+    maxMicros: Math.ceil(input * inputPrice + output * outputPrice),
+    minMicros: Math.ceil(input * inputPrice),
+  };
 }
 
 /** Estimates the number of tokens of a text. */

@@ -42,8 +42,8 @@ export async function callMetered<T extends { tokens: Tokens }>(
     output: options.maxOutputTokens ?? 0,
   });
   const reservation = await reserve(context, call, prices && highestCost(estimate, prices));
-  const inputCost = prices ? highestCost(estimate, prices).least : 0;
-  const priceOfOutput = prices ? highestCost({ ...estimate, output: 1 }, prices).most - inputCost : 0;
+  const inputCost = prices ? highestCost(estimate, prices).minMicros : 0;
+  const priceOfOutput = prices ? highestCost({ ...estimate, output: 1 }, prices).maxMicros - inputCost : 0;
   let costSoFar = inputCost;
   const progress = (text: string): void => {
     costSoFar += tokensIn(text) * priceOfOutput;
@@ -66,7 +66,7 @@ export async function callMetered<T extends { tokens: Tokens }>(
 async function reserve(
   { services }: Context,
   { opened, maxMicros, conversation }: MeteredCall,
-  cost: { most: number; least: number } | undefined,
+  cost: { maxMicros: number; minMicros: number } | undefined,
 ) {
   return services.spending.reserve({
     model: `${opened.provider}/${opened.model.modelId}`,

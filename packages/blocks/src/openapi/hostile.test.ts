@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@heddle/core/blocks';
-import { documentOf, imported, ok, posting, schemas, shownBody } from '../../../../test/support/openapi.ts';
+import { documentOf, importSpec, ok, posting, schemas, shownBody } from '../../../../test/support/openapi.ts';
 import { importOpenApi } from './import.ts';
 
 describe('operations that cannot be tools', () => {
@@ -43,7 +43,7 @@ describe('operations that cannot be tools', () => {
       'has a body without a usable media type',
     ],
   ])('are listed with a reason: %s', async (_why, operation, reason) => {
-    const result = await imported({
+    const result = await importSpec({
       paths: { '/x': { post: { operationId: 'x', ...ok, ...operation }, get: { ...ok } } },
       components: {
         parameters: { Circle: { $ref: '#/components/parameters/Circle' } },
@@ -62,7 +62,7 @@ describe('operations that cannot be tools', () => {
 
   it('include those whose path leads to another path or host, or whose path item is shared', async () => {
     const item = { get: { ...ok } };
-    const { file, leftOut } = await imported({
+    const { file, leftOut } = await importSpec({
       paths: {
         '/ok': item,
         '/a/../b': item,
@@ -90,7 +90,7 @@ describe('operations that cannot be tools', () => {
   });
 
   it('do not include those with an unreadable schema: it becomes a schema of any value', async () => {
-    const result = await imported(
+    const result = await importSpec(
       posting({ type: 'object', properties: { a: { $ref: 'other.json' }, b: { $ref: '#/nowhere' } } }),
     );
     expect(shownBody(result)).toMatchObject({
@@ -217,12 +217,12 @@ describe('documents', () => {
     const chain = Object.fromEntries(
       Array.from({ length: 60 }, (_, index) => [`S${index + 1}`, double(`S${index}`)]),
     );
-    const result = await imported({
+    const result = await importSpec({
       ...posting({ $ref: '#/components/schemas/S60' }),
       ...schemas({ S0: { type: ['null', 'object'] }, ...chain, Self: { $ref: '#/components/schemas/Self' } }),
     });
     expect(result.file.tools.length + result.leftOut.length).toBe(1);
-    const self = await imported({
+    const self = await importSpec({
       ...posting({ $ref: '#/components/schemas/Self' }),
       ...schemas({ Self: { $ref: '#/components/schemas/Self' } }),
     });
@@ -233,11 +233,11 @@ describe('documents', () => {
     const paths = Object.fromEntries(
       Array.from({ length: 20_001 }, (_, index) => [`/p${index}`, { get: { operationId: `o${index}` } }]),
     );
-    await expect(imported({ paths })).rejects.toMatchObject({
+    await expect(importSpec({ paths })).rejects.toMatchObject({
       code: 'OPENAPI_INVALID',
       message: expect.stringContaining('has more than 20000 operations: select some of them') as string,
     });
-    const { file, unselected } = await imported({ paths }, { only: ['o7'] });
+    const { file, unselected } = await importSpec({ paths }, { only: ['o7'] });
     expect([file.tools.length, unselected]).toEqual([1, 20_000]);
   });
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { imported, ok, posting, schemas, shownBody } from '../../../../test/support/openapi.ts';
+import { importSpec, ok, posting, schemas, shownBody } from '../../../../test/support/openapi.ts';
 import { readToolFile } from './file.ts';
 import type { ImportOptions } from './import.ts';
 import { ServiceTools } from './service-tools.ts';
 
 describe('names of imported tools', () => {
   it('come from the operations, or from method and path', async () => {
-    const { file } = await imported({
+    const { file } = await importSpec({
       paths: {
         '/a': { get: { operationId: 'issues/list-all', ...ok }, post: { ...ok } },
         '/a/{id}': { get: { operationId: '  ', ...ok } },
@@ -19,12 +19,12 @@ describe('names of imported tools', () => {
   it('stay the same when operations are added, and differ in more than the case of letters', async () => {
     const get = (operationId: string): JsonObject => ({ get: { operationId, ...ok } });
     const long = 'l'.repeat(100);
-    const first = await imported({ paths: { '/a': get('Same'), '/b': get('same'), '/c': get(long) } });
+    const first = await importSpec({ paths: { '/a': get('Same'), '/b': get('same'), '/c': get(long) } });
     const ids = first.file.tools.map(({ id }) => id);
     expect(new Set(ids.map((id) => id.toLowerCase())).size).toBe(3);
     expect(ids[0]).toMatch(/^svc_Same_[0-9a-f]{8}$/);
     expect(ids.every((id) => /^[\w-]{1,64}$/.test(id))).toBe(true);
-    const second = await imported({
+    const second = await importSpec({
       paths: { '/0': get('new'), '/c': get(long), '/b': get('same'), '/a': get('Same') },
     });
     expect(second.file.tools.map(({ id }) => id).slice(1)).toEqual(ids.toReversed());
@@ -40,7 +40,7 @@ describe('names of imported tools', () => {
       { name: 'x'.repeat(100), in: 'query' },
     ];
     const requestBody = { content: { 'application/json': {} } };
-    const { file } = await imported({
+    const { file } = await importSpec({
       paths: { '/a/{id}': { post: { operationId: 'x', parameters, requestBody, ...ok } } },
     });
     const [tool] = file.tools;
@@ -55,7 +55,7 @@ describe('names of imported tools', () => {
 describe('schemas of imported tools', () => {
   it('keep references, with only the definitions that they need', async () => {
     const node = { type: 'object', properties: { next: { $ref: '#/components/schemas/Node' } } };
-    const result = await imported({
+    const result = await importSpec({
       ...posting({ $ref: '#/components/schemas/Node' }),
       ...schemas({ Node: node, Other: { type: 'string' } }),
     });
@@ -67,7 +67,7 @@ describe('schemas of imported tools', () => {
   });
 
   it('keep patterns that cannot be checked in linear time for models only, and list the operation', async () => {
-    const result = await imported(
+    const result = await importSpec(
       posting({
         type: 'object',
         properties: { a: { type: 'string', pattern: '^(?=x).*$' }, b: { pattern: '^b$' } },
@@ -87,7 +87,7 @@ describe('schemas of imported tools', () => {
   });
 
   it('are those of JSON Schema, even from OpenAPI 3.0', async () => {
-    const result = await imported(
+    const result = await importSpec(
       posting({
         type: 'object',
         required: ['a', 'id', 7],
@@ -127,7 +127,9 @@ describe('schemas of imported tools', () => {
       type: 'object',
       properties: Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`p${index}`, child])),
     });
-    const result = await imported(posting(wide(wide(wide({ type: 'string', description: 'x'.repeat(50) })))));
+    const result = await importSpec(
+      posting(wide(wide(wide({ type: 'string', description: 'x'.repeat(50) })))),
+    );
     expect(result.simplified).toEqual([
       { operation: 'POST /x', reason: 'inner parts of its arguments are any value' },
     ]);
@@ -141,7 +143,7 @@ describe('schemas of imported tools', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 4000 }, (_, index) => [`property${index}`, { type: 'string' }]),
     );
-    const result = await imported(posting({ type: 'object', properties }));
+    const result = await importSpec(posting({ type: 'object', properties }));
     expect(result.file.tools).toEqual([]);
     expect(result.leftOut).toEqual([
       { operation: 'POST /x', reason: 'has arguments whose schema is larger than 30000 characters' },
@@ -157,7 +159,7 @@ describe('schemas of imported tools', () => {
         { get: { operationId: `o${index}`, parameters: [{ $ref: '#/components/parameters/P' }], ...ok } },
       ]),
     );
-    const result = await imported({ paths, components: { parameters: { P: parameter } } });
+    const result = await importSpec({ paths, components: { parameters: { P: parameter } } });
     expect(JSON.stringify(result.file).split('"value-499"')).toHaveLength(2);
     const { schema } = new ServiceTools([result.file]).get('svc_o7') ?? {};
     expect(JSON.stringify(schema)).toContain('"value-499"');
@@ -166,7 +168,7 @@ describe('schemas of imported tools', () => {
 
 describe('servers of documents', () => {
   const at = async (servers: Json, options: Partial<ImportOptions> = {}): Promise<string | undefined> => {
-    const { file } = await imported({ servers, paths: { '/x': { get: { ...ok } } } }, options);
+    const { file } = await importSpec({ servers, paths: { '/x': { get: { ...ok } } } }, options);
     return file.services['svc']?.address;
   };
 
@@ -211,13 +213,13 @@ describe('selections of operations', () => {
     ['tag:alpha', ['svc_getA']],
     ['.*', []],
   ])('by %s', async (pattern, ids) => {
-    const { file, unselected } = await imported({ paths }, { only: [pattern] });
+    const { file, unselected } = await importSpec({ paths }, { only: [pattern] });
     expect(file.tools.map(({ id }) => id)).toEqual(ids);
     expect(unselected).toBe(4 - ids.length);
   });
 
   it('decide which methods may be repeated, and with which key', async () => {
-    const { file } = await imported({ paths }, { idempotent: ['setB'], keyHeader: 'X-Once' });
+    const { file } = await importSpec({ paths }, { idempotent: ['setB'], keyHeader: 'X-Once' });
     expect(file.tools.map(({ id, idempotent, keyHeader }) => [id, idempotent, keyHeader])).toEqual([
       ['svc_getA', true, undefined],
       ['svc_addA', false, 'X-Once'],
@@ -229,7 +231,7 @@ describe('selections of operations', () => {
 
 describe('files of tools', () => {
   it('are the same after writing and reading', async () => {
-    const { file } = await imported(posting({ type: 'object' }));
+    const { file } = await importSpec(posting({ type: 'object' }));
     expect(readToolFile(JSON.parse(JSON.stringify(file)))).toEqual(file);
   });
 
@@ -260,7 +262,7 @@ describe('files of tools', () => {
     ),
     ['no object', () => null, 'the file'],
   ])('with %s are refused', async (_why, change, message) => {
-    const { file } = await imported(posting({ type: 'object' }));
+    const { file } = await importSpec(posting({ type: 'object' }));
     const changed = change(JSON.parse(JSON.stringify(file)) as JsonObject);
     expect(() => readToolFile(changed, 'tools.json')).toThrow(message);
     expect(() => readToolFile(changed, 'tools.json')).toThrow('The file tools.json is not valid');

@@ -8,7 +8,7 @@ import { MAX_TOOLS, serviceTool, TOOL_FILE_VERSION } from './file.ts';
 import { argumentNames, matchesPattern, operationNames } from './names.ts';
 import { isOwnHeader, listOf, objectOf, operationsOf, reasonOf } from './operations.ts';
 import type { Body, Method, Operation, Parameter } from './operations.ts';
-import { bundled, SchemaConverter } from './schemas.ts';
+import { bundleSchema, SchemaConverter } from './schemas.ts';
 import { isTextType } from './send.ts';
 import { keyLocations, locationOf, securityOf } from './security.ts';
 import { serverOf } from './servers.ts';
@@ -237,7 +237,7 @@ class Importer {
 
   /** Throws Unusable for a schema that is too large for models, or cannot be checked. */
   #check(operation: Operation, schema: JsonObject): void {
-    const bundle = bundled(schema, this.#schemas.defs, MAX_SCHEMA_CHARS);
+    const bundle = bundleSchema(schema, this.#schemas.defs, MAX_SCHEMA_CHARS);
     if (!bundle)
       throw new Unusable(`has arguments whose schema is larger than ${MAX_SCHEMA_CHARS} characters`);
     const unchecked: string[] = [];

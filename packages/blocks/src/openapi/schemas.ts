@@ -255,13 +255,13 @@ const TOO_LARGE = anyValue('is too large to show');
  * larger, inner descriptions and the innermost schemas are left out, and `isWhole` is false. Undefined: it is still too
  * large.
  */
-export function bundled(
+export function bundleSchema(
   schema: JsonObject,
   defs: JsonObject,
   maxChars: number,
 ): { schema: JsonObject; isWhole: boolean } | undefined {
   for (const [index, detail] of DETAILS.entries()) {
-    const result = bundle(schema, { defs, maxChars, detail });
+    const result = bundleWith(schema, { defs, maxChars, detail });
     if (result) return { schema: result.schema, isWhole: index === 0 && !result.isCut };
   }
   return undefined;
@@ -273,7 +273,7 @@ interface Bundling {
   detail: Detail;
 }
 
-function bundle(
+function bundleWith(
   schema: JsonObject,
   { defs, maxChars, detail }: Bundling,
 ): { schema: JsonObject; isCut: boolean } | undefined {

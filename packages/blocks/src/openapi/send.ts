@@ -51,7 +51,7 @@ export async function sendOnce(
   const { status, headers, data } = answer;
   const refusal = failureIn(tool, data);
   if (status >= 200 && status < 400 && refusal === undefined) return answer;
-  const reason = redacted(refusal ?? excerpt(data), request.pathKeys);
+  const reason = redact(refusal ?? excerpt(data), request.pathKeys);
   const kind = kindOf(tool.answer, { status, code: codeIn(tool, data), reason });
   const delayMs =
     retryAfterMs(headers['retry-after'], context.clock.now()) ??
@@ -164,7 +164,7 @@ function codeOf(error: unknown): string | undefined {
 function clientFailure(name: string, error: unknown, pathKeys: readonly string[]): BlockError {
   const code = codeOf(error);
   const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';
-  const reason = redacted(error instanceof Error ? error.message : String(error), pathKeys);
+  const reason = redact(error instanceof Error ? error.message : String(error), pathKeys);
   return new BlockError('HTTP_FAILED', `${name} got no answer: ${reason}`, {
     retryable,
     ...(retryable && { details: { kind: 'temporary' } }),
@@ -182,7 +182,7 @@ function hintFor({ service, status, kind }: FailedCall): string {
 }
 
 /** Returns the text without the keys of the path, which services and errors can repeat. */
-function redacted(text: string, pathKeys: readonly string[]): string {
+function redact(text: string, pathKeys: readonly string[]): string {
   return pathKeys.reduce((result, key) => result.replaceAll(key, '«redacted»'), text);
 }
 

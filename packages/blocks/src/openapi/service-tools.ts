@@ -7,7 +7,7 @@ import { definitionsOf, readToolFile } from './file.ts';
 import type { CodeTool, ServiceTool, ToolFile } from './file.ts';
 import { MAX_SCHEMA_CHARS } from './import.ts';
 import { matchesPattern } from './names.ts';
-import { bundled } from './schemas.ts';
+import { bundleSchema } from './schemas.ts';
 
 /** A tool with the file that it is from. */
 export interface LoadedTool {
@@ -159,7 +159,7 @@ function isSelected({ id, tags = [], readOnly }: ServiceTool, selection: Selecti
 function load({ tool, file }: Entry): LoadedTool {
   const refuse = (why: string): EngineError =>
     new EngineError('OPTIONS_INVALID', `The tool "${tool.id}" has arguments whose schema ${why}.`);
-  const bundle = bundled(tool.arguments as JsonObject, definitionsOf(file), MAX_SCHEMA_CHARS);
+  const bundle = bundleSchema(tool.arguments as JsonObject, definitionsOf(file), MAX_SCHEMA_CHARS);
   if (!bundle) throw refuse(`is larger than ${MAX_SCHEMA_CHARS} characters`);
   const schema = withCheckedPatterns(bundle.schema);
   return { tool, services: file.services, schema, problemsOf: compileSchema(schema, refuse) };

@@ -152,8 +152,8 @@ async function withTools(
   if (!options.mcpServer) return fetch;
   const { withWorkflowTools } = await import('@heddle/service/access');
   const servers = listsOf('--mcp-server', options.mcpServer, 'team=WORKFLOW,WORKFLOW');
-  const madeFor = (inner: Request, outer: Request): void => void peers.set(inner, peers.get(outer));
-  return withWorkflowTools(fetch, { servers, madeFor, onError });
+  const onInnerRequest = (inner: Request, outer: Request): void => void peers.set(inner, peers.get(outer));
+  return withWorkflowTools(fetch, { servers, onInnerRequest, onError });
 }
 
 /** Returns the descriptions of block types. Loads their schemas, so it is called only for the catalog. */

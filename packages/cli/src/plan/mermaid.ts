@@ -22,7 +22,7 @@ function regionLines(plan: Plan, region: Region, level: Level): string[] {
     ),
     ...region.nodes.flatMap((node, index) =>
       node.ins.map(({ from, port }) => {
-        const label = port === 'source' ? '' : `|${quoted(portTitle(plan, region.nodes[from], port))}|`;
+        const label = port === 'source' ? '' : `|${quote(portTitle(plan, region.nodes[from], port))}|`;
         return `${level.indent}${level.prefix}${from} -->${label} ${level.prefix}${index}`;
       }),
     ),
@@ -34,14 +34,14 @@ function nodeLines(plan: Plan, node: Node, { prefix, indent }: Level): string[] 
   if (!node.subflow || !block.container) return [`${indent}${prefix}${shape(node, block)}`];
   const title = `${block.name} (${block.type}): ${containerWords(block.container, node)}`;
   return [
-    `${indent}subgraph ${prefix}[${quoted(title)}]`,
+    `${indent}subgraph ${prefix}[${quote(title)}]`,
     ...regionLines(plan, node.subflow.body, { prefix: `${prefix}_`, indent: `${indent}  ` }),
     `${indent}end`,
   ];
 }
 
 function shape(node: Node, block: BlockConfig): string {
-  const label = quoted(block.name);
+  const label = quote(block.name);
   if (block.type === 'condition' || block.type.startsWith('router')) return `{${label}}`;
   if (block.trigger || node.answers) return `([${label}])`;
   // A pause with notification tools has the class `effect`.
@@ -50,7 +50,7 @@ function shape(node: Node, block: BlockConfig): string {
 }
 
 /** Escapes a label: Mermaid reads `#…;` in quotes as a character code. */
-function quoted(text: string): string {
+function quote(text: string): string {
   const escaped = text.replaceAll(/[#"<>&;\n\r`]/g, (character) => `#${character.codePointAt(0) ?? 32};`);
   return `"${escaped}"`;
 }

@@ -28,14 +28,14 @@ export function failureLines(error: NonNullable<RunResource['error']>, context: 
       ? []
       : [`  ${style.dim('block')}  ${style.bold(location)}${iterationText(details, context)}`]),
     `  ${style.dim('code')}   ${error.code}`,
-    ...labelled('error', safe(error.message), style),
+    ...labelLines('error', safe(error.message), style),
     ...codeFrame(block?.code?.authored, own(details, 'line'), style),
     '',
     ...hints(error, details, context).map((hint) => `  ${style.cyan('→')} ${hint}`),
   ];
 }
 
-function labelled(label: string, text: string, style: Style): string[] {
+function labelLines(label: string, text: string, style: Style): string[] {
   const [first = '', ...more] = text.split('\n');
   return [`  ${style.dim(label)}  ${style.red(first)}`, ...more.map((line) => `         ${style.red(line)}`)];
 }

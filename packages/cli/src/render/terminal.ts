@@ -12,10 +12,10 @@ const ANY_CONTROL = new RegExp(`[${CONTROLS}]`);
  */
 export function terminalText(text: string): string {
   if (!ANY_CONTROL.test(text)) return text;
-  return text.replaceAll(FOREIGN_CONTROL, (match) => (match.length > 1 ? match : escaped(match)));
+  return text.replaceAll(FOREIGN_CONTROL, (match) => (match.length > 1 ? match : escapeCharacter(match)));
 }
 
-function escaped(character: string): string {
+function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 

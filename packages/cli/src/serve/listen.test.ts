@@ -8,7 +8,7 @@ import { listen } from './listen.ts';
 
 it('500 connections that never send their bodies do not block an execution', async () => {
   const api = await testApi({ capacity: 2 });
-  const path = `/api/v2/workflows/${await api.deployed(GREETING)}/execute`;
+  const path = `/api/v2/workflows/${await api.deploy(GREETING)}/execute`;
   const server = await listen((request) => api.api.fetch(request), { host: '127.0.0.1', port: 0 });
   const sockets: Socket[] = [];
   onTestFinished(async () => {

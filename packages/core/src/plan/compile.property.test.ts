@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { arbitraryFile, shuffled, soundFile } from '../../../../test/support/arbitrary-workflow.ts';
+import { arbitraryFile, shuffle, soundFile } from '../../../../test/support/arbitrary-workflow.ts';
 import { scale } from '../../../../test/support/scale.ts';
 import type { Json } from '../json.ts';
 import type { Region } from '../machine/skeleton.ts';
@@ -72,7 +72,7 @@ describe('a workflow of any shape', () => {
         (file, stream) => {
           const random = (): number => stream.next().value;
           const result = compileFile(file);
-          expect(compileFile(shuffled(file, random))).toEqual(result);
+          expect(compileFile(shuffle(file, random))).toEqual(result);
         },
       ),
       runs,
@@ -121,7 +121,7 @@ describe('a valid workflow of any shape', () => {
         fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
         (file, stream) => {
           const original = compileFile(file);
-          const shuffledResult = compileFile(shuffled(file, () => stream.next().value));
+          const shuffledResult = compileFile(shuffle(file, () => stream.next().value));
           expect(original?.ok && original.plan.hash).toMatch(/^sha256:[0-9a-f]{64}$/);
           expect(canonicalJson(shuffledResult as unknown as Json)).toBe(
             canonicalJson(original as unknown as Json),

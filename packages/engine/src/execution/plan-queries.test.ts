@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { compiled } from '../../../../test/support/compiled.ts';
+import { compilePlan } from '../../../../test/support/compiled.ts';
 import { block, condition, fn, loop } from '../../../../test/support/workflow.ts';
 import { declaredInputs, envNames, findBlock } from './plan-queries.ts';
 
-const plan = compiled(
+const plan = compilePlan(
   [
     block('My Block', 'work', { deep: { list: ['{{B}}'] } }),
     condition('C', { yes: '{{D}} > 1', no: '' }),
@@ -20,7 +20,7 @@ describe('queries on a plan', () => {
 
   it('return the inputs that its start block declares', () => {
     expect(declaredInputs(plan).map(({ name }) => name)).toEqual(['topic']);
-    expect(declaredInputs(compiled([fn('F', 'return 1')], ['Start -> F']))).toEqual([]);
+    expect(declaredInputs(compilePlan([fn('F', 'return 1')], ['Start -> F']))).toEqual([]);
   });
 
   it('find a block by id, or by name as in references', () => {

@@ -3,8 +3,8 @@ import type { Entry, EntryBody, Stored } from '@heddle/core/run';
 import { resolveTemplate } from '@heddle/core/blocks';
 import type { Template } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
-import { compiled } from '../../../../test/support/compiled.ts';
-import { started } from '../../../../test/support/run-data.ts';
+import { compilePlan } from '../../../../test/support/compiled.ts';
+import { startedEntry } from '../../../../test/support/run-data.ts';
 import { block } from '../../../../test/support/workflow.ts';
 import { MemoryValueStore } from '../store/memory.ts';
 import { ReferenceResolver } from './reference-resolver.ts';
@@ -14,14 +14,14 @@ const work = (name: string, fields = {}) => block(name, 'work', fields);
 
 /** Returns a run in which `A` and `B` both lead to `C`, and a field of `C` reads `A`. Its start block has completed. */
 function startedRun(): { replica: Replica; complete: (block: string, output: Stored) => void } {
-  const plan = compiled(
+  const plan = compilePlan(
     [work('A'), work('B'), work('C', { text: '<a.text>' })],
     ['Start -> A -> C', 'Start -> B -> C'],
   );
   const replica = new Replica('r', plan);
   const feed = (body: EntryBody): void =>
     void replica.apply({ seq: replica.seq + 1, atMs: 0, ...body } as Entry);
-  replica.apply({ ...started(), start: 'Start' } as Entry);
+  replica.apply({ ...startedEntry(), start: 'Start' } as Entry);
   const complete = (name: string, output: Stored): void =>
     feed({ type: 'completed', try: 1, startedMs: 0, output, block: name, scope: [] });
   complete('Start', { v: {} });

@@ -17,7 +17,7 @@ export class Connections {
   }
 
   /** Resolves when all connections that were being closed are closed. */
-  async settled(): Promise<void> {
+  async waitUntilClosed(): Promise<void> {
     await Promise.all(this.#closing);
   }
 }

@@ -40,11 +40,13 @@ export function runSpending(parts: Parts, run: SpendingRun): (place: Place, bloc
     reserve: async (request) => {
       const caps = await appliedCaps(request, { parts, run, place, rootOf });
       if (caps.length === 0) return NO_RESERVATION;
-      const { most, least } = amountsOf(request, blockName);
-      const exceeded = caps.find(({ scope, cap }) => scope === 'call' && most > cap);
-      if (exceeded) throw capReached(exceeded, { blockName, most, micros: 0 });
+      const { maxMicros, minMicros } = amountsOf(request, blockName);
+      const exceeded = caps.find(({ scope, cap }) => scope === 'call' && maxMicros > cap);
+      if (exceeded) throw capReached(exceeded, { blockName, maxMicros, micros: 0 });
       const accounts = caps.filter(({ scope }) => scope !== 'call');
-      return accounts.length === 0 ? NO_RESERVATION : reserve(parts, { accounts, most, least, blockName });
+      return accounts.length === 0
+        ? NO_RESERVATION
+        : reserve(parts, { accounts, maxMicros, minMicros, blockName });
     },
   });
 }
@@ -98,8 +100,11 @@ function windowedCap(
 }
 
 /** Returns the maximum and the minimum cost of a call. A call whose cost is unknown could exceed every cap. */
-function amountsOf({ cost, model }: SpendingRequest, blockName: string): { most: number; least: number } {
-  if (cost) return { most: Math.ceil(cost.most), least: Math.ceil(cost.least) };
+function amountsOf(
+  { cost, model }: SpendingRequest,
+  blockName: string,
+): { maxMicros: number; minMicros: number } {
+  if (cost) return { maxMicros: Math.ceil(cost.maxMicros), minMicros: Math.ceil(cost.minMicros) };
   throw new BlockError(
     'SPENDING_PRICE_UNKNOWN',
     `The block "${blockName}" uses the model "${model}", whose price is unknown, and there is a cap on spending. Use a model with a price, or have the operator give one: --price ${model}=INPUT,OUTPUT.`,
@@ -111,41 +116,44 @@ async function reserve(
   parts: Parts,
   {
     accounts,
-    most,
-    least,
+    maxMicros,
+    minMicros,
     blockName,
-  }: { accounts: AppliedCap[]; most: number; least: number; blockName: string },
+  }: { accounts: AppliedCap[]; maxMicros: number; minMicros: number; blockName: string },
 ): Promise<SpendingReservation> {
   const store = parts.stores.spending;
   const id = randomUUID();
   const nowMs = parts.clock.now();
   pruneHourly(parts, store, nowMs);
   const refusal = await asInfrastructure(() =>
-    store.reserve({ id, accounts, most, least, nowMs, expiresMs: nowMs + EXPIRY_MS }),
+    store.reserve({ id, accounts, maxMicros, minMicros, nowMs, expiresMs: nowMs + EXPIRY_MS }),
   );
-  if (!refusal) return new ActiveReservation(parts, { id, most, least });
+  if (!refusal) return new ActiveReservation(parts, { id, maxMicros, minMicros });
   const cap = accounts.find((account) => account.id === refusal.account) as AppliedCap;
-  throw capReached(cap, { blockName, most, micros: refusal.micros });
+  throw capReached(cap, { blockName, maxMicros, micros: refusal.micros });
 }
 
 /** A reservation that is renewed until the call is settled. */
 class ActiveReservation implements SpendingReservation {
   readonly #parts: Parts;
   readonly #id: string;
-  readonly #most: number;
-  #least: number;
+  readonly #maxMicros: number;
+  #minMicros: number;
   #cancel: () => void;
 
-  constructor(parts: Parts, { id, most, least }: { id: string; most: number; least: number }) {
+  constructor(
+    parts: Parts,
+    { id, maxMicros, minMicros }: { id: string; maxMicros: number; minMicros: number },
+  ) {
     this.#parts = parts;
     this.#id = id;
-    this.#most = most;
-    this.#least = least;
+    this.#maxMicros = maxMicros;
+    this.#minMicros = minMicros;
     this.#cancel = this.#renewLater();
   }
 
   progress(micros: number): void {
-    this.#least = Math.min(this.#most, Math.max(this.#least, Math.ceil(micros)));
+    this.#minMicros = Math.min(this.#maxMicros, Math.max(this.#minMicros, Math.ceil(micros)));
   }
 
   async settle(micros: number): Promise<void> {
@@ -168,7 +176,7 @@ class ActiveReservation implements SpendingReservation {
   async #renew(): Promise<void> {
     const { clock, report } = this.#parts;
     try {
-      await this.#store.renew(this.#id, { least: this.#least, expiresMs: clock.now() + EXPIRY_MS });
+      await this.#store.renew(this.#id, { minMicros: this.#minMicros, expiresMs: clock.now() + EXPIRY_MS });
     } catch (error) {
       report(error, undefined);
     }
@@ -190,21 +198,21 @@ async function findRoot(
 
 function capReached(
   { scope, cap, windowEndsMs }: AppliedCap,
-  { blockName, most, micros }: { blockName: string; most: number; micros: number },
+  { blockName, maxMicros, micros }: { blockName: string; maxMicros: number; micros: number },
 ): BlockError {
   const endsAt = windowEndsMs === undefined ? undefined : new Date(windowEndsMs).toISOString();
   const used = scope === 'call' ? '' : ` ${dollarsText(micros)} of it is spent or reserved.`;
   const until = endsAt === undefined ? '' : ` The window ends at ${endsAt}.`;
   return new BlockError(
     'SPENDING_CAP_REACHED',
-    `The next call of the block "${blockName}" can cost up to ${dollarsText(most)}, which would exceed the cap of ${dollarsText(cap)} ${capText(scope)}.${used}${until} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
+    `The next call of the block "${blockName}" can cost up to ${dollarsText(maxMicros)}, which would exceed the cap of ${dollarsText(cap)} ${capText(scope)}.${used}${until} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
     {
       retryable: false,
       details: {
         cap: scope,
         capMicros: cap,
         usedMicros: micros,
-        callMicros: most,
+        callMicros: maxMicros,
         windowEndsAt: endsAt ?? null,
       },
     },

@@ -130,7 +130,7 @@ export interface SpendingRequest {
   /** PROVIDER/MODEL, for messages. */
   model: string;
   /** The maximum cost of the call, and its cost if it is interrupted immediately. Undefined: unknown. */
-  cost: { most: number; least: number } | undefined;
+  cost: { maxMicros: number; minMicros: number } | undefined;
   /** The maximum cost of this execution of the block, with all its attempts. */
   maxMicros?: number;
   /** The conversation that the call continues. */

@@ -47,7 +47,7 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
       ['metadata'],
     );
   const output = OUTPUTS[kind]({ block, fields, top, input });
-  if (takesFiles(kind)) takeFiles(output, top);
+  if (acceptsFiles(kind)) setFiles(output, top);
   if (withMetadata) output.set('metadata', metadata());
   return Object.fromEntries(output);
 }
@@ -56,11 +56,11 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
 export function fileFields(block: BlockConfig): string[] {
   const declared = inputFields(authoredValue(block.params['inputFormat']));
   const names = declared.filter(({ type }) => type === 'file[]').map(({ name }) => name);
-  if (takesFiles(kindOf(block)) && !declared.some(({ name }) => name === 'files')) names.push('files');
+  if (acceptsFiles(kindOf(block)) && !declared.some(({ name }) => name === 'files')) names.push('files');
   return [...new Set(names)];
 }
 
-function takesFiles(kind: Kind): boolean {
+function acceptsFiles(kind: Kind): boolean {
   return kind !== 'external' && kind !== 'manual';
 }
 
@@ -131,7 +131,7 @@ function refuseReserved(block: BlockConfig, names: readonly string[], reserved: 
   );
 }
 
-function takeFiles(output: Map<string, Json>, top: JsonObject): void {
+function setFiles(output: Map<string, Json>, top: JsonObject): void {
   const files = normalizeFiles(own(top, 'files'));
   if (files !== undefined) output.set('files', files);
   else if (Object.hasOwn(top, 'files')) output.delete('files');

@@ -53,7 +53,7 @@ const ABC = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj'
 
 describe('files of an input', () => {
   it('become records that give access to their contents', async () => {
-    const stored = await defaultEngine.takeFiles(SOURCE, { doc: [ABC], note: 'x' });
+    const stored = await defaultEngine.storeFiles(SOURCE, { doc: [ABC], note: 'x' });
     const [file] = filesIn(stored);
     if (!file) throw new Error('There is no file.');
     expect(stored).toEqual({ note: 'x', doc: [file] });
@@ -62,7 +62,7 @@ describe('files of an input', () => {
   });
 
   it('are stored separately even if equal: the key of one file does not reveal the other', async () => {
-    const [one, other] = filesIn(await defaultEngine.takeFiles(SOURCE, { doc: [ABC, ABC] }));
+    const [one, other] = filesIn(await defaultEngine.storeFiles(SOURCE, { doc: [ABC, ABC] }));
     expect(one?.key).not.toBe(other?.key);
     const swapped = { id: one?.id ?? '', key: other?.key ?? '' };
     expect(await contentOf(defaultEngine, swapped)).toBeUndefined();
@@ -82,7 +82,7 @@ describe('files of an input', () => {
     ['inside `input`', { input: { doc: [ABC] } }, (stored) => (stored as { input: { doc: Json } }).input.doc],
     ['in `files`, which every start has', { files: [ABC] }, (stored) => (stored as { files: Json }).files],
   ])('are accepted %s', async (_what, input, select) => {
-    expect(select(await defaultEngine.takeFiles(SOURCE, input))).toEqual([
+    expect(select(await defaultEngine.storeFiles(SOURCE, input))).toEqual([
       expect.objectContaining({ size: 3 }),
     ]);
   });
@@ -95,11 +95,11 @@ describe('files of an input', () => {
     ['an array', [ABC]],
     ['nothing', null],
   ])('are not searched for in %s, which stays unchanged', async (_what, input) => {
-    expect(await defaultEngine.takeFiles(SOURCE, input)).toEqual(input);
+    expect(await defaultEngine.storeFiles(SOURCE, input)).toEqual(input);
   });
 
   it('are stored without entries of another form', async () => {
-    const stored = await defaultEngine.takeFiles(SOURCE, {
+    const stored = await defaultEngine.storeFiles(SOURCE, {
       doc: [{ type: 'folder', name: 'a', data: '' }, ABC, null],
     });
     expect(stored).toEqual({ doc: [expect.objectContaining({ name: 'abc.txt' })] });
@@ -111,7 +111,7 @@ describe('files of an input', () => {
     });
     onTestFinished(() => engine.close());
     const url = `${origin}/table.csv`;
-    const stored = await engine.takeFiles(SOURCE, { doc: { type: 'url', name: 'a.csv', data: url } });
+    const stored = await engine.storeFiles(SOURCE, { doc: { type: 'url', name: 'a.csv', data: url } });
     expect(filesIn(stored)).toMatchObject([{ size: 4 }]);
     const request = workflow([block('Get', 'api', { url })], ['Start -> Get']);
     expect(await engine.execute({ workflow: request }, {})).toMatchObject({
@@ -125,7 +125,7 @@ describe('files of an input', () => {
   });
 
   it('are readable by blocks: `base64` after a record is its content', async () => {
-    const stored = await defaultEngine.takeFiles(SOURCE, { doc: ABC });
+    const stored = await defaultEngine.storeFiles(SOURCE, { doc: ABC });
     const { output } = await defaultEngine.execute(SOURCE, stored);
     expect(output).toMatchObject({ data: { text: 'YWJj' } });
   });
@@ -144,7 +144,7 @@ describe('files of an input', () => {
         { inputFormat: [{ name: 'doc', type: 'file[]' }] },
       ),
     };
-    const result = await defaultEngine.execute(source, await defaultEngine.takeFiles(source, { doc: ABC }));
+    const result = await defaultEngine.execute(source, await defaultEngine.storeFiles(source, { doc: ABC }));
     expect(result.output).toMatchObject({ data: 'YWJj' });
   });
 });
@@ -162,7 +162,7 @@ describe('a file with inline content', () => {
     ['truncated Base64', { data: 'data:text/plain;base64,YWJjY' }, 'its content is not Base64'],
     ['too much content', { data: `data:;base64,${'A'.repeat(28_000_000)}` }, 'it is larger than 20 MB'],
   ])('is refused with its name: %s', async (_what, more, reason) => {
-    const result = defaultEngine.takeFiles(SOURCE, { doc: [{ ...ABC, ...more }] });
+    const result = defaultEngine.storeFiles(SOURCE, { doc: [{ ...ABC, ...more }] });
     await expect(result).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringMatching(`^Failed to upload file: abc.txt \\(${reason}`),
@@ -175,7 +175,7 @@ describe('a file with inline content', () => {
       { ...ABC, data: 'data:text/plain;base64,' },
       { ...ABC, data: full },
     ];
-    const files = filesIn(await defaultEngine.takeFiles(SOURCE, { doc: sent }));
+    const files = filesIn(await defaultEngine.storeFiles(SOURCE, { doc: sent }));
     expect(files.map(({ size, type }) => [size, type])).toEqual([
       [0, 'text/plain'],
       [MAX_FILE_BYTES, 'application/octet-stream'],
@@ -184,7 +184,7 @@ describe('a file with inline content', () => {
 
   it('is refused if there are too many files', async () => {
     const doc = Array.from({ length: 51 }, () => ABC);
-    await expect(defaultEngine.takeFiles(SOURCE, { doc })).rejects.toMatchObject({
+    await expect(defaultEngine.storeFiles(SOURCE, { doc })).rejects.toMatchObject({
       message: 'The input has 51 files, more than the maximum of 50: send fewer',
     });
   });
@@ -196,12 +196,12 @@ describe('a file with a URL', () => {
   });
 
   it('is downloaded, with the type from the caller or from the response', async () => {
-    const [file] = filesIn(await localEngine.takeFiles(SOURCE, url(`${origin}/ok`)));
+    const [file] = filesIn(await localEngine.storeFiles(SOURCE, url(`${origin}/ok`)));
     expect(file).toMatchObject({ name: 'far.csv', size: 4, type: 'text/csv' });
     expect(
       Buffer.from((await contentOf(localEngine, file ?? { id: '', key: '' })) ?? '', 'base64').toString(),
     ).toBe('a,b\n');
-    const named = filesIn(await localEngine.takeFiles(SOURCE, url(`${origin}/ok`, { mime: 'text/plain' })));
+    const named = filesIn(await localEngine.storeFiles(SOURCE, url(`${origin}/ok`, { mime: 'text/plain' })));
     expect(named[0]?.type).toBe('text/plain');
   });
 
@@ -213,7 +213,7 @@ describe('a file with a URL', () => {
     ['a file of the server', 'file:///etc/passwd'],
     ['a string that is not a URL', 'far.csv'],
   ])('is not downloaded from %s', async (_what, source) => {
-    await expect(defaultEngine.takeFiles(SOURCE, url(source))).rejects.toMatchObject({
+    await expect(defaultEngine.storeFiles(SOURCE, url(source))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringMatching(/^Failed to upload file: far\.csv \(/),
     });
@@ -223,7 +223,7 @@ describe('a file with a URL', () => {
     const egress = { exceptions: ['127.0.0.1:*'], remedy: 'use --allow-host {target}' };
     const engine = await createEngine({ egress });
     onTestFinished(() => engine.close());
-    await expect(engine.takeFiles(SOURCE, url(origin))).rejects.toMatchObject({
+    await expect(engine.storeFiles(SOURCE, url(origin))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.not.stringMatching(/allow-host|exceptions/),
     });
@@ -234,14 +234,14 @@ describe('a file with a URL', () => {
     ['responds that the file does not exist', 'gone'],
     ['sends too much', 'large'],
   ])('is refused when its server %s', async (_what, path) => {
-    await expect(localEngine.takeFiles(SOURCE, url(`${origin}/${path}`))).rejects.toMatchObject({
+    await expect(localEngine.storeFiles(SOURCE, url(`${origin}/${path}`))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
   });
 
   it('is not downloaded after the caller disconnects', async () => {
     const signal = AbortSignal.abort();
-    await expect(localEngine.takeFiles(SOURCE, url(origin), { signal })).rejects.toMatchObject({
+    await expect(localEngine.storeFiles(SOURCE, url(origin), { signal })).rejects.toMatchObject({
       code: 'INPUT_INVALID',
     });
   });

@@ -20,7 +20,7 @@ export interface FileLimits {
 }
 
 /** Options for storing the files of an input. */
-export interface TakeFilesOptions {
+export interface StoreFilesOptions {
   limits?: FileLimits;
   /** Called after each file is stored, even if a later file is rejected. */
   onStored?: (file: FileRecord) => void;
@@ -39,8 +39,8 @@ export interface IngestContext {
   owner: () => Promise<string | undefined> | string | undefined;
   signal?: AbortSignal | undefined;
   limits?: FileLimits | undefined;
-  onStored?: TakeFilesOptions['onStored'] | undefined;
-  fields?: TakeFilesOptions['fields'];
+  onStored?: StoreFilesOptions['onStored'] | undefined;
+  fields?: StoreFilesOptions['fields'];
 }
 
 /** Returns false if no field of the input can contain a file. */

@@ -90,7 +90,7 @@ describe('a file that was stored without an owner', () => {
 describe('the owner of a file', () => {
   it('cannot be set by the author of a record or of a value', async () => {
     const { engine, values, text } = await openEngine();
-    const [file] = filesIn(await engine.takeFiles('a-read', { doc: ABC }));
+    const [file] = filesIn(await engine.storeFiles('a-read', { doc: ABC }));
     if (!file) throw new Error('There is no file.');
     const record = { ...file } as unknown as { [field: string]: Json };
     for (const owner of ['b', null]) expect((await text('b-read', [{ ...record, owner }]))[0]).toBe('');
@@ -104,7 +104,7 @@ describe('the owner of a file', () => {
 describe('a reader of files', () => {
   it('reads each key once, even if its records have different ids', async () => {
     const { engine, reads, text } = await openEngine();
-    const [file] = filesIn(await engine.takeFiles('a-read', { doc: ABC }));
+    const [file] = filesIn(await engine.storeFiles('a-read', { doc: ABC }));
     if (!file) throw new Error('There is no file.');
     const [, runId] = await text('a-read', []);
     const read = await engine.fileReader(runId);
@@ -116,7 +116,7 @@ describe('a reader of files', () => {
 
   it('stops at its limits and when the caller disconnects', async () => {
     const { engine, reads, text } = await openEngine();
-    const files = filesIn(await engine.takeFiles('a-read', { doc: [ABC, ABC, ABC] }));
+    const files = filesIn(await engine.storeFiles('a-read', { doc: [ABC, ABC, ABC] }));
     const [, runId] = await text('a-read', []);
     const readAll = async (
       limits: Parameters<typeof engine.fileReader>[1],

@@ -6,7 +6,7 @@ const EXPIRED = Infinity;
 interface Reservation {
   accounts: readonly string[];
   counted: number;
-  least: number;
+  minMicros: number;
   expiresMs: number;
 }
 
@@ -15,19 +15,26 @@ export class MemorySpending implements SpendingStore {
   readonly #sums = new Map<string, { micros: number; untilMs: number }>();
   readonly #reservations = new Map<string, Reservation>();
 
-  reserve({ id, accounts, most, least, nowMs, expiresMs }: NewReservation): SpendingRefusal | undefined {
+  reserve({
+    id,
+    accounts,
+    maxMicros,
+    minMicros,
+    nowMs,
+    expiresMs,
+  }: NewReservation): SpendingRefusal | undefined {
     this.#expire(nowMs);
-    const exceeded = accounts.find((account) => this.sum(account.id) + most > account.cap);
+    const exceeded = accounts.find((account) => this.sum(account.id) + maxMicros > account.cap);
     if (exceeded) return { account: exceeded.id, micros: this.sum(exceeded.id) };
     for (const account of accounts)
       this.#sums.set(account.id, { micros: this.sum(account.id), untilMs: account.untilMs });
-    const reservation = { accounts: accounts.map((account) => account.id), counted: 0, least, expiresMs };
+    const reservation = { accounts: accounts.map((account) => account.id), counted: 0, minMicros, expiresMs };
     this.#reservations.set(id, reservation);
-    this.#count(reservation, most);
+    this.#count(reservation, maxMicros);
     return undefined;
   }
 
-  renew(id: string, renewal: { least: number; expiresMs: number }): void {
+  renew(id: string, renewal: { minMicros: number; expiresMs: number }): void {
     const reservation = this.#reservations.get(id);
     if (reservation && reservation.expiresMs !== EXPIRED) Object.assign(reservation, renewal);
   }
@@ -52,7 +59,7 @@ export class MemorySpending implements SpendingStore {
   #expire(nowMs: number): void {
     for (const reservation of this.#reservations.values())
       if (reservation.expiresMs <= nowMs) {
-        this.#count(reservation, reservation.least);
+        this.#count(reservation, reservation.minMicros);
         reservation.expiresMs = EXPIRED;
       }
   }

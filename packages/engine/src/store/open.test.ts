@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { entry, newRun, record, started } from '../../../../test/support/run-data.ts';
+import { entry, newRun, record, startedEntry } from '../../../../test/support/run-data.ts';
 import { openStores } from './open.ts';
 import type { StoreOptions } from './open.ts';
 import { openDatabase } from './sqlite/database.ts';
@@ -108,7 +108,7 @@ it('shows each commit of the owner immediately to two readers, which cannot writ
   const data = dataFolder();
   const owner = open({ data });
   const readers = [open({ data, readOnly: true }), open({ data, readOnly: true })];
-  await owner.runs.create(newRun('r'), started());
+  await owner.runs.create(newRun('r'), startedEntry());
   for (let seq = 2; seq < 50; seq += 1) {
     await owner.runs.append('r', [entry(seq)]);
     for (const { runs } of readers) expect(runs.tail('r', seq - 1)).toEqual([entry(seq)]);

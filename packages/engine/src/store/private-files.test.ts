@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { newRun, record, started } from '../../../../test/support/run-data.ts';
+import { newRun, record, startedEntry } from '../../../../test/support/run-data.ts';
 import { openStores } from './open.ts';
 import { makePrivateData } from './private-files.ts';
 
@@ -29,7 +29,7 @@ async function openWithRun(data: string, reported: string[] = []) {
   const stores = openStores({ data, onError: (error) => void reported.push((error as Error).message) });
   onTestFinished(() => stores.close());
   await stores.values.put(JSON.stringify('x'.repeat(300_000)));
-  await stores.runs.create(newRun('r'), started(), record('r'));
+  await stores.runs.create(newRun('r'), startedEntry(), record('r'));
   return stores;
 }
 

@@ -15,9 +15,9 @@ export interface NewReservation {
   id: string;
   accounts: readonly SpendingAccount[];
   /** The maximum cost of the call. Counts until the call is settled or the reservation expires. */
-  most: number;
+  maxMicros: number;
   /** The amount that counts once the reservation has expired. */
-  least: number;
+  minMicros: number;
   nowMs: number;
   expiresMs: number;
 }
@@ -31,12 +31,12 @@ export interface SpendingRefusal {
 /** Sums of spending that never exceed their caps. `describeSpending` tests an implementation. */
 export interface SpendingStore {
   /**
-   * Reserves `most` in all accounts. If that would exceed the cap of one of them, reserves nothing and returns that
-   * account. After a reservation has expired, only its `least` counts.
+   * Reserves `maxMicros` in all accounts. If that would exceed the cap of one of them, reserves nothing and returns
+   * that account. After a reservation has expired, only its `minMicros` counts.
    */
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> | SpendingRefusal | undefined;
-  /** Extends a reservation, with a new `least`. Does nothing if it is settled. */
-  renew(id: string, renewal: { least: number; expiresMs: number }): Promise<void> | void;
+  /** Extends a reservation, with a new `minMicros`. Does nothing if it is settled. */
+  renew(id: string, renewal: { minMicros: number; expiresMs: number }): Promise<void> | void;
   /**
    * Replaces the amount of a reservation with the cost of the call, even after the reservation has expired. Later calls
    * do nothing.

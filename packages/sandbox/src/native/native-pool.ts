@@ -140,7 +140,7 @@ export class NativePool {
     for (let job = this.#next(); job !== undefined && !this.#closed; job = this.#next()) {
       const next = job;
       this.#queue.take(next);
-      this.#meter.queued(next.queuedAtMs);
+      this.#meter.recordQueued(next.queuedAtMs);
       const done = this.#run(next)
         .catch((error: unknown) => {
           this.#meter.ended('failed');
@@ -155,7 +155,7 @@ export class NativePool {
   }
 
   #measure(end: TreeEnd): void {
-    this.#meter.done({ ...end, rssMiB: end.memoryMiB });
+    this.#meter.recordDone({ ...end, rssMiB: end.memoryMiB });
     this.#meter.ended(this.#closed ? 'closed' : reasonOf(end));
   }
 

@@ -69,15 +69,15 @@ export class Meter {
   readonly #ended: Partial<Record<EndReason, number>> = {};
   #peakRssMiB = 0;
 
-  queued(sinceMs: number): void {
+  recordQueued(sinceMs: number): void {
     this.#queue.add(performance.now() - sinceMs);
   }
 
-  started(sinceMs: number): void {
+  recordStarted(sinceMs: number): void {
     this.#start.add(performance.now() - sinceMs);
   }
 
-  done({ cpuMs, wallMs, rssMiB }: { cpuMs: number; wallMs: number; rssMiB: number }): void {
+  recordDone({ cpuMs, wallMs, rssMiB }: { cpuMs: number; wallMs: number; rssMiB: number }): void {
     this.#cpu.add(cpuMs);
     this.#wall.add(wallMs);
     this.#peakRssMiB = Math.max(this.#peakRssMiB, rssMiB);

@@ -102,13 +102,13 @@ export class Pool implements SlotEvents {
 
   ready(slot: Slot): void {
     this.#starter.ready(slot);
-    this.#meter.started(slot.startedAtMs);
+    this.#meter.recordStarted(slot.startedAtMs);
     this.#pump();
   }
 
   done(slot: Slot, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void {
     slot.remove(assignment);
-    this.#meter.done(report);
+    this.#meter.recordDone(report);
     if (report.code === 'LOST') this.#retry(assignment.job, report.text);
     else assignment.job.end({ done: report } satisfies Ending);
     // The guest runtime sends no such message, so something has taken over the bridge.
@@ -184,7 +184,7 @@ export class Pool implements SlotEvents {
           const slot = this.#place(job);
           if (slot === undefined) continue;
           this.#queue.take(job);
-          this.#meter.queued(job.queuedAtMs);
+          this.#meter.recordQueued(job.queuedAtMs);
           if (slot.runnable > 0) this.#watchStuck();
           slot.assign(job, this.#options.keyOf(job));
           placed = true;

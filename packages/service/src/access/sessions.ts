@@ -20,7 +20,7 @@ export interface SessionRules {
   hosts: ReadonlySet<string> | undefined;
   /** Name of the cookie. Cookies do not distinguish ports, so servers on one machine need different names. */
   cookie: string;
-  /** The path below which the interface is served. */
+  /** The path below which the API is served. */
   basePath?: string;
   /** Whether browsers reach the server by HTTPS. */
   secure?: boolean;

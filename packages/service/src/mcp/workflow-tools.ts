@@ -15,7 +15,7 @@ export interface WorkflowTools {
   /** The ids of the workflows of each server, by the server's id. Nothing else is offered. */
   servers: { readonly [id: string]: readonly string[] };
   /** Called with each request to the API, and the caller's request that causes it. */
-  madeFor?: (inner: Request, outer: Request) => void;
+  onInnerRequest?: (inner: Request, outer: Request) => void;
   /** Receives errors that reach no caller. */
   onError: (error: unknown) => void;
 }
@@ -51,14 +51,14 @@ interface CallInit {
  */
 export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): Promise<Fetch> {
   const { createMcpHandler, Server } = await import('@modelcontextprotocol/server');
-  const { servers, madeFor, onError } = options;
+  const { servers, onInnerRequest, onError } = options;
   return async (request) => {
     const id = SERVER_PATH.exec(new URL(request.url).pathname)?.[1];
     const workflows = id !== undefined && Object.hasOwn(servers, id) ? servers[id] : undefined;
     if (!workflows) return fetch(request);
     const callApi: CallApi = (path, init) => {
       const inner = innerRequest(request, path, init);
-      madeFor?.(inner, request);
+      onInnerRequest?.(inner, request);
       return fetch(inner);
     };
     // A credential is needed, even for public workflows. An invalid one is refused before the protocol begins.

@@ -50,7 +50,7 @@ async function setup(options: TestApiOptions = {}): Promise<Setup> {
       await expect.poll(() => (sweep(), reservationOf(api.store, runId))).toBeUndefined();
     },
     deployPublic: async (definition) => {
-      const path = `/api/v2/workflows/${await api.deployed(definition)}`;
+      const path = `/api/v2/workflows/${await api.deploy(definition)}`;
       await api.call('PATCH', `${path}/deployment`, { body: { isPublicApi: true } });
       return path;
     },

@@ -61,7 +61,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
 
   it('reserve a run id for one of many concurrent requests', async () => {
     const { one, other } = await twoApis();
-    const id = await one.deployed(GREETING);
+    const id = await one.deploy(GREETING);
     const { key } = one;
     const options = { key, headers: { 'X-Run-Id': crypto.randomUUID() }, body: {} };
     const answers = await Promise.all(
@@ -78,7 +78,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
 
   it('number versions without gaps when both deploy at the same time', async () => {
     const { one, other } = await twoApis();
-    const id = await one.drafted(GREETING);
+    const id = await one.createDraft(GREETING);
     const { key } = one;
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, index) =>
@@ -98,7 +98,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
   it('give a block id to one of two workflows that use it at the same time', async () => {
     const { one, other } = await twoApis();
     const { key } = one;
-    const ids = [await one.drafted(GREETING), await one.drafted(GREETING)];
+    const ids = [await one.createDraft(GREETING), await one.createDraft(GREETING)];
     const body = draftOf(GREETING);
     const put = (api: typeof one, id: string | undefined) =>
       api.call('PUT', `/api/v2/workflows/${id}/state`, { key, body });
@@ -108,7 +108,7 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
 
   it('keep all concurrent edits of one draft, and variables that a replaced graph leaves out', async () => {
     const { one, other } = await twoApis();
-    const id = await one.drafted(GREETING);
+    const id = await one.createDraft(GREETING);
     const { key } = one;
     const at = `/api/v2/workflows/${id}`;
     const add = (api: typeof one, name: string) => {

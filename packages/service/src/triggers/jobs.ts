@@ -34,7 +34,7 @@ export class Jobs {
   }
 
   /** Resolves when all jobs have ended. */
-  async settled(): Promise<void> {
+  async waitUntilIdle(): Promise<void> {
     await Promise.allSettled(this.#running.keys());
   }
 }

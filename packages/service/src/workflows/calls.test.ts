@@ -20,7 +20,7 @@ const theirs = await testApi({ store, engine });
 
 /** Runs a workflow of `api` that calls `reference`. Returns its result. */
 async function callResult(api: TestApi, reference: string): Promise<unknown> {
-  const caller = await api.deployed(
+  const caller = await api.deploy(
     workflow([block('Call', 'workflow', { workflowId: reference })], ['Start -> Call']),
   );
   return (await api.call('POST', `/api/v2/workflows/${caller}/execute`, { body: {} })).data;
@@ -50,7 +50,7 @@ const replyWith = (words: string, options: TestWorkflowOptions = {}): Json =>
 /** Deploys a caller of `child`. Returns a function that runs it and returns the text of the child. */
 async function callerOf(api: TestApi, child: string): Promise<() => Promise<string>> {
   const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
-  const path = `/api/v2/workflows/${await api.deployed(call)}/execute`;
+  const path = `/api/v2/workflows/${await api.deploy(call)}/execute`;
   return async () => {
     const { data } = await api.call<{ output: unknown }>('POST', path, { body: {} });
     return /"words":"(\w+)"/.exec(JSON.stringify(data.output))?.[1] ?? JSON.stringify(data);
@@ -65,7 +65,7 @@ async function replaceDraft(api: TestApi, id: string, definition: Json): Promise
 
 describe('a workflow that runs another one', () => {
   it('finds workflows of its workspace', async () => {
-    const child = await mine.deployed(GREETING);
+    const child = await mine.deploy(GREETING);
     expect(await store.definitions.tenant(child)).toBe(mine.workspaceId);
     expect(await store.definitions.tenant('unknown')).toBeUndefined();
     expect(await callResult(mine, child)).toMatchObject({ status: 'completed', output: { success: true } });
@@ -80,14 +80,14 @@ describe('a workflow that runs another one', () => {
   });
 
   it('does not find workflows of another workspace, by id or name', async () => {
-    const child = await theirs.deployed(GREETING);
+    const child = await theirs.deploy(GREETING);
     const { data } = await theirs.call<{ name: string }>('GET', `/api/v2/workflows/${child}`);
     expect(await callResult(mine, child)).toMatchObject(CHILD_NOT_FOUND);
     expect(await callResult(mine, data.name)).toMatchObject(CHILD_NOT_FOUND);
   });
 
   it('does not find an undeployed workflow, and runs the live version after a rollback', async () => {
-    const child = await mine.deployed(GREETING);
+    const child = await mine.deploy(GREETING);
     await mine.call('DELETE', `/api/v2/workflows/${child}/deploy`);
     expect(await callResult(mine, child)).toMatchObject(CHILD_NOT_FOUND);
     await mine.call('PUT', `/api/v2/workflows/${child}/state`, { body: await onlyStartBlock(child) });
@@ -98,7 +98,7 @@ describe('a workflow that runs another one', () => {
   });
 
   it('runs the live version when a deployment has stopped between its two writes', async () => {
-    const child = await mine.deployed(replyWith('live'));
+    const child = await mine.deploy(replyWith('live'));
     const runCaller = await callerOf(mine, child);
     const path = await replaceDraft(mine, child, replyWith('lost'));
     const { addVersion } = mine.store.workflows;
@@ -115,7 +115,7 @@ describe('a workflow that runs another one', () => {
   });
 
   it('runs a deployment even if a draft cannot be read', async () => {
-    const child = await mine.deployed(replyWith('live'));
+    const child = await mine.deploy(replyWith('live'));
     const { database } = mine.store;
     await sql`update workflows set state = 'no graph' where id = ${child}`.execute(database);
     const run = await mine.call('POST', `/api/v2/workflows/${child}/execute`, { body: {} });
@@ -126,7 +126,7 @@ describe('a workflow that runs another one', () => {
   });
 
   it('runs the version that is shown as live when several are activated at the same time', async () => {
-    const child = await mine.deployed(replyWith('first'));
+    const child = await mine.deploy(replyWith('first'));
     const runCaller = await callerOf(mine, child);
     const path = await replaceDraft(mine, child, replyWith('second'));
     await mine.call('POST', `${path}/deploy`);
@@ -186,7 +186,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the store reject
         ...ownership(serviceStore),
       }),
     });
-    const child = await api.deployed(replyWith('live'));
+    const child = await api.deploy(replyWith('live'));
     const runCaller = await callerOf(api, child);
     const path = await replaceDraft(api, child, replyWith('lost'));
     // PostgreSQL cannot store this character.

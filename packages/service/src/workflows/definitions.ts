@@ -13,7 +13,7 @@ interface Row {
 }
 
 /**
- * Returns the workflows of the store, for the HTTP interface and the engine. Only `draft` reads graphs. The functions
+ * Returns the workflows of the store, for the HTTP API and the engine. Only `draft` reads graphs. The functions
  * need no `this`.
  */
 export function storedDefinitions(db: Db): Definitions {

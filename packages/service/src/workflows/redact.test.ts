@@ -78,7 +78,7 @@ it('a version is shown without credentials and runs with them', async () => {
     password: SECRET,
   });
   const variables = { v: { id: 'v', name: 'secretWord', type: 'string', value: SECRET } };
-  const id = await api.deployed(workflow([reply], ['Start -> Reply']));
+  const id = await api.deploy(workflow([reply], ['Start -> Reply']));
   const path = `/api/v2/workflows/${id}`;
   const draft = await api.call<object>('GET', `${path}/state`);
   expect(JSON.stringify(draft.body)).toContain(SECRET);

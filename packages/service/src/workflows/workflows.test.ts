@@ -41,7 +41,7 @@ describe('workflows', () => {
   });
 
   it('show how many of their runs have ended, and when the last one began', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const run = await call<{ startedAt: string }>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     // Listing the log updates its index, which counts the runs.
     await call('GET', `/api/v2/logs?workspaceId=${workspaceId}`);
@@ -112,7 +112,7 @@ describe('workflows', () => {
 
   it('show the inputs of the live version', async () => {
     const inputFormat = [{ name: 'name', type: 'string', description: 'Whom to greet' }];
-    const id = await api.deployed(workflow([], [], { inputFormat }));
+    const id = await api.deploy(workflow([], [], { inputFormat }));
     const answer = await call('GET', `/api/v2/workflows/${id}`);
     expect(answer.data).toMatchObject({ id, isDeployed: true, variables: {}, inputs: inputFormat });
   });
@@ -276,7 +276,7 @@ describe('deployments', () => {
   });
 
   it('each create a version, of which the newest is live', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const again = await call('POST', `/api/v2/workflows/${id}/deploy`, { body: { name: 'second' } });
     expect(again).toMatchObject({
       status: 200,
@@ -297,7 +297,7 @@ describe('deployments', () => {
   });
 
   it('keep the graph of each version', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const before = await call('GET', `/api/v2/workflows/${id}/state`);
     await call('PUT', `/api/v2/workflows/${id}/state`, { body: { blocks: {}, edges: [] } });
     const version = await call('GET', `/api/v2/workflows/${id}/versions/1`);
@@ -307,7 +307,7 @@ describe('deployments', () => {
   });
 
   it('show whether the draft runs differently from the live version', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const path = `/api/v2/workflows/${id}`;
     const detail = { id, isDeployed: true, isPublicApi: false };
     expect(await call('GET', `${path}/deployment`)).toMatchObject({
@@ -327,7 +327,7 @@ describe('deployments', () => {
   });
 
   it('are refused for a draft with errors, and nothing is recorded', async () => {
-    const id = await api.drafted(workflow([fn('A', 'return <b.c>')], ['Start -> A']));
+    const id = await api.createDraft(workflow([fn('A', 'return <b.c>')], ['Start -> A']));
     const answer = await call('POST', `/api/v2/workflows/${id}/deploy`);
     expect(answer).toMatchObject({
       status: 400,
@@ -339,7 +339,7 @@ describe('deployments', () => {
   });
 
   it('can be undone, and a version can be activated again', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const undeployed = await call('DELETE', `/api/v2/workflows/${id}/deploy`);
     expect(undeployed).toMatchObject({ status: 200, data: { isDeployed: false, activeDeployment: null } });
     expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).toMatchObject({
@@ -364,7 +364,7 @@ describe('deployments', () => {
   });
 
   it('are the same in the response and when they are read', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const path = `/api/v2/workflows/${id}`;
     for (const change of ['deploy', 'deploy', 'versions/1/activate']) {
       const { data } = await call<object>('POST', `${path}/${change}`);
@@ -383,7 +383,7 @@ describe('deployments', () => {
         [block('Reply', 'response', { dataMode: 'json', data: `{"v": "${value}"}` })],
         ['Start -> Reply'],
       );
-    const id = await api.deployed(reply('one'));
+    const id = await api.deploy(reply('one'));
     await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(reply('two')) });
     await call('POST', `/api/v2/workflows/${id}/deploy`);
     const run = () => call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
@@ -393,7 +393,7 @@ describe('deployments', () => {
   });
 
   it('refuse unknown fields', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const answer = await call('POST', `/api/v2/workflows/${id}/versions/1/activate`, {
       body: { version: 1 },
     });

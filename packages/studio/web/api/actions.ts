@@ -48,7 +48,7 @@ export async function downloadValue(runId: string, address: ValueAddress): Promi
   await save(`/api/v2/logs/${encodeURIComponent(runId)}/value/download?${query}`, `${address.part}.json`);
 }
 
-/** Downloads a path of the HTTP interface as a file. A plain link would lack the header that a session requires. */
+/** Downloads a path of the HTTP API as a file. A plain link would lack the header that a session requires. */
 export async function save(path: string, name: string): Promise<void> {
   const response = await fetch(BASE + path, { headers: HEADERS });
   if (!response.ok) throw new RequestError(response.status, `The server answered ${response.status}.`);

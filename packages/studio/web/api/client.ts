@@ -1,7 +1,7 @@
 import createClient from 'openapi-fetch';
 import type { paths } from './schema.ts';
 
-/** The base path of the HTTP interface, without a trailing slash. The server writes it into the page. */
+/** The base path of the HTTP API, without a trailing slash. The server writes it into the page. */
 export const BASE = new URL(document.baseURI).pathname.replace(/\/$/, '');
 
 /** Tells the server that a request comes from its own page. */

@@ -25,7 +25,7 @@ const LIVE_MS = 2000;
 const STALE_MS = 1000;
 const PAGE_SIZE = 50;
 
-/** Filters of the list of runs, as query parameters of the HTTP interface. */
+/** Filters of the list of runs, as query parameters of the HTTP API. */
 export interface RunFilters {
   workspaceId: string;
   workflowIds?: string;

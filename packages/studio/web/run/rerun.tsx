@@ -146,7 +146,7 @@ function ValueEditor({ runId, target, text, onChange }: ValueEditorProps) {
   if (error) return <Failed error={error} retry={refetch} />;
   if (!data) return <Loading what="the value" />;
   if (data.nextOffset !== null)
-    return <p>The value is larger than 64 KB. It can be changed only through the HTTP interface.</p>;
+    return <p>The value is larger than 64 KB. It can be changed only through the HTTP API.</p>;
   const original = JSON.parse(data.text) as unknown;
   return (
     <div className="field">

@@ -1,4 +1,4 @@
-/** A folder as the HTTP interface lists it. */
+/** A folder as the HTTP API lists it. */
 export interface Folder {
   name: string;
   /** Percent-encoded, with a slash before each name. */

@@ -3,7 +3,7 @@ import { createHost, RemoteRuns } from '@heddle/engine/runtime';
 import type { RunRequest } from '@heddle/engine/runtime';
 import { openStores } from '@heddle/engine/stores';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { compiled } from '../../../../test/support/compiled.ts';
+import { compilePlan } from '../../../../test/support/compiled.ts';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 import { fn } from '../../../../test/support/workflow.ts';
@@ -11,7 +11,7 @@ import type { RunInput } from '../messages.ts';
 import { profileOf } from '../options.ts';
 import { UnstartedRunSweeper } from './unstarted-run-sweeper.ts';
 
-const plan = compiled([fn('A', 'return 1')], ['Start -> A']);
+const plan = compilePlan([fn('A', 'return 1')], ['Start -> A']);
 const request: RunRequest = {
   runId: 'run-1',
   plan,

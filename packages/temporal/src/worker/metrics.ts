@@ -130,10 +130,10 @@ function textOf({ name, type, help, samples }: Metric): string[] {
 }
 
 function labelText(labels: { [name: string]: string }): string {
-  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escape(value)}"`);
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
 }
 
-function escaped(value: string): string {
+function escape(value: string): string {
   return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }

@@ -16,11 +16,11 @@ export function describeChildren(makeEngines: () => EngineSequence): void {
     const before = await engines.next({ blocks: [first.executor] });
     await before.deploy(workflow([work('A'), work('B')], ['Start -> A -> B'], { id: 'child' }));
     const { runId } = await before.start(parent);
-    await first.called('B');
+    await first.nextCall('B');
     const second = new Script();
     const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
-    (await second.called('B')).done({ n: 5 });
+    (await second.nextCall('B')).done({ n: 5 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: { n: 5 } } });
     expect(second.calls).toEqual(['B']);
     expect((await after.listRuns()).runs).toHaveLength(2);

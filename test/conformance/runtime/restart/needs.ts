@@ -37,7 +37,7 @@ export function describeNeeds(makeEngines: () => EngineSequence): void {
     const before = await engines.next({ env, blocks: [first.executor] });
     const drawn = workflow([work('A'), fn('Z', 'return {{API_KEY}}.length')], ['Start -> A -> Z']);
     const { runId } = await before.start({ workflow: drawn });
-    await first.called('A');
+    await first.nextCall('A');
     const second = new Script();
     const without = await engines.next({ blocks: [second.executor] });
     const waiting = await without.attach(runId);

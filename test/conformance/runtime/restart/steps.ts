@@ -10,7 +10,7 @@ export function describeInterruptedSteps(makeEngines: () => EngineSequence): voi
     const first = new Script();
     const before = await engines.next({ blocks: [first.executor] });
     const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
-    const { context } = await first.called('A');
+    const { context } = await first.nextCall('A');
     for (const key of ['one', 'two', 'three']) await context.step(key, () => key);
     const stepsBegun = ['post', 'put'].map((key) => {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -25,7 +25,7 @@ export function describeInterruptedSteps(makeEngines: () => EngineSequence): voi
     const second = new Script();
     const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
-    const again = await second.called('A');
+    const again = await second.nextCall('A');
     const calls: string[] = [];
     const step = (key: string, idempotent = false) =>
       again.context.step(

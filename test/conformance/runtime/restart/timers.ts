@@ -45,7 +45,7 @@ export function describeTimers(makeEngines: () => EngineSequence): void {
     const before = await engines.next({ clock, blocks: [first.executor] });
     const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 5000 };
     const { runId } = await before.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
-    (await first.called('A')).fail(new Error('one'));
+    (await first.nextCall('A')).fail(new Error('one'));
     await clock.due(5000);
     clock.advance(2000);
     const second = new Script();
@@ -54,7 +54,7 @@ export function describeTimers(makeEngines: () => EngineSequence): void {
     clock.advance(2999);
     expect(second.calls).toEqual([]);
     clock.advance(1);
-    const call = await second.called('A');
+    const call = await second.nextCall('A');
     expect(call.attempt).toBe(2);
     call.done({ ok: true });
     expect(await run.result()).toMatchObject({ status: 'completed' });
@@ -70,15 +70,15 @@ export function describeTimers(makeEngines: () => EngineSequence): void {
     const plain = workflow([work('B')], ['Start -> B']);
     const one = await before.start({ workflow: timed });
     const other = await before.start({ workflow: plain }, {}, { timeoutMs: 20_000 });
-    const { context } = await first.called('A');
+    const { context } = await first.nextCall('A');
     expect(context.remainingMs).toBe(10_000);
-    await first.called('B');
+    await first.nextCall('B');
     clock.advance(9000);
     const second = new Script();
     const after = await engines.next({ clock, blocks: [second.executor] });
     const runs = [await after.attach(one.runId), await after.attach(other.runId)] as const;
-    expect((await second.called('A')).context.remainingMs).toBe(1000);
-    expect((await second.called('B')).context.remainingMs).toBe(11_000);
+    expect((await second.nextCall('A')).context.remainingMs).toBe(1000);
+    expect((await second.nextCall('B')).context.remainingMs).toBe(11_000);
     clock.advance(1000);
     expect(await runs[0].result()).toMatchObject({ status: 'failed', error: { code: 'BLOCK_TIMEOUT' } });
     clock.advance(10_000);

@@ -25,7 +25,7 @@ export function describeUnexecuted(makeEngines: () => EngineSequence): void {
     await expect(after.runFromBlock(runId, 'A')).rejects.toMatchObject({ code: 'RUN_NOT_SETTLED' });
     expect(second.calls).toEqual([]);
     const run = await after.attach(runId);
-    (await second.called('A')).done({ n: 1 });
+    (await second.nextCall('A')).done({ n: 1 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { n: 1 } });
   });
 
@@ -46,7 +46,7 @@ export function describeUnexecuted(makeEngines: () => EngineSequence): void {
     const before = await engines.next({ blocks: [first.executor] });
     await before.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
     const { runId } = await before.start({ workflow: workflow([call], ['Start -> W']) });
-    await first.called('A');
+    await first.nextCall('A');
     const { second, after } = await openWithoutRecovery(engines);
     expect(await after.cancel(runId)).toBe(true);
     expect((await after.listRuns({ status: ['cancelled'] })).runs).toHaveLength(2);
@@ -59,7 +59,7 @@ async function stopAtA(engines: EngineSequence): Promise<{ before: Engine; runId
   const script = new Script();
   const before = await engines.next({ blocks: [script.executor] });
   const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
-  await script.called('A');
+  await script.nextCall('A');
   return { before, runId };
 }
 

@@ -11,11 +11,11 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     const before = await engines.next({ blocks: [first.executor] });
     const drawn = workflow([work('A'), work('B'), work('C')], ['Start -> A -> B -> C']);
     const { runId } = await before.start({ workflow: drawn });
-    const { context } = await first.called('B');
+    const { context } = await first.nextCall('B');
     const second = new Script({ C: () => ({ output: { n: 3 } }) });
     const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
-    const again = await second.called('B');
+    const again = await second.nextCall('B');
     expect(again.context.idempotencyKey).toBe(context.idempotencyKey);
     expect(again.attempt).toBe(1);
     again.done({ n: 2 });
@@ -40,7 +40,7 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     const { runId } = await before.start({
       workflow: workflow([work('A'), work('B')], ['Start -> A -> B']),
     });
-    const call = await script.called('A');
+    const call = await script.nextCall('A');
     const closing = before.close();
     call.done({ n: 1 });
     await closing;
@@ -58,7 +58,7 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     const before = await engines.next({ blocks: [script.executor] });
     const drawn = workflow([work('A'), fn('H', 'return 1')], ['Start -> A', 'A:error -> H']);
     const { runId } = await before.start({ workflow: drawn });
-    await script.called('A');
+    await script.nextCall('A');
     const next = new Script({ A: () => ({ output: { ok: true } }) });
     const after = await engines.next({ blocks: [next.executor] });
     expect(script.aborted).toEqual(['A']);
@@ -78,13 +78,13 @@ export function describeWork(makeEngines: () => EngineSequence): void {
       ['Start -> L -> A', 'L -> Z'],
     );
     const { runId } = await before.start({ workflow: drawn });
-    (await first.called('A.0')).done({ n: 0 });
-    await first.called('A.1');
+    (await first.nextCall('A.0')).done({ n: 0 });
+    await first.nextCall('A.1');
     const second = new Script();
     const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
-    (await second.called('A.1')).done({ n: 1 });
-    (await second.called('A.2')).done({ n: 2 });
+    (await second.nextCall('A.1')).done({ n: 1 });
+    (await second.nextCall('A.2')).done({ n: 2 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [0, 1, 2] } });
     expect(second.calls).toEqual(['A.1', 'A.2']);
   });
@@ -101,15 +101,15 @@ export function describeWork(makeEngines: () => EngineSequence): void {
       ['Start -> P -> A', 'P -> Z'],
     );
     const { runId } = await before.start({ workflow: drawn });
-    await first.called('A.0');
-    (await first.called('A.1')).done({ n: 1 });
-    await first.called('A.2');
+    await first.nextCall('A.0');
+    (await first.nextCall('A.1')).done({ n: 1 });
+    await first.nextCall('A.2');
     const second = new Script();
     const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
-    const zero = await second.called('A.0');
-    (await second.called('A.2')).done({ n: 2 });
-    (await second.called('A.3')).done({ n: 3 });
+    const zero = await second.nextCall('A.0');
+    (await second.nextCall('A.2')).done({ n: 2 });
+    (await second.nextCall('A.3')).done({ n: 3 });
     zero.done({ n: 0 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [0, 1, 2, 3] } });
     expect(second.calls.toSorted()).toEqual(['A.0', 'A.2', 'A.3']);
@@ -131,8 +131,8 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     );
     const mocks = { types: { agent: ['one', 'two', 'three'] } };
     const { runId } = await before.start({ workflow: drawn }, {}, { mocks });
-    (await first.called('B.0')).done();
-    await first.called('B.1');
+    (await first.nextCall('B.0')).done();
+    await first.nextCall('B.1');
     const second = new Script({ B: () => ({ output: {} }) });
     const after = await engines.next({ blocks: [second.executor] });
     await expect

@@ -16,7 +16,7 @@ async function run(id: string, body: object = {}, headers: { [name: string]: str
 
 describe('the older interface', () => {
   it('returns the status, headers and data of a Response block', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const answer = await run(id, { name: 'Ada' });
     expect(answer).toMatchObject({ status: 418, body: { hello: 'Ada' } });
     expect(answer.headers.get('x-execution-id')).toMatch(/./);
@@ -24,7 +24,7 @@ describe('the older interface', () => {
   });
 
   it('returns the output without a Response block', async () => {
-    const id = await api.deployed(PLAIN);
+    const id = await api.deploy(PLAIN);
     expect(await run(id)).toMatchObject({
       status: 200,
       body: {
@@ -37,17 +37,17 @@ describe('the older interface', () => {
   });
 
   it('returns the message of a failed run, and 408 after a timeout', async () => {
-    expect(await run(await api.deployed(BROKEN))).toMatchObject({
+    expect(await run(await api.deploy(BROKEN))).toMatchObject({
       status: 200,
       body: { success: false, error: expect.stringContaining('127.0.0.1') },
     });
     const limitedApi = await testApi({ policy: { syncSeconds: 0.05 } });
-    const id = await limitedApi.deployed(LONG);
+    const id = await limitedApi.deploy(LONG);
     expect((await limitedApi.fetch('POST', `/api/workflows/${id}/execute`, { body: {} })).status).toBe(408);
   });
 
   it('accepts an asynchronous run, and returns the URL of its job', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const answer = await run(id, { name: 'Ada' }, { 'X-Execution-Mode': 'async' });
     const { jobId, statusUrl } = answer.body as { jobId: string; statusUrl: string };
     expect(answer).toMatchObject({ status: 202, body: { success: true, async: true, executionId: jobId } });
@@ -58,7 +58,7 @@ describe('the older interface', () => {
   });
 
   it('shows executions, and cancels them', async () => {
-    const id = await api.deployed(LONG);
+    const id = await api.deploy(LONG);
     const { body } = await run(id, {}, { 'X-Execution-Mode': 'async' });
     const path = `/api/workflows/${id}/executions/${String(body['executionId'])}`;
     await expect
@@ -69,7 +69,7 @@ describe('the older interface', () => {
   });
 
   it('shows pause points, and accepts answers', async () => {
-    const id = await api.deployed(APPROVAL);
+    const id = await api.deploy(APPROVAL);
     const { body } = await run(id);
     const executionId = String(body['executionId']);
     const paused = await call('GET', `/api/workflows/${id}/paused/${executionId}`);
@@ -93,17 +93,17 @@ describe('the older interface', () => {
 
   it('returns errors as text, with details if there are any', async () => {
     expect((await call('GET', '/api/jobs/nothing')).body).toEqual({ error: 'Job not found' });
-    const id = await api.drafted(GREETING);
+    const id = await api.createDraft(GREETING);
     expect(await run(id)).toMatchObject({
       status: 403,
       body: { error: 'Workflow is not deployed', details: { code: 'WORKFLOW_NOT_DEPLOYED' } },
     });
-    const deployedId = await api.deployed(GREETING);
+    const deployedId = await api.deploy(GREETING);
     expect(await run(deployedId, { selectedOutputs: 7 })).toMatchObject({ status: 400 });
   });
 
   it('is 404 for jobs of other workspaces', async () => {
-    const id = await api.deployed(PLAIN);
+    const id = await api.deploy(PLAIN);
     const { body } = await run(id);
     const { engine, store } = api;
     const otherApi = await testApi({ engine, store });

@@ -26,7 +26,7 @@ async function startRun(id: string): Promise<string> {
 
 describe('paused executions', () => {
   it('are listed, newest first, with their pause points', async () => {
-    const id = await api.deployed(APPROVAL);
+    const id = await api.deploy(APPROVAL);
     const first = await startRun(id);
     const second = await startRun(id);
     const { body } = await call('GET', `/api/workflows/${id}/paused`);
@@ -40,14 +40,14 @@ describe('paused executions', () => {
     const otherStatus = await call('GET', `/api/workflows/${id}/paused?status=partially_resumed`);
     expect(otherStatus.body).toEqual({ pausedExecutions: [] });
     expect((await call('GET', `/api/workflows/${id}/paused?status=running`)).status).toBe(400);
-    const emptyId = await api.deployed(GREETING);
+    const emptyId = await api.deploy(GREETING);
     expect((await call('GET', `/api/workflows/${emptyId}/paused`)).body).toEqual({ pausedExecutions: [] });
   });
 
   it('can be read at the resume path, all points or one', async () => {
     const ask = block('Ask', 'human_in_the_loop', {});
     const container = parallel('Both', { parallelType: 'count', count: 2 }, ask);
-    const id = await api.deployed(workflow([container], ['Start -> Both', 'Both -> Ask']));
+    const id = await api.deploy(workflow([container], ['Start -> Both', 'Both -> Ask']));
     const runId = await startRun(id);
     const resumePath = `/api/resume/${id}/${runId}`;
     const pausedExecution = (await call('GET', resumePath)).body as Paused;
@@ -74,13 +74,13 @@ describe('paused executions', () => {
   });
 
   it('are 404 for unknown executions', async () => {
-    const id = await api.deployed(APPROVAL);
+    const id = await api.deploy(APPROVAL);
     const runId = await startRun(id);
     expect((await call('GET', `/api/resume/${id}/nothing`)).body).toEqual({ error: 'Run not found' });
     expect((await call('GET', `/api/resume/${id}/${runId}/wrong`)).body).toEqual({
       error: 'Pause point not found',
     });
-    const endedId = await api.deployed(GREETING);
+    const endedId = await api.deploy(GREETING);
     expect((await call('GET', `/api/resume/${endedId}/${await startRun(endedId)}`)).body).toEqual({
       error: 'Paused execution not found',
     });
@@ -109,7 +109,7 @@ describe('the limits of a caller', () => {
       usage: { reserve: () => ({}), summary: () => usageSummary },
       now: () => 0,
     });
-    const id = await limitedApi.deployed(GREETING);
+    const id = await limitedApi.deploy(GREETING);
     const sync = async () =>
       ((await limitedApi.call('GET', path)).body as { rateLimit: { sync: object } }).rateLimit.sync;
     const full = { isLimited: false, requestsPerMinute: 60, maxBurst: 2, remaining: 2 };

@@ -17,7 +17,7 @@ async function respondWith(headers: { [name: string]: string }): Promise<Respons
     status: '201',
     headers: table(headers),
   });
-  const id = await api.deployed(workflow([reply], ['Start -> Reply']));
+  const id = await api.deploy(workflow([reply], ['Start -> Reply']));
   return api.fetch('POST', `/api/workflows/${id}/execute`, { body: {} });
 }
 
@@ -85,7 +85,7 @@ describe('an output in the shape of a Response', () => {
     const url = await listening(server);
     const egressApi = await testApi({ engineOptions: { egress: egressTo(url) } });
     const fetch = block('Fetch', 'api', { url, method: 'GET' });
-    const id = await egressApi.deployed(workflow([fetch], ['Start -> Fetch']));
+    const id = await egressApi.deploy(workflow([fetch], ['Start -> Fetch']));
     const response = await egressApi.fetch('POST', `/api/workflows/${id}/execute`, { body: {} });
     expect(response.status).toBe(200);
     expect([response.headers.get('x-foreign'), response.headers.get('set-cookie')]).toEqual([null, null]);
@@ -94,7 +94,7 @@ describe('an output in the shape of a Response', () => {
 
   it('of code sets neither status nor headers', async () => {
     const words = fn('Words', 'return { data: 1, status: 418, headers: { "x-own": "yes" } }');
-    const id = await api.deployed(workflow([words], ['Start -> Words']));
+    const id = await api.deploy(workflow([words], ['Start -> Words']));
     const response = await api.fetch('POST', `/api/workflows/${id}/execute`, { body: {} });
     expect([response.status, response.headers.get('x-own')]).toEqual([200, null]);
   });

@@ -29,9 +29,9 @@ function eventsIn(text: string): LegacyEvent[] {
 }
 
 async function runWorkflow(
-  exported: Parameters<typeof api.deployed>[0],
+  exported: Parameters<typeof api.deploy>[0],
 ): Promise<{ path: string; runId: string; id: string }> {
-  const id = await api.deployed(exported);
+  const id = await api.deploy(exported);
   const { data } = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
   return { path: `/api/workflows/${id}/executions/${data.runId}/stream`, runId: data.runId, id };
 }
@@ -88,7 +88,7 @@ describe('an execution stream', () => {
   });
 
   it('sends events while it runs', async () => {
-    const id = await api.deployed(LONG);
+    const id = await api.deploy(LONG);
     const workflowPath = `/api/v2/workflows/${id}`;
     const { data } = await call<ShownRun>('POST', `${workflowPath}/execute`, { body: { async: true } });
     await untilStatus(api, `${workflowPath}/runs/${data.runId}`, 'paused');
@@ -117,7 +117,7 @@ describe('an execution stream', () => {
   });
 
   it('does not cancel the execution when the client disconnects', async () => {
-    const id = await api.deployed(LONG);
+    const id = await api.deploy(LONG);
     const workflowPath = `/api/v2/workflows/${id}`;
     const { data } = await call<ShownRun>('POST', `${workflowPath}/execute`, { body: { async: true } });
     await untilStatus(api, `${workflowPath}/runs/${data.runId}`, 'paused');
@@ -131,7 +131,7 @@ describe('an execution stream', () => {
 });
 
 it('an execution is streamed when a header requests it', async () => {
-  const id = await api.deployed(GREETING);
+  const id = await api.deploy(GREETING);
   const path = `/api/workflows/${id}/execute`;
   const response = await fetch('POST', path, { body: {}, headers: { 'X-Stream-Response': 'true' } });
   expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -143,9 +143,7 @@ it('an execution is streamed when a header requests it', async () => {
 describe('an execution stream of blocks that emit text', () => {
   it('has the text between the start and the end of its block, and resumes after each event', async () => {
     const talkApi = await testApi({ engineOptions: { blocks: [talk()] } });
-    const id = await talkApi.deployed(
-      workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z']),
-    );
+    const id = await talkApi.deploy(workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z']));
     const { data } = await talkApi.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
     const readEvents = async (headers: { [name: string]: string } = {}): Promise<LegacyEvent[]> =>
@@ -179,7 +177,7 @@ describe('an execution stream of blocks that emit text', () => {
 
   it('is not readable for another workspace, even after the first events', async () => {
     const talkApi = await testApi({ engineOptions: { blocks: [talk()] } });
-    const id = await talkApi.deployed(workflow([block('T', 'talk')], ['Start -> T']));
+    const id = await talkApi.deploy(workflow([block('T', 'talk')], ['Start -> T']));
     const { data } = await talkApi.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const { store } = talkApi;
     const otherUser = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });

@@ -35,7 +35,7 @@ describe('an asynchronous run', () => {
   });
 
   it('is queued until it starts, and started by the next process when this one ends', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const runId = await queueRun(api, id, { name: 'Bob' });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
     expect(await call('GET', path)).toMatchObject({
@@ -51,7 +51,7 @@ describe('an asynchronous run', () => {
   });
 
   it('queued but not started by another process is started by this process, once', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const beats: (() => void)[] = [];
     const { engine, store } = api;
     let lateMs = 0;
@@ -75,7 +75,7 @@ describe('an asynchronous run', () => {
   });
 
   it('can be cancelled before it starts', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const runId = await queueRun(api, id, {});
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
     const result = { success: true, reason: 'queue_cancelled', durablyRecorded: true };
@@ -88,7 +88,7 @@ describe('an asynchronous run', () => {
   });
 
   it('ends after its timeout', async () => {
-    const id = await api.deployed(LONG);
+    const id = await api.deploy(LONG);
     const body = { async: true, executionTimeoutSeconds: 1 };
     const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
     await untilStatus(api, new URL(answer.data.statusUrl).pathname, 'failed');
@@ -100,7 +100,7 @@ describe('an asynchronous run', () => {
 
 describe('a draft', () => {
   it('can be run with the role write', async () => {
-    const id = await api.drafted(GREETING);
+    const id = await api.createDraft(GREETING);
     const body = { run: { source: 'manual' }, input: { name: 'Ada' } };
     const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
     expect(answer).toMatchObject({ status: 200, data: { output: { data: { hello: 'Ada' } } } });
@@ -110,7 +110,7 @@ describe('a draft', () => {
 
   it('begins at its trigger, which must be named if there are several', async () => {
     const exported = workflow([block('Other', 'start_trigger')], []);
-    const id = await api.drafted(exported);
+    const id = await api.createDraft(exported);
     const run = (entry?: object) =>
       call('POST', `/api/v2/workflows/${id}/execute`, {
         body: { run: { source: 'manual', ...(entry && { entry }) } },
@@ -127,7 +127,7 @@ describe('a draft', () => {
   });
 
   it('with errors is refused with its diagnostics', async () => {
-    const id = await api.drafted(workflow([fn('A', 'return <b.c>')], ['Start -> A']));
+    const id = await api.createDraft(workflow([fn('A', 'return <b.c>')], ['Start -> A']));
     const answer = await call('POST', `/api/v2/workflows/${id}/execute`, {
       body: { run: { source: 'manual' } },
     });
@@ -138,7 +138,7 @@ describe('a draft', () => {
   });
 
   it('runs from a block with the outputs of an earlier run', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const path = `/api/v2/workflows/${id}`;
     const first = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const { data } = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);

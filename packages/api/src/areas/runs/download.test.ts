@@ -7,7 +7,7 @@ import { ECHO, FILE } from '../../../../../test/support/api-files.ts';
 
 const api = await testApi();
 const { call, store, workspaceId } = api;
-const path = `/api/v2/workflows/${await api.deployed(ECHO)}`;
+const path = `/api/v2/workflows/${await api.deploy(ECHO)}`;
 
 interface RunResult {
   runId: string;
@@ -81,7 +81,7 @@ describe('the download of a file', () => {
   it('is the same 404 for a file of another run, workflow or workspace', async () => {
     const ownRun = await runWithFile({ doc: FILE });
     const otherRun = await runWithFile({ doc: FILE });
-    const otherWorkflow = `/api/v2/workflows/${await api.deployed(ECHO)}`;
+    const otherWorkflow = `/api/v2/workflows/${await api.deploy(ECHO)}`;
     const wrongPaths = [
       `${path}/runs/${otherRun.runId}/files/${ownRun.file.id}`,
       `${path}/runs/${ownRun.runId}/files/ghost`,
@@ -100,7 +100,7 @@ describe('the download of a file', () => {
   });
 
   it('is 404 for a run that has no files, is paused or failed to start', async () => {
-    const brokenPath = `/api/v2/workflows/${await api.deployed(BROKEN)}`;
+    const brokenPath = `/api/v2/workflows/${await api.deploy(BROKEN)}`;
     const failedRun = await call<RunResult>('POST', `${brokenPath}/execute`, { body: {} });
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     await call('POST', `${path}/execute`, { headers, body: { input: { doc: { ...FILE, data: '' } } } });

@@ -31,7 +31,7 @@ async function idsOf(workflowId: string): Promise<{ [name: string]: string }> {
 
 describe('a run of a workflow with several triggers', () => {
   it('begins at the only API trigger', async () => {
-    const id = await api.deployed(
+    const id = await api.deploy(
       withTriggers({ Hook: 'generic_webhook', Manual: 'manual_trigger', Old: 'starter' }),
     );
     const path = `/api/v2/workflows/${id}/execute`;
@@ -44,7 +44,7 @@ describe('a run of a workflow with several triggers', () => {
   });
 
   it('is refused when several triggers are possible, and begins at the named trigger', async () => {
-    const id = await api.deployed(withTriggers({ One: 'api_trigger', Two: 'start_trigger' }));
+    const id = await api.deploy(withTriggers({ One: 'api_trigger', Two: 'start_trigger' }));
     const path = `/api/v2/workflows/${id}`;
     const ids = await idsOf(id);
     for (const body of [{}, { async: true }, { stream: true }])
@@ -68,7 +68,7 @@ describe('a run of a workflow with several triggers', () => {
   });
 
   it('is refused for a block that is not a trigger, even asynchronously', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const { Reply } = await idsOf(id);
     const run = { source: 'deployment', entry: { type: 'trigger', blockId: Reply } };
     for (const body of [{ run }, { run, async: true }])
@@ -89,9 +89,9 @@ describe('selectors of workflows that a run has called', () => {
     );
 
   it('return the values of their blocks, at any depth, in responses, streams and polls', async () => {
-    const inner = await api.deployed(GREETING);
-    const middle = await api.deployed(callerOf(inner));
-    const outer = await api.deployed(callerOf(middle));
+    const inner = await api.deploy(GREETING);
+    const middle = await api.deploy(callerOf(inner));
+    const outer = await api.deploy(callerOf(middle));
     await call('POST', `/api/v2/workflows/${outer}/deploy`);
     const path = `/api/v2/workflows/${outer}`;
     const selector = `${middle}.call.childWorkflowId`;
@@ -113,8 +113,8 @@ describe('selectors of workflows that a run has called', () => {
   });
 
   it('are refused for unknown blocks and for workflows of other workspaces', async () => {
-    const inner = await api.deployed(GREETING);
-    const outer = await api.deployed(callerOf(inner));
+    const inner = await api.deploy(GREETING);
+    const outer = await api.deploy(callerOf(inner));
     const path = `/api/v2/workflows/${outer}/execute`;
     const refusalOf = async (selector: string): Promise<unknown> =>
       (await call('POST', path, { body: { selectedOutputs: [selector] } })).body;
@@ -125,7 +125,7 @@ describe('selectors of workflows that a run has called', () => {
     });
     const { engine, store } = api;
     const otherApi = await testApi({ engine, store });
-    const foreignId = await otherApi.deployed(GREETING);
+    const foreignId = await otherApi.deploy(GREETING);
     expect(await refusalOf(`${foreignId}.Reply.data`)).toMatchObject({
       error: { message: expect.stringContaining('There are "Call", "Start".') },
     });
@@ -134,7 +134,7 @@ describe('selectors of workflows that a run has called', () => {
 
 describe('the error of a failed run', () => {
   it('names the failed block in polls as in the response', async () => {
-    const id = await api.deployed(BROKEN);
+    const id = await api.deploy(BROKEN);
     const path = `/api/v2/workflows/${id}`;
     const { data } = await call<ShownRun & { error: object }>('POST', `${path}/execute`, { body: {} });
     expect(data.error).toMatchObject({ details: { blockName: 'Fetch', blockType: 'api' } });
@@ -145,7 +145,7 @@ describe('the error of a failed run', () => {
 describe('the error of a run that could not be started', () => {
   it('reveals no internal error', async () => {
     const failingApi = await testApi();
-    const id = await failingApi.deployed(GREETING);
+    const id = await failingApi.deploy(GREETING);
     const path = `/api/v2/workflows/${id}`;
     const start = failingApi.engine.start.bind(failingApi.engine);
     failingApi.engine.start = () =>

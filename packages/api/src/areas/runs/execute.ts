@@ -228,7 +228,7 @@ async function storeInputFiles(
     ...(isPublic && { limits: { files, bytes } }),
   };
   try {
-    const input = await services.engine.takeFiles(workflow, body.input as Json, options);
+    const input = await services.engine.storeFiles(workflow, body.input as Json, options);
     return { ...body, input: input as ExecuteBody['input'] };
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'INPUT_INVALID') throw error;

@@ -21,7 +21,7 @@ const { port } = server.address() as AddressInfo;
 
 const api = await testApi({ engineOptions: { egress: { allowPrivate: ['127.0.0.1/32'], ports: [port] } } });
 const { call, store } = api;
-const id = await api.deployed(ECHO);
+const id = await api.deploy(ECHO);
 const path = `/api/v2/workflows/${id}`;
 
 interface RunResult {

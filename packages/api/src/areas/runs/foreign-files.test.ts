@@ -22,7 +22,7 @@ interface RunResult {
 }
 
 async function echoOf(client: TestApi): Promise<string> {
-  return `/api/v2/workflows/${await client.deployed(ECHO)}`;
+  return `/api/v2/workflows/${await client.deploy(ECHO)}`;
 }
 
 const ownPath = await echoOf(api);
@@ -75,7 +75,7 @@ describe('a file record', () => {
   it('is plain data for a draft that claims the id of a workflow of another workspace', async () => {
     const record = await storeRecord();
     const workflowId = ownPath.split('/').at(-1) ?? '';
-    const draft = await otherApi.drafted({ ...(ECHO as object), id: workflowId } as Json);
+    const draft = await otherApi.createDraft({ ...(ECHO as object), id: workflowId } as Json);
     const { data } = await otherApi.call<RunResult>('POST', `/api/v2/workflows/${draft}/execute`, {
       body: { run: { source: 'manual' }, input: { doc: [record] } },
     });

@@ -78,7 +78,7 @@ describe('a run id', () => {
   });
 
   it('is free again if its run is refused before it starts', async () => {
-    const id = await api.drafted(GREETING);
+    const id = await api.createDraft(GREETING);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const path = `/api/v2/workflows/${id}`;
     expect(await call('POST', `${path}/execute`, { headers, body: {} })).toMatchObject({ status: 403 });
@@ -172,7 +172,7 @@ describe('the run ids of a workspace', () => {
   });
 
   it('cannot be ids of runs that the host has started', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const runId = `nightly.${crypto.randomUUID()}`;
     await api.engine.execute(id, {}, { runId });
     const path = `/api/v2/workflows/${id}`;
@@ -224,7 +224,7 @@ describe('a run with an id that the caller chose', () => {
   }
 
   it('has only this id in every response', async () => {
-    const id = await api.deployed(REPORTS_IDS);
+    const id = await api.deploy(REPORTS_IDS);
     const runId = `reported.${crypto.randomUUID()}`;
     const responses = await collectResponses(id, runId);
     const reservation = (await api.store.reservations.byRunId(runId, [api.workspaceId]))[0];
@@ -237,7 +237,7 @@ describe('a run with an id that the caller chose', () => {
   });
 
   it('has this id in refusals', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const runId = `ended.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;
     await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
@@ -249,7 +249,7 @@ describe('a run with an id that the caller chose', () => {
   });
 
   it('can be the source of a run from a block', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const runId = `source.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;
     const headers = { 'X-Run-Id': runId };
@@ -267,7 +267,7 @@ describe('a run with an id that the caller chose', () => {
   });
 
   it('is started, listed and cancelled by this id when queued', async () => {
-    const id = await api.deployed(LONG);
+    const id = await api.deploy(LONG);
     const runId = `accepted.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;
     const headers = { 'X-Run-Id': runId };

@@ -23,7 +23,7 @@ const emitter = defineBlock({
 const api = await testApi({
   engineOptions: { blocks: [emitter], env: { TOKEN: 'swordfish-1234' } },
 });
-const id = await api.deployed(
+const id = await api.deploy(
   workflow([block('Emitter', 'emitter', { key: '{{TOKEN}}' })], ['Start -> Emitter']),
 );
 

@@ -8,7 +8,7 @@ const { call } = api;
 
 describe('a paused run', () => {
   async function startPaused(body: object = {}) {
-    const id = await api.deployed(APPROVAL);
+    const id = await api.deploy(APPROVAL);
     const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
     const path = `/api/v2/workflows/${id}/runs/${answer.data.runId}`;
     const run = await untilStatus(api, path, 'paused');
@@ -68,7 +68,7 @@ describe('a paused run', () => {
   });
 
   it('that waits for a timer cannot be resumed by a person', async () => {
-    const id = await api.deployed(LONG);
+    const id = await api.deploy(LONG);
     const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: { async: true } });
     const path = new URL(answer.data.statusUrl).pathname;
     const { paused: point } = await untilStatus(api, path, 'paused');

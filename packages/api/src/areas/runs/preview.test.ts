@@ -19,7 +19,7 @@ const LOOP_WORKFLOW = workflow(
 
 /** Returns a deployed workflow that has run once. */
 async function runOnce(exported = GREETING) {
-  const path = `/api/v2/workflows/${await api.deployed(exported)}`;
+  const path = `/api/v2/workflows/${await api.deploy(exported)}`;
   const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });
   const state = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
   const ids = Object.fromEntries(Object.entries(state.data.blocks).map(([id, { name }]) => [name, id]));
@@ -126,7 +126,7 @@ describe('the preview of a run from a block', () => {
     expect(await preview(ids['Words'], 'ghost')).toMatchObject({ status: 404 });
     const otherRun = await call<ShownRun>('POST', `${await greetingOf(api)}/execute`, { body: {} });
     expect(await preview(ids['Words'], otherRun.data.runId)).toMatchObject({ status: 404 });
-    const approvalPath = `/api/v2/workflows/${await api.deployed(APPROVAL)}`;
+    const approvalPath = `/api/v2/workflows/${await api.deploy(APPROVAL)}`;
     const openRun = await call<ShownRun>('POST', `${approvalPath}/execute`, { body: {} });
     const query = new URLSearchParams({ blockId: 'x', sourceRunId: openRun.data.runId });
     expect((await call('GET', `${approvalPath}/runs/preview?${query.toString()}`)).status).toBe(400);

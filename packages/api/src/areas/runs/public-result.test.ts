@@ -13,7 +13,7 @@ const { call, fetch } = api;
 const LOGS_AND_RETURNS = fn('Say', 'console.log("from the console"); return {answer: 42}');
 
 async function publish(exported: Json): Promise<string> {
-  const path = `/api/v2/workflows/${await api.deployed(exported)}`;
+  const path = `/api/v2/workflows/${await api.deploy(exported)}`;
   await call('PATCH', `${path}/deployment`, { body: { isPublicApi: true } });
   return path;
 }
@@ -149,7 +149,7 @@ describe('without a credential', () => {
 });
 
 it('every caller has a limit on values', async () => {
-  const path = `/api/v2/workflows/${await api.deployed(GREETING)}/execute`;
+  const path = `/api/v2/workflows/${await api.deploy(GREETING)}/execute`;
   const list = Array.from({ length: 500_000 }, () => 0);
   expect(await call('POST', path, { body: { input: { list } } })).toMatchObject({
     status: 413,

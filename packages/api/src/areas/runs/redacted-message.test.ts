@@ -44,8 +44,8 @@ async function apiWithHeldStarts() {
 
 describe('records of queued runs', () => {
   it('have no secrets that their blocks can read, in inputs and failures', async () => {
-    const { accept, refuse, store, deployed, call } = await apiWithHeldStarts();
-    const id = await deployed(READS_SECRET);
+    const { accept, refuse, store, deploy, call } = await apiWithHeldStarts();
+    const id = await deploy(READS_SECRET);
     const runId = await accept(id);
     expect(await queuedStart(store, runId)).toMatchObject({
       input: { text: 'with «redacted:KEY»' },
@@ -59,16 +59,16 @@ describe('records of queued runs', () => {
   });
 
   it('are unchanged for workflows that read no secrets', async () => {
-    const { accept, refuse, store, deployed } = await apiWithHeldStarts();
-    const runId = await accept(await deployed(PLAIN));
+    const { accept, refuse, store, deploy } = await apiWithHeldStarts();
+    const runId = await accept(await deploy(PLAIN));
     expect(JSON.stringify(await queuedStart(store, runId))).toContain(SECRET);
     refuse(new EngineError('INPUT_INVALID', 'It does not fit.'));
     await expect.poll(() => queuedStart(store, runId)).toBeUndefined();
   });
 
   it('have no secrets in the failures of files', async () => {
-    const { store, deployed, call, refuse, workspaceId } = await apiWithHeldStarts();
-    const id = await deployed(FILES);
+    const { store, deploy, call, refuse, workspaceId } = await apiWithHeldStarts();
+    const id = await deploy(FILES);
     const runId = crypto.randomUUID();
     const doc = [{ type: 'url', name: `${SECRET}.txt`, data: 'ftp://host.test/x' }];
     const answer = await call('POST', `/api/v2/workflows/${id}/execute`, {

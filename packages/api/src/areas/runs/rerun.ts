@@ -131,7 +131,7 @@ async function startFromBeginning(
   const input =
     newInput === undefined
       ? trace.input && (await engine.readValue(trace.input))
-      : await engine.takeFiles(workflow.id, newInput, { ...target, signal });
+      : await engine.storeFiles(workflow.id, newInput, { ...target, signal });
   return engine.start(workflow.id, input ?? {}, { ...options, ...target });
 }
 

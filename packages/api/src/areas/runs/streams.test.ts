@@ -32,7 +32,7 @@ describe('JSON lines', () => {
   it('have heartbeats during the run, and cancel it when the client disconnects', async () => {
     const beats: (() => void)[] = [];
     const heartbeatApi = await testApi({ every: (_ms, beat) => (beats.push(beat), () => undefined) });
-    const id = await heartbeatApi.deployed(LONG);
+    const id = await heartbeatApi.deploy(LONG);
     const headers = { Accept: 'application/x-ndjson' };
     const response = await heartbeatApi.fetch('POST', `/api/v2/workflows/${id}/execute`, {
       headers,
@@ -66,7 +66,7 @@ describe('JSON lines', () => {
   });
 
   it('are plain JSON when the run is refused', async () => {
-    const id = await api.drafted(GREETING);
+    const id = await api.createDraft(GREETING);
     const headers = { Accept: 'application/x-ndjson' };
     const answer = await call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
     expect(answer).toMatchObject({ status: 403, body: { error: { code: 'FORBIDDEN' } } });
@@ -88,7 +88,7 @@ describe('server-sent events', () => {
   }
 
   it('end with the output and "[DONE]"', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     expect(await frames(id, { input: { name: 'Ada' } })).toEqual([
       {
         event: 'final',
@@ -99,7 +99,7 @@ describe('server-sent events', () => {
   });
 
   it('have each selected value once: as a chunk or in the last frame', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const body = { input: { name: 'Ada' }, selectedOutputs: ['Reply.data', 'Start.name'] };
     const allFrames = await frames(id, body);
     const text = JSON.stringify(allFrames);
@@ -109,18 +109,18 @@ describe('server-sent events', () => {
   });
 
   it('report a failed run, a paused run and a timeout', async () => {
-    const failedFrames = await frames(await api.deployed(BROKEN), {});
+    const failedFrames = await frames(await api.deploy(BROKEN), {});
     expect(failedFrames).toMatchObject([
       { event: 'final', data: { success: false, error: expect.any(String) } },
       '[DONE]',
     ]);
-    const pausedFrames = await frames(await api.deployed(APPROVAL), {});
+    const pausedFrames = await frames(await api.deploy(APPROVAL), {});
     expect(pausedFrames).toMatchObject([
       { event: 'final', data: { success: true, status: 'paused' } },
       '[DONE]',
     ]);
     const limitedApi = await testApi({ policy: { syncSeconds: 0.05 } });
-    const id = await limitedApi.deployed(LONG);
+    const id = await limitedApi.deploy(LONG);
     const response = await limitedApi.fetch('POST', `/api/v2/workflows/${id}/execute`, {
       body: { stream: true },
     });

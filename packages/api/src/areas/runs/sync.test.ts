@@ -34,7 +34,7 @@ describe('a synchronous run', () => {
   });
 
   it('that fails is a result, with the failed block in the error details', async () => {
-    const id = await api.deployed(BROKEN);
+    const id = await api.deploy(BROKEN);
     const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     expect(answer).toMatchObject({
       status: 200,
@@ -78,13 +78,13 @@ describe('a synchronous run', () => {
 
   it('fails after its timeout', async () => {
     const limitedApi = await testApi({ policy: { syncSeconds: 0.05 } });
-    const id = await limitedApi.deployed(LONG);
+    const id = await limitedApi.deploy(LONG);
     const answer = await limitedApi.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     expect(answer).toMatchObject({ status: 200, data: { status: 'failed', error: { code: 'TIMEOUT' } } });
   });
 
   it('stops after a block', async () => {
-    const id = await api.deployed(GREETING);
+    const id = await api.deploy(GREETING);
     const { data } = await call<{ blocks: { [id: string]: { name: string } } }>(
       'GET',
       `/api/v2/workflows/${id}/state`,
@@ -102,7 +102,7 @@ describe('a synchronous run', () => {
   });
 
   it('is cancelled when its client disconnects, but not when it is paused and has been answered', async () => {
-    const id = await api.deployed(LONG);
+    const id = await api.deploy(LONG);
     const connection = new AbortController();
     const runId = crypto.randomUUID();
     const options = { body: {}, headers: { 'X-Run-Id': runId }, signal: connection.signal };
@@ -111,7 +111,7 @@ describe('a synchronous run', () => {
     connection.abort();
     expect(await response).toMatchObject({ status: 499, body: { error: { details: { runId } } } });
     await untilStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'cancelled');
-    const approvalId = await api.deployed(APPROVAL);
+    const approvalId = await api.deploy(APPROVAL);
     const laterConnection = new AbortController();
     const pausedRun = await call<ShownRun>('POST', `/api/v2/workflows/${approvalId}/execute`, {
       body: {},

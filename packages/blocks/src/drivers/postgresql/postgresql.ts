@@ -5,7 +5,7 @@ import { plainText } from '../../openapi/wire.ts';
 import { defineDriver } from '../driver.ts';
 import type { DriverCall } from '../driver.ts';
 import { conditionProblem } from '../statement.ts';
-import { columnsOf, quoted, quotedTable, serverOf, settings, wrongArgument } from './server.ts';
+import { columnsOf, quote, quotedTable, serverOf, settings, wrongArgument } from './server.ts';
 import { runStatement } from './session.ts';
 import type { Statement } from './session.ts';
 
@@ -45,7 +45,7 @@ function conditionOf({ args, values }: DriverCall, target: string): Condition {
   }
   if (isJsonObject(conditions)) {
     for (const [name, value] of Object.entries(conditions)) {
-      const column = quoted(name);
+      const column = quote(name);
       if (value === null) parts.push(`${column} IS NULL`);
       else {
         // The types of the values come from the table.
@@ -134,7 +134,7 @@ export const integration = defineDriver({
       run: (call) => {
         const target = targetOf(call);
         const rows = [call.args['rows']].flat() as JsonObject[];
-        const columns = columnsOf(rows).map(quoted).join(', ');
+        const columns = columnsOf(rows).map(quote).join(', ');
         const sql = `INSERT INTO ${target} (${columns}) SELECT ${columns} FROM ${rowsFrom(target, 1)} RETURNING *`;
         return run(call, { sql, values: [JSON.stringify(rows)], readOnly: false, idempotent: false });
       },
@@ -156,7 +156,7 @@ export const integration = defineDriver({
         const { sql: where, values } = conditionOf(call, target);
         const source = rowsFrom(target, values.length + 1);
         const changes = columnsOf([row]).map(
-          (name) => `${quoted(name)} = (SELECT ${quoted(name)} FROM ${source})`,
+          (name) => `${quote(name)} = (SELECT ${quote(name)} FROM ${source})`,
         );
         const sql = `UPDATE ${target} SET ${changes.join(', ')} WHERE ${where} RETURNING *`;
         return run(call, {

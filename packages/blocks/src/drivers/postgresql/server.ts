@@ -154,11 +154,11 @@ export function quotedTable(name: string): string {
   const parts = name.trim().split('.');
   if (parts.length > 2 || parts.some((part) => part === ''))
     throw wrongArgument(`"table" is "${name.slice(0, 100)}": write TABLE or SCHEMA.TABLE`);
-  return parts.map(quoted).join('.');
+  return parts.map(quote).join('.');
 }
 
 /** Returns a name in quotes. */
-export function quoted(name: string): string {
+export function quote(name: string): string {
   if (name === '' || name.includes('\0') || Buffer.byteLength(name) > 63)
     throw wrongArgument(`"${name.slice(0, 100)}" is not a name: it must have 1 to 63 bytes`);
   return `"${name.replaceAll('"', '""')}"`;

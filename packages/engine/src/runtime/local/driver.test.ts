@@ -1,8 +1,8 @@
 import { Replica } from '@heddle/core/run';
 import type { Command, Entry, EntryBody } from '@heddle/core/run';
 import { describe, expect, it } from 'vitest';
-import { compiled } from '../../../../../test/support/compiled.ts';
-import { started } from '../../../../../test/support/run-data.ts';
+import { compilePlan } from '../../../../../test/support/compiled.ts';
+import { startedEntry } from '../../../../../test/support/run-data.ts';
 import { work } from '../../../../../test/support/scripted.ts';
 import { parallel } from '../../../../../test/support/workflow.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
@@ -30,11 +30,11 @@ interface Started {
  */
 function startDriver(
   append: () => Promise<void> | undefined,
-  { plan = compiled([work('A'), work('B')], ['Start -> A -> B']), autoComplete = false } = {},
+  { plan = compilePlan([work('A'), work('B')], ['Start -> A -> B']), autoComplete = false } = {},
 ): Started {
   const calls: string[] = [];
   const replica = new Replica('r', plan);
-  const { commands } = replica.apply({ ...started(), start: plan.start } as Entry);
+  const { commands } = replica.apply({ ...startedEntry(), start: plan.start } as Entry);
   const execute = (command: Command): void => {
     if (command.type !== 'run') return void calls.push(command.type);
     const place = replica.index.placeOf(command.at);
@@ -66,7 +66,7 @@ describe('Driver', () => {
   });
 
   it('begins all commands of the first entry before it applies the result of one (R6)', () => {
-    const plan = compiled(
+    const plan = compilePlan(
       [parallel('P', { parallelType: 'count', count: 2 }, work('A'), work('B'))],
       ['Start -> P -> A -> B'],
     );

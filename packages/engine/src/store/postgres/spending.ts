@@ -13,7 +13,7 @@ export class PostgresSpending implements SpendingStore {
   }
 
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> {
-    const { id, accounts, most, least, nowMs, expiresMs } = reservation;
+    const { id, accounts, maxMicros, minMicros, nowMs, expiresMs } = reservation;
     return this.#database.queries(async (run) => {
       const sums = new Map<string, number>();
       for (const account of accounts.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
@@ -21,17 +21,17 @@ export class PostgresSpending implements SpendingStore {
         sums.set(account.id, await this.#expire(run, account.id, nowMs));
       }
       const sumOf = (account: string): number => sums.get(account) ?? 0;
-      const exceeded = accounts.find((account) => sumOf(account.id) + most > account.cap);
+      const exceeded = accounts.find((account) => sumOf(account.id) + maxMicros > account.cap);
       if (exceeded) return { account: exceeded.id, micros: sumOf(exceeded.id) };
       const { build } = this.#database;
       for (const account of accounts) {
-        await this.#add(run, account.id, most);
+        await this.#add(run, account.id, maxMicros);
         await run(
           build.insertInto('spending_calls').values({
             id,
             account: account.id,
-            counted: most,
-            least,
+            counted: maxMicros,
+            least: minMicros,
             expires_ms: expiresMs,
           }),
         );
@@ -40,11 +40,11 @@ export class PostgresSpending implements SpendingStore {
     });
   }
 
-  async renew(id: string, { least, expiresMs }: { least: number; expiresMs: number }): Promise<void> {
+  async renew(id: string, { minMicros, expiresMs }: { minMicros: number; expiresMs: number }): Promise<void> {
     await this.#database.run(
       this.#database.build
         .updateTable('spending_calls')
-        .set({ least, expires_ms: expiresMs })
+        .set({ least: minMicros, expires_ms: expiresMs })
         .where('id', '=', id)
         .where('expires_ms', 'is not', null),
     );

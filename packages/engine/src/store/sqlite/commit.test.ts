@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../../test/support/data-folder.ts';
-import { entry, log, newRun, record, started } from '../../../../../test/support/run-data.ts';
+import { entry, log, newRun, record, startedEntry } from '../../../../../test/support/run-data.ts';
 import { GroupCommit } from './commit.ts';
 import { openDatabase } from './database.ts';
 import { migrate } from './migrations.ts';
@@ -81,7 +81,7 @@ it('names the remedy if another process has locked the file', async () => {
 
 it('rejects only the write whose statements fail', async () => {
   const { runs } = open();
-  await runs.create(newRun('a'), started());
+  await runs.create(newRun('a'), startedEntry());
   const answers = await Promise.allSettled([
     runs.append('a', [entry(2)]),
     runs.append('nobody', [entry(2)]),
@@ -102,7 +102,7 @@ it('rejects only the write whose statements fail', async () => {
 it('rejects all waiting writes while the disk is full, keeps committed data, and works again afterwards', async () => {
   const { db, file, runs } = open();
   const ids = ['a', 'b', 'c'];
-  await Promise.all(ids.map((id) => runs.create(newRun(id), started())));
+  await Promise.all(ids.map((id) => runs.create(newRun(id), startedEntry())));
   const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
   db.exec(`PRAGMA max_page_count = ${pages}`);
 
@@ -120,16 +120,16 @@ it('rejects all waiting writes while the disk is full, keeps committed data, and
       /heddle\.db.*disk is full\. Free some space/,
     );
   }
-  for (const id of ids) expect(runs.journal(id)).toEqual([started()]);
+  for (const id of ids) expect(runs.journal(id)).toEqual([startedEntry()]);
 
   db.exec(`PRAGMA max_page_count = ${pages + 1000}`);
   await Promise.all(ids.map((id) => runs.append(id, [entry(2, large)])));
-  for (const id of ids) expect(runs.journal(id)).toEqual([started(), entry(2, large)]);
+  for (const id of ids) expect(runs.journal(id)).toEqual([startedEntry(), entry(2, large)]);
 });
 
 it('commits all waiting writes when it is closed, and refuses later ones', async () => {
   const { commit, runs } = open();
-  const waiting = runs.create(newRun('a'), started());
+  const waiting = runs.create(newRun('a'), startedEntry());
   commit.close();
   expect(runs.journal('a')).toHaveLength(1);
   expect(await waiting).toBe(true);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../../test/support/data-folder.ts';
-import { entry, log, newRun, record, started } from '../../../../../test/support/run-data.ts';
+import { entry, log, newRun, record, startedEntry } from '../../../../../test/support/run-data.ts';
 import { GroupCommit } from './commit.ts';
 import { openDatabase } from './database.ts';
 import { expectNewest, formatOf, migrate, MIGRATIONS } from './migrations.ts';
@@ -67,7 +67,8 @@ function createFormat1(db: DatabaseSync, file: string, size: number): void {
   const append = db.prepare('INSERT INTO journal (run, seq, entry) VALUES (?, ?, ?)');
   const save = db.prepare('INSERT INTO logs VALUES (2, ?, ?)');
   for (let seq = 1; seq <= size; seq++) {
-    for (const number of [2, 1]) append.run(number, seq, JSON.stringify(seq === 1 ? started() : entry(seq)));
+    for (const number of [2, 1])
+      append.run(number, seq, JSON.stringify(seq === 1 ? startedEntry() : entry(seq)));
     save.run(seq, JSON.stringify(log('r', seq)));
   }
 }
@@ -87,7 +88,7 @@ it('migrates a file of format 1 without loss', async () => {
   createFormat1(db, file, 300);
   migrate(db, file);
   const runs = new SqliteRunStore(db, file, new GroupCommit(db, file));
-  const entries = [started(), ...Array.from({ length: 299 }, (_, index) => entry(index + 2))];
+  const entries = [startedEntry(), ...Array.from({ length: 299 }, (_, index) => entry(index + 2))];
   for (const id of ['r', 'fresh']) expect(runs.journal(id)).toEqual(entries);
   expect(runs.tail('r', 150)).toEqual(entries.slice(150));
   expect(runs.logs('r')).toEqual(Array.from({ length: 300 }, (_, index) => log('r', index + 1)));

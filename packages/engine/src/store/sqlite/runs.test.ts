@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Entry } from '@heddle/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../../test/support/data-folder.ts';
-import { entry, log, newRun, record, started } from '../../../../../test/support/run-data.ts';
+import { entry, log, newRun, record, startedEntry } from '../../../../../test/support/run-data.ts';
 import { openStores } from '../open.ts';
 import type { StoreOptions } from '../open.ts';
 import type { Stores } from '../stores.ts';
@@ -18,7 +18,7 @@ function open(options: StoreOptions): Stores {
 async function openCorrupt(sql: string): Promise<Stores> {
   const data = dataFolder();
   const first = openStores({ data });
-  await first.runs.create(newRun('r'), started());
+  await first.runs.create(newRun('r'), startedEntry());
   await first.runs.append('r', [entry(2), entry(3)]);
   await first.runs.saveRecord(record('r'), [log('r', 1)]);
   first.close();
@@ -59,12 +59,12 @@ it('returns all data after it was closed and opened again', async () => {
   const first = open({ data });
   await first.definitions.putPlan('p', { blocks: [] });
   await first.definitions.deploy({ workflowId: 'w', name: 'W', planHash: 'p', atMs: 1 });
-  await first.runs.create(newRun('r'), started());
+  await first.runs.create(newRun('r'), startedEntry());
   await first.runs.saveRecord(record('r', { status: 'paused' }), [log('r', 1)]);
   first.close();
   const { runs, definitions } = open({ data });
   expect(runs.open()).toEqual(['r']);
-  expect(runs.journal('r')).toEqual([started()]);
+  expect(runs.journal('r')).toEqual([startedEntry()]);
   expect(runs.record('r')).toEqual(record('r', { status: 'paused' }));
   expect(runs.logs('r')).toEqual([log('r', 1)]);
   expect(definitions.find('w')).toMatchObject({ version: 1, planHash: 'p' });
@@ -73,9 +73,9 @@ it('returns all data after it was closed and opened again', async () => {
 
 it('reads the remaining journal after any entry', async () => {
   const { runs } = open({ data: dataFolder() });
-  await runs.create(newRun('r'), started());
+  await runs.create(newRun('r'), startedEntry());
   await runs.append('r', [entry(2), entry(3)]);
-  expect(runs.tail('r', -1)).toEqual([started(), entry(2), entry(3)]);
+  expect(runs.tail('r', -1)).toEqual([startedEntry(), entry(2), entry(3)]);
   expect(runs.tail('r', 0)).toHaveLength(3);
   expect(runs.tail('r', 2)).toEqual([entry(3)]);
   expect(runs.tail('r', 3)).toEqual([]);
@@ -129,7 +129,7 @@ it('finds the entries of one of many runs, after any entry, even if the store wa
   const ids = ['a', 'b', 'c', 'd'];
   const seqs = (entries: readonly Entry[]): number[] => entries.map(({ seq }) => seq);
   const first = openStores({ data });
-  for (const id of ids) await first.runs.create(newRun(id), started());
+  for (const id of ids) await first.runs.create(newRun(id), startedEntry());
   // Far more entries than one mark covers; `d` is written rarely.
   for (let seq = 2; seq <= 400; seq++)
     await Promise.all(

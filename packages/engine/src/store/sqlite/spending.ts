@@ -41,22 +41,22 @@ export class SqliteSpending implements SpendingStore {
 
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> {
     return this.#commit.run(() => {
-      const { id, accounts, most, least, nowMs, expiresMs } = reservation;
+      const { id, accounts, maxMicros, minMicros, nowMs, expiresMs } = reservation;
       for (const account of accounts) this.#expire(account.id, nowMs);
-      const exceeded = accounts.find((account) => this.#sum(account.id) + most > account.cap);
+      const exceeded = accounts.find((account) => this.#sum(account.id) + maxMicros > account.cap);
       if (exceeded) return { account: exceeded.id, micros: this.#sum(exceeded.id) };
       for (const account of accounts) {
         this.#sql().open.run(account.id, account.untilMs);
-        this.#sql().add.run(most, account.id);
-        this.#sql().insert.run(id, account.id, most, least, expiresMs);
+        this.#sql().add.run(maxMicros, account.id);
+        this.#sql().insert.run(id, account.id, maxMicros, minMicros, expiresMs);
       }
       return undefined;
     });
   }
 
-  async renew(id: string, { least, expiresMs }: { least: number; expiresMs: number }): Promise<void> {
+  async renew(id: string, { minMicros, expiresMs }: { minMicros: number; expiresMs: number }): Promise<void> {
     await this.#commit.run(() => {
-      this.#sql().renew.run(least, expiresMs, id);
+      this.#sql().renew.run(minMicros, expiresMs, id);
     });
   }
 

@@ -196,7 +196,7 @@ export class Poll {
     const { workflow_id: workflowId, block_id: start, engine_version: version } = this.#trigger;
     const options = { version, start, signal: this.#signal, fields: ['files'] };
     try {
-      const stored = await this.#services.engine.takeFiles(workflowId, { files: [...files.list] }, options);
+      const stored = await this.#services.engine.storeFiles(workflowId, { files: [...files.list] }, options);
       return files.into((stored as JsonObject)['files'] ?? []);
     } catch (error) {
       if (isEngineError(error) && error.code === 'INPUT_INVALID') return input;

@@ -40,7 +40,7 @@ export class FeedPoller {
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#loop.close();
-    await this.#polls.settled();
+    await this.#polls.waitUntilIdle();
   }
 
   #begin(): Promise<number | undefined> {

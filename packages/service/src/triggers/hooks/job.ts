@@ -93,7 +93,7 @@ export class HookJob {
 
   /** Returns the entry of the wanted hook in the list of hooks that may exist. Adds it if it is missing. */
   #entryOf(wantedHook: WantedHook): PresentHook {
-    const place = this.#hookOf(wantedHook).placeOf(wantedHook.config) ?? '';
+    const place = this.#hookOf(wantedHook).locationOf(wantedHook.config) ?? '';
     const existing = this.#present.find((hook) => hook.place === place && hook.url === wantedHook.url);
     const entry: PresentHook = existing ?? { ...wantedHook, place, hookId: null };
     if (existing) Object.assign(existing, wantedHook);

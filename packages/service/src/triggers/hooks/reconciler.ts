@@ -46,7 +46,7 @@ export class HookReconciler {
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#loop.close();
-    await Promise.all([...this.#jobs.values()].map((jobs) => jobs.settled()));
+    await Promise.all([...this.#jobs.values()].map((jobs) => jobs.waitUntilIdle()));
   }
 
   async #begin(): Promise<number | undefined> {

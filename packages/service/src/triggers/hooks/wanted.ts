@@ -203,7 +203,7 @@ async function hookedTriggers(
   return rows.flatMap(({ id, type: name, path, ...row }) => {
     const { secret: _secret, ...config } = JSON.parse(row.config) as JsonObject;
     const type = types.get(name);
-    if (type?.kind !== 'webhook' || type.hook?.placeOf(config) === undefined) return [];
+    if (type?.kind !== 'webhook' || type.hook?.locationOf(config) === undefined) return [];
     const url = 'origin' in settings ? settings.origin + WEBHOOK_PREFIX + path : '';
     const wanted = JSON.stringify({ type: name, config, url } satisfies WantedHook);
     const ids = { workspaceId: row.workspace_id, workflowId: row.workflow_id, blockId: row.block_id };

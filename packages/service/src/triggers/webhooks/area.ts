@@ -23,7 +23,7 @@ const WEBHOOKS = { listWebhooks, listWebhookDeliveries, replayWebhookDelivery } 
 /** Options for receiving requests of other systems. */
 export interface WebhookOptions extends Pick<
   WebhookReceiverOptions,
-  'limits' | 'rate' | 'unknownRate' | 'atOnce'
+  'limits' | 'rate' | 'unknownRate' | 'concurrency'
 > {
   /** Milliseconds for which deliveries are stored, and duplicates are detected. Default: 7 days. */
   retentionMs?: number;

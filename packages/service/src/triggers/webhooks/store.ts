@@ -149,7 +149,7 @@ export class ServiceWebhooks implements WebhookStore {
     const { db, sealer } = this.#services;
     const { workflowId: workflow_id, blockId: block_id } = webhook as StoredWebhook;
     const type: HookedType = webhook.type;
-    if (!sealer || type.hook?.placeOf(webhook.config) === undefined) return undefined;
+    if (!sealer || type.hook?.locationOf(webhook.config) === undefined) return undefined;
     return hookSecret(db as never, sealer, { workflow_id, block_id });
   }
 
@@ -258,7 +258,7 @@ export class ServiceWebhooks implements WebhookStore {
     input: JsonObject,
   ): Promise<QueuedStart> {
     const { engine, policy } = this.#services;
-    const storedInput = await engine.takeFiles(workflowId, input as Json, { version, start: blockId });
+    const storedInput = await engine.storeFiles(workflowId, input as Json, { version, start: blockId });
     return {
       input: await engine.redact(workflowId, storedInput, { version }),
       ...{ version, start: blockId, ownsFiles: true },

@@ -23,7 +23,7 @@ const SERVICE: HookService = { name: 'github', title: 'GitHub', address: 'https:
 
 /** The hooks of repositories. */
 export const githubHooks: ProviderHooks = {
-  placeOf: ({ owner = '', repo = '' }) => `${owner}/${repo}`.toLowerCase(),
+  locationOf: ({ owner = '', repo = '' }) => `${owner}/${repo}`.toLowerCase(),
   async activate(hook, call, names) {
     const send = senderFor(hook, call, await call.credential(hook.credential));
     const config = { url: call.url, content_type: 'json', secret: call.secret, insecure_ssl: '0' };

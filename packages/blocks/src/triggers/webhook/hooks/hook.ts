@@ -15,7 +15,7 @@ export interface HookConfig {
 
 /** The hooks of one provider. */
 export interface ProviderHooks {
-  placeOf(hook: HookConfig): string;
+  locationOf(hook: HookConfig): string;
   /** `events`: the events that start runs; undefined: all. */
   activate(hook: HookConfig, call: HookCall, events: readonly string[] | undefined): Promise<ActiveHook>;
   deactivate(hook: HookConfig, call: HookCall): Promise<void>;

@@ -36,7 +36,7 @@ const DELETE = 'mutation($id: String!) { webhookDelete(id: $id) { success } }';
 
 /** The webhooks of a team, or of all public teams. */
 export const linearHooks: ProviderHooks = {
-  placeOf: ({ credential, teamId = '' }) => `${credential} ${teamId}`,
+  locationOf: ({ credential, teamId = '' }) => `${credential} ${teamId}`,
   async activate(hook, call, names) {
     const ask = queryFor(call, await call.credential(hook.credential));
     const settings = {

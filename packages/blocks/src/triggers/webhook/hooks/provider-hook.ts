@@ -29,9 +29,9 @@ interface HookedConfig {
 
 /** Creates and removes hooks according to the configuration of a webhook. */
 export const providerHook: ProviderHook = {
-  placeOf(config) {
+  locationOf(config) {
     const { provider, hook } = configOf(config);
-    return hook && `${provider} ${partsOf(config).hooks.placeOf(hook)}`;
+    return hook && `${provider} ${partsOf(config).hooks.locationOf(hook)}`;
   },
   activate(config, call) {
     const { hooks, hook, events } = partsOf(config);

@@ -21,7 +21,7 @@ const SERVICE: HookService = { name: 'stripe', title: 'Stripe', address: 'https:
  * The webhook endpoints of an account. Stripe chooses their secrets, and shows each only when it creates the endpoint.
  */
 export const stripeHooks: ProviderHooks = {
-  placeOf: ({ credential }) => credential,
+  locationOf: ({ credential }) => credential,
   async activate(hook, call, names = ['*']) {
     const send = senderFor(call, await call.credential(hook.credential));
     const events: Form = names.map((name) => ['enabled_events[]', name] as const);

@@ -12,7 +12,7 @@ const TOKEN = /^(\d{1,20}):[\w-]{1,128}$/;
 
 /** The webhook of a bot. A bot has at most one. */
 export const telegramHooks: ProviderHooks = {
-  placeOf: ({ credential }) => credential,
+  locationOf: ({ credential }) => credential,
   async activate(hook, call) {
     const { id, ask } = await botOf(hook.credential, call);
     const current = await webhookUrlOf(ask);

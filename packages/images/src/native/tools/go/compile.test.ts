@@ -10,7 +10,7 @@ import { bubblewrap } from '../../../../../../test/support/bubblewrap.ts';
 import {
   goProxy,
   goSum,
-  pinned,
+  pinOf,
   type FixtureModule,
   type GoProxy,
 } from '../../../../../../test/support/go-proxy.ts';
@@ -64,7 +64,7 @@ interface Fixtures {
 async function bench({ main, others = [], beside = [], variables = {}, answer }: Fixtures) {
   const proxy = await goProxy([main, ...others, ...beside]);
   if (answer !== undefined) proxy.answer = answer;
-  const source = (module: FixtureModule, folder: string): GoSource => ({ ...pinned(module), folder });
+  const source = (module: FixtureModule, folder: string): GoSource => ({ ...pinOf(module), folder });
   const install: GoInstall = {
     from: 'go',
     modules: [source(main, 'main'), ...beside.map((module) => source(module, module.folder))],
