@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
 import { findServer } from '../packages/temporal/src/server/find.ts';
-import { filesLeftOut } from './drawn-files.ts';
+import { filesLeftOut } from './sampled-files.ts';
 import { hasToBuildS3 } from './integrations/s3-setup.ts';
 import { ProgressReporter } from './progress.ts';
 import { FolderReporter } from './reporter.ts';
@@ -28,7 +28,7 @@ const COUNTED = 'test/operations/**/*.test.ts';
 /** The Temporal server that can start immediately. Its kind is "none" if a server must be built first. */
 const temporal = await findServer({
   env: process.env,
-  say: () => undefined,
+  log: () => undefined,
   sources: ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', 'cache'],
 });
 const isTemporalReady = temporal.kind !== 'none';

@@ -1,6 +1,6 @@
 // An area of a host: one operation, one table. `createApi({ areas: [execute(), ratings()], database: … })` serves it.
 import type { Area } from '@heddle/api';
-import { EVERYONE, noQuery, operationsOf, workflow, workflowPath } from '@heddle/api/areas';
+import { AUTHENTICATED_PRINCIPALS, noQuery, operationsOf, workflow, workflowPath } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
 
@@ -14,7 +14,7 @@ const rateWorkflow = operationsOf<Ratings>()({
   path: '/api/v2/workflows/{workflowId}/rating',
   tag: 'Ratings',
   summary: 'Rate a workflow',
-  principals: EVERYONE,
+  principals: AUTHENTICATED_PRINCIPALS,
   scope: 'api:write',
   role: 'read',
   resource: workflow,

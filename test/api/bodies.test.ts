@@ -1,5 +1,5 @@
 import type { Area } from '@heddle/api';
-import { bytesBody, formBody, jsonBody, operationsOf, PEOPLE, workspace } from '@heddle/api/areas';
+import { bytesBody, formBody, jsonBody, operationsOf, USER_PRINCIPALS, workspace } from '@heddle/api/areas';
 import * as z from 'zod';
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
@@ -12,7 +12,7 @@ const define = operationsOf<object>();
 const common = {
   method: 'POST',
   tag: 'Bodies',
-  principals: PEOPLE,
+  principals: USER_PRINCIPALS,
   scope: 'api:write',
   role: 'write',
   resource: workspace('query'),

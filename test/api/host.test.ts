@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { createApi, execute, runs } from '@heddle/api';
 import type { Area } from '@heddle/api';
-import { EVERYONE, none, noQuery, operationsOf, organization, record } from '@heddle/api/areas';
+import {
+  AUTHENTICATED_PRINCIPALS,
+  none,
+  noQuery,
+  operationsOf,
+  organization,
+  record,
+} from '@heddle/api/areas';
 import type { Access, Definition } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -133,7 +140,14 @@ it('the most specific route answers, regardless of the order of the areas', asyn
     operations: {
       [id]: operationsOf<object>()({
         ...{ id, method: 'GET', path: `/api/v2/places/{place}/${last}`, tag: 'Places', summary: id },
-        ...{ principals: EVERYONE, scope: 'api:read', role: 'read', resource: none, params, query: noQuery },
+        ...{
+          principals: AUTHENTICATED_PRINCIPALS,
+          scope: 'api:read',
+          role: 'read',
+          resource: none,
+          params,
+          query: noQuery,
+        },
         success: [{ status: 200, schema: z.string(), description: 'The id' }],
         errors: [400, 401, 403, 404, 429],
         handle: () => Promise.resolve({ data: id }),
@@ -166,7 +180,7 @@ it('a resource of several workspaces needs access to all of them, and is conceal
           tag: 'Links',
           summary: 'Read',
         },
-        ...{ principals: EVERYONE, scope: 'api:read', role: 'read', query: noQuery },
+        ...{ principals: AUTHENTICATED_PRINCIPALS, scope: 'api:read', role: 'read', query: noQuery },
         params: z.strictObject({ from: z.string(), to: z.string() }),
         resource: record('Link', ({ path }) => {
           const { from, to } = path as { from: string; to: string };
@@ -259,7 +273,10 @@ describe('a resource of an organization', () => {
     await expect(testApi({ areas: [organizationArea()] })).rejects.toThrow(
       'The operation readOrganization acts on an organization: the port `access` needs `checkOrganization`.',
     );
-    const open = testApi({ areas: [organizationArea({ principals: EVERYONE, role: 'read' })], access });
+    const open = testApi({
+      areas: [organizationArea({ principals: AUTHENTICATED_PRINCIPALS, role: 'read' })],
+      access,
+    });
     await expect(open).rejects.toThrow(/the key of a workspace has access to no organization/);
   });
 });

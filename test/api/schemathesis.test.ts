@@ -10,7 +10,7 @@ import { SERVED } from '../support/served.ts';
 import { openServiceStore, testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { dataFolder } from '../support/data-folder.ts';
-import { isFull, leftOut, sample } from '../support/scale.ts';
+import { isFull, reportSkipped, sample } from '../support/scale.ts';
 import { requireTool } from '../tools/fetch.ts';
 import { acceptedCalls } from './accepted.ts';
 
@@ -90,7 +90,7 @@ function schemathesis(args: string[], cwd: string, env: object): Promise<{ code:
   return promise;
 }
 
-if (!isFull) leftOut('the phase "coverage" of schemathesis, and most examples');
+if (!isFull) reportSkipped('the phase "coverage" of schemathesis, and most examples');
 
 /** At full scale, one area after another, so that each ends within its time limit. */
 const PARTS: readonly (readonly [string, readonly string[]])[] = isFull

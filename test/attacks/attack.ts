@@ -1,4 +1,4 @@
-import type { FunctionOutcome, Limits } from '@heddle/sandbox';
+import type { FunctionOutcome, JobLimits } from '@heddle/sandbox';
 
 /**
  * The allowed outcomes of an attack. A string is the exact JSON of the result, or the `SandboxErrorCode` of the
@@ -18,7 +18,7 @@ export interface Attack {
   readonly expected: Expected;
   /** The list in its result must share no element with the list in the result of the earlier job. */
   readonly isFresh?: true;
-  readonly limits?: Partial<Limits>;
+  readonly limits?: Partial<JobLimits>;
   /** Identifier → value, besides `internalPort`, `outerPort` and `rawPort`. */
   readonly values?: Readonly<Record<string, unknown>>;
   /** The image of packages that the job runs with. */

@@ -12,7 +12,7 @@ import * as pollution from './javascript/pollution.ts';
 import * as servers from './javascript/servers.ts';
 import * as time from './javascript/time.ts';
 import * as pythonBridge from './python/bridge.ts';
-import * as pythonDoors from './python/doors.ts';
+import * as pythonDoors from './python/interpreter-escapes.ts';
 import * as pythonExhaustion from './python/exhaustion.ts';
 import * as pythonHost from './python/host.ts';
 import * as pythonLeaks from './python/leaks.ts';

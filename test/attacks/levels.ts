@@ -1,6 +1,6 @@
 import { probeIsolation, type SandboxOptions } from '@heddle/sandbox';
 import { bubblewrap } from '../support/bubblewrap.ts';
-import { isFull, leftOut } from '../support/scale.ts';
+import { isFull, reportSkipped } from '../support/scale.ts';
 
 type IsolationOptions = NonNullable<SandboxOptions['isolation']>;
 
@@ -25,6 +25,6 @@ export const levels: readonly Level[] =
 /** Returns the levels for tests that have the same result on each: in a quick run only the highest. */
 export function levelsAtScale(): readonly Level[] {
   if (isFull || levels.length === 1) return levels;
-  leftOut(`isolation ${levels[0]?.name}`);
+  reportSkipped(`isolation ${levels[0]?.name}`);
   return levels.slice(-1);
 }

@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createRawServer, type AddressInfo, type Server as RawServer } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import type { Address } from '../../packages/sandbox/src/egress/types.ts';
+import type { IpAddress } from '../../packages/sandbox/src/egress/types.ts';
 
-const LOOPBACK: Address = { address: '127.0.0.1', family: 4 };
+const LOOPBACK: IpAddress = { address: '127.0.0.1', family: 4 };
 /** Represents the internet. All addresses of 127.0.0.0/8 belong to this machine. */
-export const OUTER: Address = { address: '127.0.0.2', family: 4 };
-const PUBLIC: Address = { address: '93.184.216.34', family: 4 };
+export const OUTER: IpAddress = { address: '127.0.0.2', family: 4 };
+const PUBLIC: IpAddress = { address: '93.184.216.34', family: 4 };
 
 /** The attack network: a forbidden internal server, a server that represents the internet, and host names. */
 export interface Network {
@@ -17,7 +17,7 @@ export interface Network {
   /** Returns the number of connections to the internal server since the last call. */
   takeIntrusions(): number;
   /** Resolves all but a few names to internal addresses. */
-  resolve(host: string): Promise<readonly Address[]>;
+  resolve(host: string): Promise<readonly IpAddress[]>;
   close(): void;
 }
 
@@ -105,15 +105,15 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
 }
 
 /** Names whose addresses change, with the addresses of each resolution in order. The last ones repeat. */
-const CHANGING: Readonly<Record<string, readonly (readonly Address[])[]>> = {
+const CHANGING: Readonly<Record<string, readonly (readonly IpAddress[])[]>> = {
   'rebind.test': [[LOOPBACK, PUBLIC], [LOOPBACK]],
   'rebind-later.test': [[OUTER], [LOOPBACK]],
 };
 
-const ipv6 = (address: string): readonly Address[] => [{ address, family: 6 }];
+const ipv6 = (address: string): readonly IpAddress[] => [{ address, family: 6 }];
 
 /** Names that the attacker's resolver answers. */
-const NAMES: Readonly<Record<string, readonly Address[]>> = {
+const NAMES: Readonly<Record<string, readonly IpAddress[]>> = {
   'ok.test': [OUTER],
   'no.test': [OUTER],
   notest: [OUTER],

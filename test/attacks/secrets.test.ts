@@ -1,7 +1,7 @@
 import { createSandbox, type FunctionJob, type Sandbox } from '@heddle/sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { functionExecutor } from '../../packages/engine/src/executors/function.ts';
-import { contextOf, type Scene } from '../support/block.ts';
+import { contextOf, type BlockFixture } from '../support/block.ts';
 import { HOSTILE_STRINGS } from './hostile-strings.ts';
 import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
@@ -24,7 +24,7 @@ describe.each(levelsAtScale())('secrets with hostile values, isolation $name', (
 
   /** Returns the block's result, and the code that the sandbox received. */
   async function result(secret: string, language: 'javascript' | 'python', code: string): Promise<unknown[]> {
-    const scene: Scene = {
+    const scene: BlockFixture = {
       language,
       code,
       env: { K: secret },

@@ -1,7 +1,7 @@
 import {
   createSandbox,
   type FunctionOutcome,
-  type Limits,
+  type JobLimits,
   type Sandbox,
   type SandboxOptions,
 } from '@heddle/sandbox';
@@ -14,7 +14,7 @@ import { OUTER, type Network } from './network.ts';
 import { openWatch, type Watch } from './watch.ts';
 
 /** Enough for every attack that ends by itself, even on a busy machine. */
-const GENEROUS_LIMITS: Partial<Limits> = { cpuMs: 20_000, wallMs: 25_000 };
+const GENEROUS_LIMITS: Partial<JobLimits> = { cpuMs: 20_000, wallMs: 25_000 };
 
 export interface SuiteOptions {
   /** Egress policy of the sandbox; by default only the server that represents the internet. */

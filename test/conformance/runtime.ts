@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
-import { describeAgain } from './runtime/again.ts';
-import { describeAgainInside } from './runtime/again-inside.ts';
+import { describeAgain } from './runtime/rerun.ts';
+import { describeAgainInside } from './runtime/rerun-inside.ts';
 import { describeApi } from './runtime/api.ts';
 import { describeBodies } from './runtime/bodies.ts';
 import { describeContinued } from './runtime/continued.ts';
@@ -17,7 +17,7 @@ import { describeParallels } from './runtime/parallels.ts';
 import { describePausePaths } from './runtime/pause-paths.ts';
 import { describePaths } from './runtime/paths.ts';
 import { describePauses } from './runtime/pauses.ts';
-import { describePythonReach } from './runtime/python-reach.ts';
+import { describePythonReach } from './runtime/python-data.ts';
 import { describePython } from './runtime/python.ts';
 import { describeRestart } from './runtime/restart.ts';
 import { describeStarts } from './runtime/starts.ts';

@@ -146,7 +146,7 @@ describe('an OAuth client', () => {
     ];
     const response = await fetch(first.url, { redirect: 'manual' });
     const back = new URL(response.headers.get('location') ?? '');
-    await expect(clients.exchange('shop', second, back)).rejects.toMatchObject({ name: 'OAuthFailure' });
+    await expect(clients.exchange('shop', second, back)).rejects.toMatchObject({ name: 'OAuthError' });
     expect(server.requests).toEqual([]);
     const mixed = { ...first, codeVerifier: second.codeVerifier };
     await expect(clients.exchange('shop', mixed, back)).rejects.toMatchObject({ code: 'invalid_grant' });

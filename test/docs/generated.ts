@@ -91,7 +91,7 @@ function operations(): string[] {
     `\`${method} ${path}\``,
     summary,
     scope.replace('api:', ''),
-    resource.kind === 'none' ? 'any' : role,
+    resource.kind === 'noResource' ? 'any' : role,
     principals.includes('workspace') ? 'yes' : 'no',
   ]);
   return tableOf(['operation', '', 'scope', 'role', 'key of the workspace'], rows);

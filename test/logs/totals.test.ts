@@ -7,7 +7,12 @@ import { periodsOf, windowOf } from '../../packages/service/src/logs/stats.ts';
 import type { StatsRow, Window } from '../../packages/service/src/logs/stats.ts';
 import { removeLogs, saveLogs, statsRows } from '../../packages/service/src/logs/store.ts';
 import type { NewLog } from '../../packages/service/src/logs/store.ts';
-import { changeTotals, totalBatch, withdraw, WIDTHS } from '../../packages/service/src/logs/totals.ts';
+import {
+  changeTotals,
+  totalBatch,
+  subtractFromTotals,
+  BUCKET_WIDTHS_MS,
+} from '../../packages/service/src/logs/totals.ts';
 import { openDatabase } from '../../packages/service/src/store/database.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { postgresDatabase, sampledStores } from '../support/postgres.ts';
@@ -105,7 +110,7 @@ async function totalAll(db: LogDb): Promise<void> {
 async function readTotals(db: LogDb): Promise<number[]> {
   const { rows } = await sql<{ width: number; total: number }>`
     select width_ms as width, sum(runs) as total from run_totals group by width_ms`.execute(db);
-  return WIDTHS.map((width) => Number(rows.find((row) => Number(row.width) === width)?.total ?? 0));
+  return BUCKET_WIDTHS_MS.map((width) => Number(rows.find((row) => Number(row.width) === width)?.total ?? 0));
 }
 
 describe.each(NAMES)('totals of the log on %s', (name) => {
@@ -125,7 +130,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     await totalAll(db);
     await expectExact(db, runs);
     const ended = runs.filter(({ ended_ms: at }) => at !== null).length;
-    expect(await readTotals(db)).toEqual(WIDTHS.map(() => ended));
+    expect(await readTotals(db)).toEqual(BUCKET_WIDTHS_MS.map(() => ended));
   });
 
   it('follow changes of ended runs and deletions, and are empty without runs', async () => {
@@ -138,14 +143,14 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     const changed = runs.map((run, index) =>
       index < 20 ? { ...run, level: 'error' as const, duration_ms: 9, seq: 2 } : run,
     );
-    const first = await withdraw(db, ids);
+    const first = await subtractFromTotals(db, ids);
     await saveLogs(db, changed.slice(0, 20));
     await changeTotals(db, first);
     await expectExact(db, changed);
     await totalAll(db);
     await expectExact(db, changed);
     const all = runs.map(({ engine_id: id }) => id);
-    const last = await withdraw(db, all);
+    const last = await subtractFromTotals(db, all);
     await removeLogs(db, all);
     await changeTotals(db, last);
     expect((await sql`select * from run_totals`.execute(db)).rows).toEqual([]);
@@ -159,7 +164,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     await Promise.all([totalAll(db), totalAll(db), totalAll(db)]);
     await totalAll(db);
     await expectExact(db, runs);
-    expect(await readTotals(db)).toEqual(WIDTHS.map(() => runs.length));
+    expect(await readTotals(db)).toEqual(BUCKET_WIDTHS_MS.map(() => runs.length));
   });
 
   it('get runs from the indexers of the log, including runs of an earlier indexer, and lose deleted runs', async () => {
@@ -169,14 +174,14 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     await log.indexer.update();
     const later = indexerOf(log);
     expect(await later.total()).toBe(false);
-    expect(await readTotals(log.db)).toEqual(WIDTHS.map(() => 2));
+    expect(await readTotals(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
     await log.engine.deleteRun('r1');
     await later.update();
-    expect(await readTotals(log.db)).toEqual(WIDTHS.map(() => 1));
+    expect(await readTotals(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 1));
     await log.engine.execute(id, {}, { runId: 'r3' });
     await later.update();
     await later.total();
-    expect(await readTotals(log.db)).toEqual(WIDTHS.map(() => 2));
+    expect(await readTotals(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
     expect(log.errors).toEqual([]);
   });
 
@@ -204,7 +209,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     const row = { workflow_id: 'w0', segment: 0, total: 1, errors: 0, duration: 5, ended: 1, cost: 250_000 };
     expect(await read(db, {}, window)).toEqual([row]);
     await totalAll(db);
-    expect(await readTotals(db)).toEqual(WIDTHS.map(() => 1));
+    expect(await readTotals(db)).toEqual(BUCKET_WIDTHS_MS.map(() => 1));
     expect(await read(db, {}, window)).toEqual([row]);
   });
 });

@@ -138,7 +138,7 @@ describe('mutated OpenAPI documents', () => {
         }
         const tools = new ServiceTools([readToolFile(JSON.parse(JSON.stringify(imported.file)))]);
         for (const { id } of imported.file.tools) expect(tools.get(id)?.problemsOf({})).not.toBe('');
-        for (const { operation, reason } of imported.leftOut) expect([operation, reason]).not.toContain('');
+        for (const { operation, reason } of imported.skipped) expect([operation, reason]).not.toContain('');
       }),
       { numRuns: scale(150, 5000) },
     );

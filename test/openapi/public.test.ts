@@ -15,7 +15,7 @@ import { documentsPackage, unpackDocuments } from '../tools/documents.ts';
  * Public documents by file name, with the numbers of their operations, of operations that are left out, and of
  * simplified schemas.
  */
-const DOCUMENTS: [name: string, operations: number, leftOut: number, simplified: number][] = [
+const DOCUMENTS: [name: string, operations: number, skipped: number, simplified: number][] = [
   ['github.com/api.github.com', 845, 0, 0],
   ['stripe.com', 452, 0, 0],
   ['kubernetes.io', 845, 0, 45],
@@ -111,12 +111,12 @@ function valueFor(schema: JsonObject, defs: JsonObject): Json {
 describe.skipIf(file === undefined)('public OpenAPI documents', () => {
   it.each(sampled)(
     '%s: each of its %i operations is a valid tool, except %i',
-    async (name, count, leftOut, simplified) => {
+    async (name, count, skipped, simplified) => {
       const document = documentAt(join(folder, `${name}.json`));
       expect(operationsIn(document)).toBe(count);
       const imported = await importOpenApi(document, { name: 'svc' });
-      expect(imported.file.tools).toHaveLength(count - leftOut);
-      expect(imported.leftOut).toHaveLength(leftOut);
+      expect(imported.file.tools).toHaveLength(count - skipped);
+      expect(imported.skipped).toHaveLength(skipped);
       expect(imported.simplified).toHaveLength(simplified);
       await expectValid(imported);
     },
@@ -128,7 +128,7 @@ describe.skipIf(file === undefined || !isFull)('all documents of a public direct
     'result in valid tools, and in a reason for each operation that is left out',
     { timeout: 900_000 },
     async () => {
-      const counts = { documents: 0, tools: 0, leftOut: 0, simplified: 0 };
+      const counts = { documents: 0, tools: 0, skipped: 0, simplified: 0 };
       const reasons = new Map<string, number>();
       for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
         const absolutePath = join(folder, path);
@@ -137,16 +137,16 @@ describe.skipIf(file === undefined || !isFull)('all documents of a public direct
         const document = documentAt(absolutePath);
         const imported = await importOpenApi(document, { name: 'svc' });
         const { tools } = imported.file;
-        const leftOut = imported.leftOut.filter(({ operation }) => !operation.startsWith('* ')).length;
-        expect(tools.length + leftOut, relative(folder, absolutePath)).toBeLessThanOrEqual(
+        const skipped = imported.skipped.filter(({ operation }) => !operation.startsWith('* ')).length;
+        expect(tools.length + skipped, relative(folder, absolutePath)).toBeLessThanOrEqual(
           operationsIn(document),
         );
         readToolFile(imported.file, path);
         counts.documents++;
         counts.tools += tools.length;
-        counts.leftOut += imported.leftOut.length;
+        counts.skipped += imported.skipped.length;
         counts.simplified += imported.simplified.length;
-        for (const { reason } of imported.leftOut) {
+        for (const { reason } of imported.skipped) {
           expect(reason).not.toBe('');
           const kind = reason.replaceAll(/"[^"]*"|\(.*|#\/.*/g, '…');
           reasons.set(kind, (reasons.get(kind) ?? 0) + 1);
@@ -156,7 +156,7 @@ describe.skipIf(file === undefined || !isFull)('all documents of a public direct
         `${JSON.stringify(counts)}\n${JSON.stringify(Object.fromEntries(reasons), null, 1)}\n`,
       );
       expect(counts.documents).toBeGreaterThan(2600);
-      expect(counts.leftOut / counts.tools).toBeLessThan(0.001);
+      expect(counts.skipped / counts.tools).toBeLessThan(0.001);
     },
   );
 });

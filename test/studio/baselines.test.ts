@@ -5,7 +5,7 @@ import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { studioPages } from '../../packages/studio/src/pages.ts';
 import { chromiumTool, startBrowser } from '../support/browser.ts';
-import { leftOut } from '../support/scale.ts';
+import { reportSkipped } from '../support/scale.ts';
 import { ANSWERS, FOLDER as SHOWN_FOLDER, NOW, RUN } from './baselines/answers.ts';
 import {
   FOLDER,
@@ -78,7 +78,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
     if (isUpdating) writeFileSync(SYSTEM_FILE, `${JSON.stringify(system, null, 2)}\n`);
     reason = systemMismatch(system);
   });
-  leftOut(() => reason);
+  reportSkipped(() => reason);
   afterAll(() => browser.close());
 
   /** Opens a page with fixed answers, at a fixed time, in a fixed time zone and language. */

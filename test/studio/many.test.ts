@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { placesOf } from '../../packages/studio/web/graph/layout.ts';
+import { layoutGraph } from '../../packages/studio/web/graph/layout.ts';
 
 describe('the layout', () => {
   it('puts 20,000 blocks at different places, even in a cycle', () => {
@@ -18,7 +18,7 @@ describe('the layout', () => {
     const edges = blocks.flatMap((_, id) =>
       id % 4 === 0 ? [edge(id, id + 1), edge(id, id + 2), edge(id + 1, id + 3)] : [],
     );
-    const places = placesOf({ blocks, edges: [...edges, edge(5, 4)] });
+    const places = layoutGraph({ blocks, edges: [...edges, edge(5, 4)] });
     expect(new Set([...places.values()].map(({ x, y }) => `${x} ${y}`)).size).toBe(20_000);
     expect(places.get('b1')?.x).toBeGreaterThan(places.get('b0')?.x ?? 0);
     expect(places.get('b3')?.x).toBeGreaterThan(places.get('b1')?.x ?? 0);

@@ -1,4 +1,4 @@
-import { isFull, leftOut } from '../support/scale.ts';
+import { isFull, reportSkipped } from '../support/scale.ts';
 import { iterationFlows } from './flows/iterations.ts';
 import { runFlows } from './flows/run.ts';
 import { describeStores } from './stores.ts';
@@ -6,4 +6,4 @@ import { describeStores } from './stores.ts';
 describeStores('the page of a run', runFlows);
 
 if (isFull) describeStores('the page of a long run', iterationFlows);
-else leftOut('a run of 100,000 iterations on a server');
+else reportSkipped('a run of 100,000 iterations on a server');

@@ -16,7 +16,7 @@ import type { EngineContext, ExecutorServices } from '../../packages/engine/src/
 import { TestClock } from './test-clock.ts';
 
 /** A block of a test, with the data that it can read. */
-export interface Scene {
+export interface BlockFixture {
   type?: string;
   name?: string;
   trigger?: boolean;
@@ -49,7 +49,7 @@ const missingService = (what: string) => (): never => {
 };
 
 /** Returns the context in which references of the scene's block are compiled. */
-export function readerOf(scene: Scene): TemplateContext {
+export function readerOf(scene: BlockFixture): TemplateContext {
   const others = [...Object.keys(scene.outputs ?? {}), ...(scene.notRun ?? [])];
   const blocks = others.map((name) => ({ id: idOf(name), name, type: 'function', enabled: true }));
   const self = { id: 'self', name: scene.name ?? 'Self', type: scene.type ?? 'function', enabled: true };
@@ -61,7 +61,7 @@ export function readerOf(scene: Scene): TemplateContext {
 }
 
 /** Returns the scene's block as the compiler outputs it. */
-export function blockOf(scene: Scene): BlockConfig {
+export function blockOf(scene: BlockFixture): BlockConfig {
   const reader = readerOf(scene);
   const block: BlockConfig = {
     id: 'self',
@@ -94,17 +94,17 @@ export function blockOf(scene: Scene): BlockConfig {
 }
 
 /** Compiles an expression of a container in the scene. */
-export function loopExpression(text: string, scene: Scene = {}): ExpressionTemplate {
+export function loopExpression(text: string, scene: BlockFixture = {}): ExpressionTemplate {
   return compileExpression(text, { ...readerOf(scene), fieldPosition: 'container' }, 'loop').expression;
 }
 
 /** Compiles a field of a container in the scene. */
-export function fieldTemplate(value: Json, scene: Scene = {}): Template {
+export function fieldTemplate(value: Json, scene: BlockFixture = {}): Template {
   return compileTemplate(value, readerOf(scene)).template;
 }
 
 /** Returns the lookup of values for the scene's block. */
-export function lookupOf(scene: Scene): Lookup {
+export function lookupOf(scene: BlockFixture): Lookup {
   const outputs = new Map<string, Json>(
     Object.entries(scene.outputs ?? {}).map(([name, output]) => [idOf(name), output]),
   );
@@ -125,7 +125,7 @@ export function lookupOf(scene: Scene): Lookup {
 }
 
 /** Returns the context of the scene's block. Using a service that the scene does not have fails the test. */
-export function contextOf(scene: Scene): EngineContext {
+export function contextOf(scene: BlockFixture): EngineContext {
   const signal = scene.signal ?? new AbortController().signal;
   return createBlockContext({
     runId: 'run-1',

@@ -4,7 +4,7 @@ import { afterAll } from 'vitest';
 import { requireTool } from '../tools/fetch.ts';
 import { serverOf } from './postgres-server.ts';
 import type { PostgresServer } from './postgres-server.ts';
-import { drawing, isFull, leftOut } from './scale.ts';
+import { sampleRandom, isFull, reportSkipped } from './scale.ts';
 
 /** True if PostgreSQL is available for tests, for `describe.skipIf(!hasPostgres)`. If not, the reason is printed. */
 export const hasPostgres = requireTool('postgres') !== undefined;
@@ -17,8 +17,8 @@ export function sampledStores(what: string): readonly ('sqlite' | 'postgres')[] 
   if (!hasPostgres) return ['sqlite'];
   if (isFull) return ['sqlite', 'postgres'];
   const subject = `stores of ${what}`;
-  leftOut(`1 of 2 ${subject}`);
-  return [drawing(subject)() < POSTGRES_SHARE ? 'postgres' : 'sqlite'];
+  reportSkipped(`1 of 2 ${subject}`);
+  return [sampleRandom(subject)() < POSTGRES_SHARE ? 'postgres' : 'sqlite'];
 }
 
 /** Returns the server of this run of the tests. The first call starts it. */

@@ -19,8 +19,8 @@ export function scale(quick: number, full: number): number {
  */
 export function sample<T>(items: readonly T[], count: number, what: string): readonly T[] {
   if (isFull || items.length <= count) return items;
-  leftOut(`${items.length - count} of ${items.length} ${what}`);
-  const draw = drawing(what);
+  reportSkipped(`${items.length - count} of ${items.length} ${what}`);
+  const draw = sampleRandom(what);
   const ranked = items.map((item, index) => ({ item, index, rank: draw() }));
   const drawn = ranked.toSorted((a, b) => a.rank - b.rank).slice(0, count);
   return drawn.toSorted((a, b) => a.index - b.index).map(({ item }) => item);
@@ -36,8 +36,8 @@ export function sampledTests(
 ): (title: string, options: TestOptions | TestFunction, test?: TestFunction) => void {
   const define = it;
   let [defined, omitted] = [0, 0];
-  const offset = drawing(what)();
-  leftOut(() => (omitted > 0 ? `${omitted} of ${defined} ${what}` : undefined));
+  const offset = sampleRandom(what)();
+  reportSkipped(() => (omitted > 0 ? `${omitted} of ${defined} ${what}` : undefined));
   return (title, options, test) => {
     const index = defined++;
     if (!isFull && !isDrawn(index, share, offset)) omitted += 1;
@@ -58,15 +58,15 @@ export interface Steps {
  */
 export function sampledSteps(stride: number, what: string): Steps {
   if (isFull) return { first: 1, stride: 1 };
-  leftOut(`${stride - 1} of ${stride} ${what}`);
-  return { first: 1 + Math.floor(drawing(what)() * stride), stride };
+  reportSkipped(`${stride - 1} of ${stride} ${what}`);
+  return { first: 1 + Math.floor(sampleRandom(what)() * stride), stride };
 }
 
 /**
  * Makes the reporter list `what` as left out of a quick run or on this system. A function is called after the file is
  * collected; undefined lists nothing.
  */
-export function leftOut(what: string | (() => string | undefined)): void {
+export function reportSkipped(what: string | (() => string | undefined)): void {
   beforeAll(({}, { file }) => {
     const entry = typeof what === 'string' ? what : what();
     if (entry !== undefined) file.meta.leftOut = [...(file.meta.leftOut ?? []), entry];
@@ -74,6 +74,6 @@ export function leftOut(what: string | (() => string | undefined)): void {
 }
 
 /** Returns a generator of random numbers in [0, 1) for the draw `what`, with the seed of this run. */
-export function drawing(what: string): () => number {
+export function sampleRandom(what: string): () => number {
   return numbersFor(Number(process.env['HEDDLE_SAMPLE_SEED']), Buffer.from(what));
 }

@@ -49,7 +49,7 @@ describeTemporal('search attributes', (server) => {
   });
 
   it('are replaced by a memo, without additional events, if the namespace does not have them', async () => {
-    const engine = await clusterOn(server).engine({}, { worker: true, attributes: false });
+    const engine = await clusterOn(server).engine({}, { worker: true, searchAttributes: false });
     const { runId } = await engine.execute({ workflow: graph });
     await engine.resume(runId, { input: {} });
     const client = await clientOf(server);
@@ -71,7 +71,14 @@ describeTemporal('search attributes', (server) => {
   it('that the server does not have make the start of a run fail with the reason, if the deployment requires them', async () => {
     const { address, namespace } = server;
     const { queue, data } = clusterOn(server);
-    const runtime = temporal({ address, namespace, queue, data, worker: false, attributes: true });
+    const runtime = temporal({
+      address,
+      namespace,
+      taskQueue: queue,
+      data,
+      worker: false,
+      searchAttributes: true,
+    });
     const engine = await createEngine({ runtime, onError: () => undefined });
     onTestFinished(() => engine.close());
     await expect(engine.start({ workflow: graph })).rejects.toMatchObject({

@@ -6,7 +6,7 @@ import { testApi } from '../support/api.ts';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
 import { heddle } from '../support/heddle.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { isFull, leftOut } from '../support/scale.ts';
+import { isFull, reportSkipped } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { scheduledWorkflow } from '../support/triggered.ts';
 import { newsFeed } from '../triggers/feeds/setup.ts';
@@ -25,7 +25,7 @@ describeTemporal('heddle worker --triggers', (server) => {
     const project = projectOn(server, { blocks: {}, edges: [] });
     const data = join(project.cwd, '.heddle');
     const { address, namespace } = server;
-    const runtime = temporal({ address, namespace, queue: project.queue, data, worker: false });
+    const runtime = temporal({ address, namespace, taskQueue: project.queue, data, worker: false });
     // This API deploys workflows; its triggers are inactive.
     const api = await testApi({
       ...{ storeOptions: { data }, engineOptions: { runtime } },
@@ -121,4 +121,4 @@ describeTemporal('heddle worker --triggers', (server) => {
   );
 });
 
-if (!isFull) leftOut('heddle worker --triggers together with heddle serve --postgres');
+if (!isFull) reportSkipped('heddle worker --triggers together with heddle serve --postgres');

@@ -27,7 +27,7 @@ export function clusterOn({ address, namespace }: { address: string; namespace: 
       const runtime = temporal({
         address,
         namespace,
-        queue,
+        taskQueue: queue,
         data,
         worker: false,
         ...more,
@@ -37,7 +37,13 @@ export function clusterOn({ address, namespace }: { address: string; namespace: 
       return engine;
     },
     worker: async (options = {}) => {
-      const worker = await createWorker({ address, namespace, queue, data, ...options } as WorkerOptions);
+      const worker = await createWorker({
+        address,
+        namespace,
+        taskQueue: queue,
+        data,
+        ...options,
+      } as WorkerOptions);
       onTestFinished(() => worker.stop({ drainMs: 0, killMs: 2000 }));
       return worker;
     },

@@ -277,7 +277,10 @@ describeTemporal('faults', (server) => {
     drawn('suspend a run before its state reaches the limit, and its record has the reason', async () => {
       const script = new Script({}, () => ({ output: {} }));
       const blocks = [script.executor];
-      const engine = await clusterOn(server).engine({ ...quiet, blocks }, { worker: true, budget: 1 });
+      const engine = await clusterOn(server).engine(
+        { ...quiet, blocks },
+        { worker: true, continueAsNewAfter: 1 },
+      );
       changeInputs((input) => ({
         ...input,
         effects: { none: { type: 'x'.repeat(1_950_000), name: 'none' } },

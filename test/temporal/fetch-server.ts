@@ -5,5 +5,5 @@ import { findServer } from '../../packages/temporal/src/server/index.ts';
 // process with a low priority, because tests run at the same time.
 setPriority(10);
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
-process.send?.(await findServer({ env: process.env, say }));
+process.send?.(await findServer({ env: process.env, log: say }));
 process.disconnect?.();

@@ -36,7 +36,13 @@ export function onServer(
       const bundle = clock && (await (clockedBundle ??= bundleClocked()));
       const engine = await createEngine({
         ...options,
-        runtime: temporal({ address, namespace, queue, data, ...(bundle !== undefined && { bundle }) }),
+        runtime: temporal({
+          address,
+          namespace,
+          taskQueue: queue,
+          data,
+          ...(bundle !== undefined && { bundle }),
+        }),
       });
       engines.push(engine);
       return engine;

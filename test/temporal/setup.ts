@@ -53,7 +53,7 @@ async function open(signal: AbortSignal): Promise<OpenedServer> {
 async function find(signal: AbortSignal): Promise<FoundServer> {
   const say = (): void => undefined;
   const sources = ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', 'cache'] as const;
-  const found = await findServer({ env: process.env, say, sources });
+  const found = await findServer({ env: process.env, log: say, sources });
   return found.kind === 'none' ? fetchServer(signal) : found;
 }
 

@@ -54,9 +54,12 @@ describeTemporal('a worker', (server) => {
 
   it('runs only workflow code and effects if the sandboxes are on separate workers', async () => {
     const cluster = clusterOn(server);
-    const engine = await cluster.engine({}, { local: false });
-    const engineWorker = await cluster.worker({ local: false, tuning: { roles: ['engine', 'effects'] } });
-    const sandboxWorker = await cluster.worker({ local: false, tuning: { roles: ['segments'] } });
+    const engine = await cluster.engine({}, { localSegments: false });
+    const engineWorker = await cluster.worker({
+      localSegments: false,
+      tuning: { roles: ['engine', 'effects'] },
+    });
+    const sandboxWorker = await cluster.worker({ localSegments: false, tuning: { roles: ['segments'] } });
     const graph = workflow([fn('A', 'return 20'), fn('B', 'return <a.result> + 1')], ['Start -> A -> B']);
     expect(await engine.execute({ workflow: graph })).toMatchObject({
       status: 'completed',

@@ -44,7 +44,7 @@ export interface Area<Services = unknown, Table extends OperationTable = Operati
 }
 
 /** Returns the operations with these function names; without `names`, all operations. */
-export function only<const Table extends OperationTable, Name extends keyof Table>(
+export function pickOperations<const Table extends OperationTable, Name extends keyof Table>(
   operations: Table,
   names: readonly Name[] | undefined,
 ): Pick<Table, Name> {

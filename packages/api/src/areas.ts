@@ -13,7 +13,7 @@ export {
 export { admitRun } from './admission/admit-run.ts';
 export type { Release } from './admission/usage.ts';
 export { expectAccess, mayWrite, workspacesOf } from './auth/authorize.ts';
-export { EVERYONE, PEOPLE } from './auth/principal.ts';
+export { AUTHENTICATED_PRINCIPALS, USER_PRINCIPALS } from './auth/principal.ts';
 export type { Capability, PrincipalKind } from './auth/principal.ts';
 export { cursorCodec } from './cursor.ts';
 export { badRequest, conflict, forbidden, notFound, unavailable } from './errors.ts';

@@ -2,10 +2,10 @@
 export { memoryReservations } from './areas/runs/memory-reservations.ts';
 export type {
   Access,
-  AccessAnswer,
+  AccessDecision,
   Audit,
   AuditEvent,
-  IntendedEvent,
+  PreparedEvent,
   Definition,
   Definitions,
   ExecutionPolicy,

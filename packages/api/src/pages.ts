@@ -1,9 +1,9 @@
 /** Functions for authors of pages on which people without a credential run workflows. */
-export { takeFrom } from './admission/limiter.ts';
+export { consumeRateLimit } from './admission/limiter.ts';
 export { resolveSelectors } from './areas/runs/selected.ts';
-export { executeOnPage } from './areas/runs/page-run.ts';
-export type { PageRun } from './areas/runs/page-run.ts';
-export { answerOnPage, findPause, pauseLinks } from './areas/runs/page-answer.ts';
-export type { PageAnswer, PagePause } from './areas/runs/page-answer.ts';
+export { executeFromWebPage } from './areas/runs/web-page-run.ts';
+export type { WebPageRun } from './areas/runs/web-page-run.ts';
+export { answerOnPage, findPause, pauseLinks } from './areas/runs/pause-point-ref.ts';
+export type { PausePointRef, PagePause } from './areas/runs/pause-point-ref.ts';
 export { readJson } from './http/parse.ts';
 export { respondError } from './http/reply.ts';

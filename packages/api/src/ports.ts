@@ -38,7 +38,7 @@ export interface Definitions {
  * `concealed`: the caller may not know that the workspace or organization exists, and gets a 404. A code: the reason of
  * a 403.
  */
-export type AccessAnswer = 'granted' | 'concealed' | ApiDetailCode;
+export type AccessDecision = 'granted' | 'concealed' | ApiDetailCode;
 
 /** The access of people. A workspace key has access to its own workspace without a check. */
 export interface Access {
@@ -52,7 +52,7 @@ export interface Access {
     workspaceId: string,
     role: Role,
     capability?: Capability,
-  ): Promise<AccessAnswer>;
+  ): Promise<AccessDecision>;
   /**
    * Tells whether the caller, a person, has at least this role in the organization (`read`: members, `admin`: admins),
    * and the capability if the operation names one. Absent: `createApi` refuses operations on organizations.
@@ -62,7 +62,7 @@ export interface Access {
     organizationId: string,
     role: Role,
     capability?: Capability,
-  ): Promise<AccessAnswer>;
+  ): Promise<AccessDecision>;
   /**
    * Returns the workspaces of a person, in which a run id without a workspace is looked up. Absent: no workspace is
    * searched.
@@ -178,11 +178,11 @@ export interface AuditEvent {
 }
 
 /** An event that was recorded before its action. */
-export interface IntendedEvent {
+export interface PreparedEvent {
   /** Marks the event as done, after the action. */
   confirm(): Promise<void>;
   /** Removes the event of an action that did not happen. */
-  withdraw(): Promise<void>;
+  abort(): Promise<void>;
 }
 
 /** Records actions. */
@@ -194,7 +194,7 @@ export interface Audit {
    * event stays, marked as intended. Absent: such events are recorded after the action, and a process that ends in
    * between loses them.
    */
-  intend?(event: AuditEvent): Promise<IntendedEvent>;
+  prepare?(event: AuditEvent): Promise<PreparedEvent>;
 }
 
 /** Time limits of runs, in seconds. Absent: no limit. */

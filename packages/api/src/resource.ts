@@ -14,7 +14,7 @@ export interface ResourceCall {
  * The resource of a call, with the workspaces and organizations that it belongs to: the caller needs access to all of
  * them.
  */
-export interface Located<Value> {
+export interface LocatedResource<Value> {
   value: Value;
   workspaceIds: readonly string[];
   /** Absent: none. */
@@ -25,18 +25,22 @@ export interface Located<Value> {
  * The lookup of an operation's resource. The handler gets the resource only after the caller's access has been checked.
  */
 export interface Resource<Value = unknown, Services = unknown> {
-  kind: 'workflow' | 'workspace' | 'organization' | 'record' | 'none';
+  kind: 'workflow' | 'workspace' | 'organization' | 'record' | 'noResource';
   /** The beginning of the 404 message, both for callers without access and for a resource that does not exist. */
   noun: string;
   /** True if archived workflows are also found. */
   archived?: true;
   /** Returns the resource; undefined when there is none. */
-  find(call: ResourceCall, services: Services, context: AreaContext): Promise<Located<Value> | undefined>;
+  find(
+    call: ResourceCall,
+    services: Services,
+    context: AreaContext,
+  ): Promise<LocatedResource<Value> | undefined>;
 }
 
 /** The operation acts on no resource: it concerns the caller. */
 export const none: Resource<undefined> = {
-  kind: 'none',
+  kind: 'noResource',
   noun: 'Resource',
   find: () => Promise.resolve({ value: undefined, workspaceIds: [] }),
 };
@@ -82,7 +86,11 @@ export const workflow: Resource<Definition> = {
 /** Returns the lookup of a record by the area itself. */
 export function record<Value, Services>(
   noun: string,
-  find: (call: ResourceCall, services: Services, context: AreaContext) => Promise<Located<Value> | undefined>,
+  find: (
+    call: ResourceCall,
+    services: Services,
+    context: AreaContext,
+  ) => Promise<LocatedResource<Value> | undefined>,
 ): Resource<Value, Services> {
   return { kind: 'record', noun, find };
 }

@@ -1,6 +1,6 @@
 import type { Json, Plan } from '@heddle/core';
 import { isMocked, unusedMocks } from './input/mocks.ts';
-import type { PlacedDiagnostic, WorkflowFile } from './input/workflow-file.ts';
+import type { LocatedDiagnostic, WorkflowFile } from './input/workflow-file.ts';
 import type { Io } from './io.ts';
 import { envUsers } from './plan/templates.ts';
 import { plural } from './render/format.ts';
@@ -44,7 +44,7 @@ const SOLVED_BY_MOCKS: ReadonlySet<string> = new Set([
 
 /** True if the diagnostic does not matter, because a mock replaces its block. */
 function isSolvedByMock(
-  { code, blockId }: PlacedDiagnostic,
+  { code, blockId }: LocatedDiagnostic,
   { plan }: WorkflowFile,
   mocks: Json | undefined,
 ): boolean {

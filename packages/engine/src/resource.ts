@@ -1,7 +1,7 @@
 import type { BlockLog, Json, PausePoint, RunRecord, RunStore } from '@heddle/core';
 import { isJsonObject, normalizeName } from '@heddle/core/blocks';
 import type { Stored } from '@heddle/core/run';
-import { chain } from './maybe-async.ts';
+import { thenMaybe } from './then-maybe.ts';
 import type { Values } from './records/values.ts';
 import type { ListQuery, LogDetail, RunDetail, RunResource } from './types.ts';
 
@@ -52,7 +52,7 @@ function outputOf(record: RunRecord, values: Values): Json | Promise<Json> {
  * control fields.
  */
 export function finalOutput(stored: Stored, values: Values): Json | Promise<Json> {
-  return chain(values.load(stored), (value) =>
+  return thenMaybe(values.load(stored), (value) =>
     'results' in stored && stored.control && isJsonObject(value) ? { ...value, ...stored.control } : value,
   );
 }

@@ -1,5 +1,5 @@
 import type { Clock, Json, RunRecord } from '@heddle/core';
-import type { RunRequest } from './execution/run-start.ts';
+import type { StartRequest } from './execution/run-start.ts';
 import type { RuntimeParts } from './execution/runtime-parts.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { RunEvent } from './types.ts';
@@ -22,7 +22,7 @@ export interface RuntimePort {
    * Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE;
    * then no run exists.
    */
-  start(request: RunRequest): Promise<LiveRun>;
+  start(request: StartRequest): Promise<LiveRun>;
   /** Returns the run; undefined if it has ended. */
   open(runId: string): Promise<LiveRun | undefined>;
   /** Returns the current record of the run; undefined if the run does not exist. */

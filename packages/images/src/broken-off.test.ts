@@ -45,7 +45,7 @@ describe('an interrupted build', () => {
     const store = openImages({ javascript }, { folder, clock: clockAhead(61_000) });
     expect(await store.build(ALPHA)).toMatchObject({ state: 'ready' });
     expect(javascript.calls).toEqual(['resolve', 'assemble']);
-    await openImages({ javascript }, { folder, clock: clockAhead(2 * DAY_MS) }).collect();
+    await openImages({ javascript }, { folder, clock: clockAhead(2 * DAY_MS) }).collectGarbage();
     expect(readdirSync(join(folder, 'work'))).toEqual([]);
   });
 
@@ -93,10 +93,10 @@ describe('a store', () => {
     mkdirSync(dirname(stray), { recursive: true });
     writeFileSync(stray, 'x');
     const store = openImages({ javascript: fakeBuilder() }, { folder });
-    expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
+    expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
     expect(existsSync(stray)).toBe(true);
     const later = openImages({ javascript: fakeBuilder() }, { folder, clock: clockAhead(DAY_MS + 60_000) });
-    expect(await later.collect()).toEqual({ images: 0, blobs: 1 });
+    expect(await later.collectGarbage()).toEqual({ images: 0, blobs: 1 });
     expect(existsSync(stray)).toBe(false);
   });
 

@@ -62,7 +62,7 @@ export interface Registries {
     /** Module proxies in order, such as `https://proxy.golang.org`. Credentials in a URL are sent but never shown. */
     readonly proxies?: readonly string[];
     /** Tries the next proxy if one does not have the module (`absence`, the default), or if it fails in any way. */
-    readonly nextAfter?: 'absence' | 'failure';
+    readonly fallbackOn?: 'not-found' | 'any-error';
   };
   readonly debian?: {
     /** For example `https://deb.debian.org/debian`. */

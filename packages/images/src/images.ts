@@ -5,7 +5,7 @@ import { type ImageSource, type LoadedImage, SandboxError } from '@heddle/sandbo
 import { Blobs } from './blobs.ts';
 import type { ImageBuilders, Registries } from './builder.ts';
 import { Builds, type ImageClock } from './builds.ts';
-import { collect, type Collected } from './collect.ts';
+import { collectGarbage, type GarbageReport } from './collect-garbage.ts';
 import { Fetcher } from './fetcher.ts';
 import { specHash } from './keys.ts';
 import { isClaimed } from './claim.ts';
@@ -64,7 +64,7 @@ export interface Images extends ImageSource {
    */
   remove(id: string): boolean;
   /** Removes images that no specification or run has used for a day, and files that belong to no image. */
-  collect(): Promise<Collected>;
+  collectGarbage(): Promise<GarbageReport>;
   /** Stops the builds of this process, so that other processes can claim them immediately, and closes the index. */
   close(): Promise<void>;
 }
@@ -209,9 +209,9 @@ class ImageStore implements Images {
     });
   }
 
-  async collect(): Promise<Collected> {
+  async collectGarbage(): Promise<GarbageReport> {
     const store = { folder: this.#folder, records: this.#records, blobs: this.#blobs };
-    return collect(store, await this.#runtimes.keys(), this.#clock.now());
+    return collectGarbage(store, await this.#runtimes.keys(), this.#clock.now());
   }
 
   close(): Promise<void> {

@@ -8,7 +8,7 @@ export { findNpm, readNpmSettings } from './javascript/npm-settings.ts';
 export { pythonBuilder, type PythonBuilderOptions } from './python/builder.ts';
 export { readPipSettings } from './python/pip-settings.ts';
 export type { ImageRecord } from './record.ts';
-export type { Collected } from './collect.ts';
+export type { GarbageReport } from './collect-garbage.ts';
 export type { ImageClock } from './builds.ts';
 export { CLI_TOOLS } from './grammar.ts';
 export { specHash } from './keys.ts';

@@ -77,7 +77,7 @@ describe('an image in use', () => {
     const { blobs } = await store.open(id);
     store.remove(id);
     time.pass(3_600_000);
-    expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
+    expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
     expect(existsSync(blobs['bundle.js']!.path)).toBe(true);
     await expect(store.open(id)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });

@@ -64,11 +64,11 @@ describe('a collection', () => {
     expect(store.remove(removed.id)).toBe(false);
     time.pass(2 * DAY_MS);
     // The day starts when a collection first finds it unused.
-    expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
+    expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
     time.pass(DAY_MS - 1);
-    expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
+    expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
     time.pass(1);
-    expect(await store.collect()).toEqual({ images: 1, blobs: 1 });
+    expect(await store.collectGarbage()).toEqual({ images: 1, blobs: 1 });
     expect(files.map((file) => existsSync(file))).toEqual([true, false]);
     expect(await store.open(used.id)).toBeDefined();
     await expect(store.open(removed.imageId!)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
@@ -81,12 +81,12 @@ describe('a collection', () => {
     store.remove(id);
     for (let hours = 0; hours < 60; hours++) {
       await store.open(imageId!);
-      expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
+      expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
       time.pass(DAY_MS / 24 - 1);
     }
     time.pass(DAY_MS);
-    await store.collect();
+    await store.collectGarbage();
     time.pass(DAY_MS);
-    expect(await store.collect()).toEqual({ images: 1, blobs: 1 });
+    expect(await store.collectGarbage()).toEqual({ images: 1, blobs: 1 });
   });
 });

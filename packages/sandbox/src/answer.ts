@@ -1,5 +1,5 @@
 import { endFailure, guestFailure, readObject } from './failure.ts';
-import { failure, type SandboxFailure, type Usage } from './outcome.ts';
+import { failure, type SandboxFailure, type JobUsage } from './outcome.ts';
 import type { Ending, Job } from './pool/job.ts';
 import type { ChildMessage } from './protocol.ts';
 import { complexityExcess } from './json-complexity.ts';
@@ -10,12 +10,12 @@ type Done = Extract<ChildMessage, { t: 'done' }>;
  * The result of a job as read from its process: the value, or the failure and the index of the expression that failed.
  */
 export type Answer<T> =
-  | { ok: true; value: T; usage: Usage }
-  | { ok: false; error: SandboxFailure; index: number; usage: Usage };
+  | { ok: true; value: T; usage: JobUsage }
+  | { ok: false; error: SandboxFailure; index: number; usage: JobUsage };
 
 /** Upper bound for an error's name, message and stack as JSON with escapes. */
 const ERROR_CHARS = 128 * 1024;
-const NO_USAGE: Usage = { stdout: '', cpuMs: 0, wallMs: 0 };
+const NO_USAGE: JobUsage = { stdout: '', cpuMs: 0, wallMs: 0 };
 
 function isJson(text: string): boolean {
   try {

@@ -4,7 +4,7 @@ import { readObject } from './failure.ts';
 import { MAX_HEAD_CHARS } from './frames.ts';
 import type { FetchContext } from './options.ts';
 import type { Job } from './pool/job.ts';
-import type { HostAnswer, HostCall } from './protocol.ts';
+import type { HostResponse, HostCall } from './protocol.ts';
 
 /** Maximum timeout of a request, in milliseconds. */
 const MAX_TIMEOUT_MS = 3_600_000;
@@ -40,12 +40,12 @@ function readRequest({ op, head, body }: HostCall): GuestRequest | undefined {
   return { request, timeoutMs: readTimeout(timeoutMs) };
 }
 
-function refuse(code: string, message: string): HostAnswer {
+function refuse(code: string, message: string): HostResponse {
   return { ok: false, head: JSON.stringify({ code, message }), body: null };
 }
 
 /** Answers one host call of a guest. Errors become text, because no host object may enter the guest. */
-export async function answerCall(job: Job, call: HostCall, send: Send): Promise<HostAnswer> {
+export async function handleCall(job: Job, call: HostCall, send: Send): Promise<HostResponse> {
   // A small guest object can expand to huge JSON, and parsing that would block the host.
   if (call.head.length > MAX_HEAD_CHARS)
     return refuse(

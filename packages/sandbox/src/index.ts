@@ -5,13 +5,13 @@ export { createSandbox, type Sandbox, type SandboxStats } from './sandbox.ts';
 export type { FetchContext, SandboxOptions } from './options.ts';
 export type { ImageBlob, ImageFeatures, ImageSource, LoadedImage } from './image.ts';
 export type { ExpressionJob, FunctionJob } from './job.ts';
-export { DEFAULT_LIMITS, EXPRESSION_MS, type Limits } from './limits.ts';
+export { DEFAULT_LIMITS, EXPRESSION_MS, type JobLimits } from './limits.ts';
 export type {
   ExpressionOutcome,
   FunctionOutcome,
   SandboxErrorCode,
   SandboxFailure,
-  Usage,
+  JobUsage,
 } from './outcome.ts';
 export { probeIsolation } from './isolation/isolation.ts';
 export type { IsolationLevel, IsolationOptions } from './isolation/options.ts';

@@ -1,5 +1,5 @@
 import { SandboxError } from './error.ts';
-import type { Limits } from './limits.ts';
+import type { JobLimits } from './limits.ts';
 import { failure, type SandboxFailure } from './outcome.ts';
 
 interface JobBase {
@@ -9,7 +9,7 @@ interface JobBase {
   readonly tenant?: string;
   /** Name → JSON text; defined as globals. */
   readonly globals?: Readonly<Record<string, string>>;
-  readonly limits?: Partial<Limits>;
+  readonly limits?: Partial<JobLimits>;
   /** Ends the job immediately with CANCELLED. */
   readonly signal?: AbortSignal;
 }
@@ -73,7 +73,7 @@ function pushValues(
 export function flatten(
   globals: FunctionJob['globals'],
   units: ExpressionJob['expressions'],
-  limits: Limits,
+  limits: JobLimits,
 ): Flat | SandboxFailure {
   const args: Flat = [];
   let inputs = pushValues(args, globals, false);

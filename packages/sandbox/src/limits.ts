@@ -1,7 +1,7 @@
 import { SandboxError } from './error.ts';
 
 /** Limits of one job. Text sizes are counted in UTF-16 code units, as V8 stores them. */
-export interface Limits {
+export interface JobLimits {
   /** Processor time inside the guest over all entries, in milliseconds. */
   readonly cpuMs: number;
   /**
@@ -29,7 +29,7 @@ export interface Limits {
   readonly bridgeChars: number;
 }
 
-export const DEFAULT_LIMITS: Limits = {
+export const DEFAULT_LIMITS: JobLimits = {
   cpuMs: 10_000,
   wallMs: 60_000,
   killGraceMs: 1_500,
@@ -49,17 +49,17 @@ export const DEFAULT_LIMITS: Limits = {
  * Where Python differs from the defaults: its interpreter runs loops about thirty times slower than V8 and uses 30 MiB
  * at start.
  */
-export const PYTHON_LIMITS = { cpuMs: 30_000, memoryMiB: 256 } as const satisfies Partial<Limits>;
+export const PYTHON_LIMITS = { cpuMs: 30_000, memoryMiB: 256 } as const satisfies Partial<JobLimits>;
 
 /** Time limit of expressions (conditions, loop guards), in milliseconds. */
 export const EXPRESSION_MS = 5_000;
 
 /** Returns the default limits of expressions if `base` are the limits of functions. */
-export function expressionLimits(base: Limits): Partial<Limits> {
+export function expressionLimits(base: JobLimits): Partial<JobLimits> {
   return { cpuMs: Math.min(base.cpuMs, EXPRESSION_MS), wallMs: Math.min(base.wallMs, EXPRESSION_MS) };
 }
 
-const RANGES: Partial<Record<keyof Limits, readonly [number, number]>> = {
+const RANGES: Partial<Record<keyof JobLimits, readonly [number, number]>> = {
   cpuMs: [1, 3_600_000],
   wallMs: [1, 3_600_000],
   killGraceMs: [10, 60_000],
@@ -70,11 +70,11 @@ const RANGES: Partial<Record<keyof Limits, readonly [number, number]>> = {
  * Returns the limits of one job. Later layers override earlier ones; absent fields fall through.
  * @throws SandboxError INVALID_OPTION if a limit is not a number or is out of range.
  */
-export function resolveLimits(...layers: readonly (Partial<Limits> | undefined)[]): Limits {
-  const limits: { -readonly [K in keyof Limits]: number } = { ...DEFAULT_LIMITS };
+export function resolveLimits(...layers: readonly (Partial<JobLimits> | undefined)[]): JobLimits {
+  const limits: { -readonly [K in keyof JobLimits]: number } = { ...DEFAULT_LIMITS };
   for (const layer of layers) {
     if (layer === undefined) continue;
-    for (const name of Object.keys(DEFAULT_LIMITS) as (keyof Limits)[]) {
+    for (const name of Object.keys(DEFAULT_LIMITS) as (keyof JobLimits)[]) {
       const value = layer[name];
       if (value === undefined) continue;
       const [min, max] = RANGES[name] ?? [0, 2 ** 29];

@@ -3,7 +3,7 @@ import type { EgressPolicy, EgressRequest, EgressResponse } from './egress/types
 import { SandboxError } from './error.ts';
 import type { IsolationOptions } from './isolation/options.ts';
 import type { ImageSource } from './image.ts';
-import type { Limits } from './limits.ts';
+import type { JobLimits } from './limits.ts';
 
 /** The job that a fetch of user code belongs to. */
 export interface FetchContext {
@@ -28,7 +28,7 @@ export interface SandboxOptions {
   readonly share?: 'run' | 'tenant' | 'isolate';
   /** The isolation level to use, and the minimum below which no job runs. */
   readonly isolation?: IsolationOptions;
-  readonly limits?: Partial<Limits>;
+  readonly limits?: Partial<JobLimits>;
   /** The addresses to which user code may connect; default: public addresses. */
   readonly egress?: EgressPolicy;
   /** Replaces the guarded client: called for every fetch of user code. */

@@ -34,7 +34,7 @@ export interface SandboxFailure {
 }
 
 /** Part of every outcome, failed or not. */
-export interface Usage {
+export interface JobUsage {
   /** Console output, lines joined by newlines. */
   readonly stdout: string;
   readonly cpuMs: number;
@@ -43,14 +43,14 @@ export interface Usage {
 
 export type FunctionOutcome =
   /** `json` is the JSON text of the value, `null` for undefined. */
-  | ({ readonly ok: true; readonly json: string } & Usage)
-  | ({ readonly ok: false; readonly error: SandboxFailure } & Usage);
+  | ({ readonly ok: true; readonly json: string } & JobUsage)
+  | ({ readonly ok: false; readonly error: SandboxFailure } & JobUsage);
 
 export type ExpressionOutcome =
   /** first-true: `index` of the first truthy expression or -1, `json` of the evaluated ones. values: `json` of each. */
-  | ({ readonly ok: true; readonly index: number; readonly json: string[] } & Usage)
+  | ({ readonly ok: true; readonly index: number; readonly json: string[] } & JobUsage)
   /** `index` of the failed expression; -1 if the failure belongs to none. */
-  | ({ readonly ok: false; readonly index: number; readonly error: SandboxFailure } & Usage);
+  | ({ readonly ok: false; readonly index: number; readonly error: SandboxFailure } & JobUsage);
 
 const RETRYABLE: ReadonlySet<SandboxErrorCode> = new Set([
   'SANDBOX_CRASHED',

@@ -1,4 +1,4 @@
-import type { Limits } from './limits.ts';
+import type { JobLimits } from './limits.ts';
 
 export type UnitKind = 'function' | 'expression' | 'python' | 'shell';
 
@@ -45,7 +45,7 @@ export type ChildRequest =
        * values, name, JSON …).
        */
       readonly args: readonly (string | number)[];
-      readonly limits: Limits;
+      readonly limits: JobLimits;
     }
   | {
       readonly t: 'answer';
@@ -110,7 +110,7 @@ export type ChildMessage =
 export type HostCall = Extract<ChildMessage, { t: 'call' }>;
 
 /** The host's answer: JSON and bytes. */
-export type HostAnswer = Pick<Extract<ChildRequest, { t: 'answer' }>, 'ok' | 'head' | 'body'>;
+export type HostResponse = Pick<Extract<ChildRequest, { t: 'answer' }>, 'ok' | 'head' | 'body'>;
 
 /** Why a module could not be loaded: it is not in the image, or it is a Node.js builtin. */
 export type ModuleFault = 'module' | 'builtin';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { ImageBootCache } from './image-boot-cache.ts';
 import type { LoadedImage } from './image.ts';
 import type { Isolation } from './isolation/isolation.ts';
-import { PYTHON_LIMITS, resolveLimits, type Limits } from './limits.ts';
+import { PYTHON_LIMITS, resolveLimits, type JobLimits } from './limits.ts';
 import { resolveOptions, resolvePythonOptions, type SandboxOptions } from './options.ts';
 import { HostSnapshot } from './host-snapshot.ts';
 import type { Job } from './pool/job.ts';
@@ -22,7 +22,7 @@ export interface Runner {
   >;
   readonly kind: UnitKind;
   /** Limits of jobs that set none. */
-  readonly limits: Limits;
+  readonly limits: JobLimits;
   /** Reads the parts of an image that processes need. Throws SandboxError IMAGE_FAILED. */
   readonly load: (image: LoadedImage) => Promise<void>;
   /** Background work other than running jobs. */

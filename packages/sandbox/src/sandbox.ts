@@ -1,11 +1,11 @@
 import { createEgress, type Egress } from './egress/egress.ts';
 import { readEnding, readExpressions, readFunction, type Answer } from './answer.ts';
-import { answerCall } from './fetch.ts';
+import { handleCall } from './fetch.ts';
 import type { LoadedImage } from './image.ts';
 import { Isolation } from './isolation/isolation.ts';
 import type { IsolationLevel } from './isolation/options.ts';
 import { flatten, type ExpressionJob, type FunctionJob } from './job.ts';
-import { expressionLimits, resolveLimits, type Limits } from './limits.ts';
+import { expressionLimits, resolveLimits, type JobLimits } from './limits.ts';
 import { resolveOptions, type SandboxOptions } from './options.ts';
 import type { ExpressionOutcome, FunctionOutcome, SandboxFailure } from './outcome.ts';
 import { Job, poolKeyOf } from './pool/job.ts';
@@ -13,7 +13,7 @@ import type { PoolMetrics } from './pool/meter.ts';
 import type { ProcessTarget } from './pool/slot.ts';
 import type { NativePoolOptions } from './native/native-pool.ts';
 import { createNativeRunners } from './native/runners.ts';
-import { placeJob, type AllRunners } from './place-job.ts';
+import { routeJob, type AllRunners } from './route-job.ts';
 import { createRunners, releaseRun, type Runner } from './runners.ts';
 
 /** Numbers of processes, and of waiting and running jobs. */
@@ -107,7 +107,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const egress = createEgress(options.egress);
   const totals: Record<string, number> = { __proto__: null } as never;
   const send = options.fetch ?? ((request) => egress.fetch(request));
-  const runners = createRunners(options, isolation, (job, call) => answerCall(job, call, send));
+  const runners = createRunners(options, isolation, (job, call) => handleCall(job, call, send));
 
   const native = createNativeRunners(options, nativeEgress(options, egress, send));
   const all = { ...runners, native };
@@ -127,7 +127,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 
   return {
     async run(job) {
-      const { runner, image, refusal } = await placeJob(job, options, all);
+      const { runner, image, refusal } = await routeJob(job, options, all);
       const limits = resolveLimits(runner.limits, job.limits);
       const args = refusal ?? flattenFunction(job, limits);
       // The result of a shell script was parsed where its output was read.
@@ -146,7 +146,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       return { ok: true, ...answer.value, ...answer.usage };
     },
     async warm(job) {
-      const { runner, image, refusal } = await placeJob({ runId: '', code: '', ...job }, options, all);
+      const { runner, image, refusal } = await routeJob({ runId: '', code: '', ...job }, options, all);
       const target = targetFor(job.tenant, image);
       if (refusal !== undefined) return;
       if (!isolation.isSettled) await settle(runner, target);
@@ -184,7 +184,7 @@ function outcomeOf(answer: Answer<string>): FunctionOutcome {
     : { ok: false, error: answer.error, ...answer.usage };
 }
 
-function flattenFunction(job: FunctionJob, limits: Limits): ReturnType<typeof flatten> {
+function flattenFunction(job: FunctionJob, limits: JobLimits): ReturnType<typeof flatten> {
   const unit = { code: job.code, ...(job.values === undefined ? {} : { values: job.values }) };
   return flatten(job.globals, [unit], limits);
 }

@@ -20,7 +20,7 @@ import { events } from './triggers/events/area.ts';
 import { triggers } from './triggers/area.ts';
 import { feeds } from './triggers/feeds/area.ts';
 import type { FeedOptions } from './triggers/feeds/area.ts';
-import type { HookSettings } from './triggers/hooks/wanted.ts';
+import type { HookSettings } from './triggers/hooks/desired-hooks.ts';
 import { Triggers } from './triggers/triggers.ts';
 import type { TriggerType } from './triggers/types.ts';
 import { webhooks } from './triggers/webhooks/area.ts';

@@ -4,14 +4,14 @@ export type { ServiceAreaOptions, ServiceAreas, ServicePortOptions, TriggerWorkO
 export type { TriggerType } from './triggers/types.ts';
 export type { RetentionLimits } from './retention/area.ts';
 export { openSandboxes } from './sandboxes/area.ts';
-export type { Sandboxes, SandboxOptions } from './sandboxes/area.ts';
+export type { Sandboxes, SandboxAreaOptions } from './sandboxes/area.ts';
 export { imageOfSandbox } from './sandboxes/store.ts';
 export type { ImageStore } from './sandboxes/builds.ts';
 export { KeyFolder, keysInText, missingKeys, Sealer, SealingError } from './sealing.ts';
 export type { RotatableKeys, Sealed, SealingKey, SealingKeys } from './sealing.ts';
 export { secretEnvironments } from './secrets/environments.ts';
 export { rotateStoredSecrets } from './rotation.ts';
-export type { Rotated } from './rotation.ts';
+export type { RotationResult } from './rotation.ts';
 export { listSecrets, removeStoredSecret, setStoredSecret } from './secrets/manage.ts';
 export type { SecretOwner, StoredSecret } from './secrets/manage.ts';
 export { keyAuthenticator } from './store/keys.ts';

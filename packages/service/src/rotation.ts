@@ -7,7 +7,7 @@ import type { RotatableKeys, Sealer } from './sealing.ts';
 import { keyIdsInUse, resealBatch } from './secrets/store.ts';
 import type { SecretTables } from './secrets/tables.ts';
 
-export interface Rotated {
+export interface RotationResult {
   /** Values that were sealed again. */
   resealed: number;
   /** Id of the key that sealed them. */
@@ -27,7 +27,7 @@ export async function rotateStoredSecrets(
   database: Kysely<unknown>,
   sealer: Sealer,
   keys: RotatableKeys | undefined,
-): Promise<Rotated> {
+): Promise<RotationResult> {
   const secrets = database as Kysely<SecretTables>;
   const credentials = database as Kysely<CredentialTables>;
   const hooks = database as Kysely<HookTables>;

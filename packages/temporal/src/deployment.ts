@@ -9,7 +9,7 @@ import { dataConverterOf } from './encryption.ts';
 import type { OnDecryptError } from './encryption.ts';
 import type { Profile } from './messages.ts';
 import { profileOf, queuesOf } from './options.ts';
-import type { DeploymentOptions, Role, ServerOptions, StoreOptions } from './options.ts';
+import type { DeploymentOptions, ProcessRole, ServerOptions, StoreLocation } from './options.ts';
 import { hasSearchAttributes } from './register-attributes.ts';
 
 /** A deployment on its server, shared by the workers and clients of one process. */
@@ -19,7 +19,7 @@ export interface Deployment {
   client: Client;
   dataConverter: DataConverter;
   profile: Profile;
-  queues: { [role in Role]: string };
+  queues: { [role in ProcessRole]: string };
 }
 
 /**
@@ -30,18 +30,18 @@ export async function openDeployment(
   options: ServerOptions & DeploymentOptions,
   onDecryptError: OnDecryptError,
 ): Promise<Deployment> {
-  const { namespace = DEFAULT_NAMESPACE, encryption, queue } = options;
+  const { namespace = DEFAULT_NAMESPACE, encryption, taskQueue } = options;
   const dataConverter = dataConverterOf(encryption, onDecryptError);
   const connection = await connect(options);
   try {
-    const attributes = options.attributes ?? (await hasSearchAttributes(connection, namespace));
+    const attributes = options.searchAttributes ?? (await hasSearchAttributes(connection, namespace));
     return {
       connection,
       namespace,
       client: new Client({ connection, namespace, dataConverter: dataConverterOf(encryption) }),
       dataConverter,
       profile: profileOf(options, attributes),
-      queues: queuesOf(queue),
+      queues: queuesOf(taskQueue),
     };
   } catch (error) {
     await connection.close();
@@ -51,7 +51,7 @@ export async function openDeployment(
 
 /** Returns the stores of a deployment. Stores that the host has opened stay open on `close`. */
 export async function openSharedStores(
-  options: StoreOptions,
+  options: StoreLocation,
   clock: Clock | undefined,
 ): Promise<SharedStores> {
   if ('stores' in options) return { ...options.stores, close: () => undefined };

@@ -6,9 +6,9 @@ export type { TemporalOptions } from './temporal.ts';
 export type {
   BlockOptions,
   DeploymentOptions,
-  Role,
+  ProcessRole,
   ServerOptions,
-  StoreOptions,
+  StoreLocation,
   WorkerTuning,
 } from './options.ts';
 export { createWorker } from './worker/create.ts';

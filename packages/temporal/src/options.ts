@@ -16,7 +16,7 @@ export interface ServerOptions {
 }
 
 /** The stores of runs. All workers and clients of a deployment use the same stores. */
-export type StoreOptions =
+export type StoreLocation =
   /** A data folder, for processes on one machine. */
   | { data: string }
   /** A PostgreSQL database: `postgresql://user:password@host:port/database`. */
@@ -27,32 +27,32 @@ export type StoreOptions =
 /** Options for the execution of runs. All workers and clients of a deployment use the same values. */
 export interface DeploymentOptions {
   /** Prefix of the task queues; default `heddle`. */
-  queue?: string;
+  taskQueue?: string;
   /** `segment` (default): compute blocks share activities; `block`: every block has its own. */
   checkpoint?: Profile['checkpoint'];
   /** Short segments run within the workflow task. False: workers of the role `segments` run them. Default true. */
-  local?: boolean;
+  localSegments?: boolean;
   /** Maximum number of concurrent activities of one run; default 200. */
-  window?: number;
+  maxActivitiesPerRun?: number;
   /** Commands after which a run continues as new; default 1,500. */
-  budget?: number;
+  continueAsNewAfter?: number;
   /** Encrypts payloads on the server; default: none. */
   encryption?: Encryption;
   /** Runs have search attributes on the server; default: if they are registered (`registerSearchAttributes`). */
-  attributes?: boolean;
+  searchAttributes?: boolean;
 }
 
 /** The kind of work that a worker does. */
-export type Role = 'engine' | 'effects' | 'segments';
+export type ProcessRole = 'engine' | 'effects' | 'segments';
 
 /** The kinds of work that a worker does, and its limits. */
 export interface WorkerTuning {
   /** Default: all. */
-  roles?: readonly Role[];
+  roles?: readonly ProcessRole[];
   /** Workflows cached in memory, at least 2; default: derived from the memory limit of the process. */
   cachedWorkflows?: number;
   /** Maximum number of concurrent activities of each role, without local activities; default 100. */
-  activities?: number;
+  maxConcurrentActivities?: number;
   /** The version of a worker deployment. Runs stay on the version that started them. Default: unversioned. */
   version?: { deployment: string; build: string };
 }
@@ -60,27 +60,33 @@ export interface WorkerTuning {
 /** Options of an engine for running blocks, without those for runtime and storage. */
 export type BlockOptions = Omit<EngineOptions, 'runtime' | 'data' | 'postgres' | 'durability' | 'recover'>;
 
-const DEFAULTS = { queue: 'heddle', checkpoint: 'segment', local: true, window: 200, budget: 1500 } as const;
+const DEFAULTS = {
+  taskQueue: 'heddle',
+  checkpoint: 'segment',
+  localSegments: true,
+  maxActivitiesPerRun: 200,
+  continueAsNewAfter: 1500,
+} as const;
 
-/** Returns the profile with which this deployment starts runs. `attributes`: runs have search attributes. */
-export function profileOf(options: DeploymentOptions, attributes = false): Profile {
-  const { queue, checkpoint, local, window, budget, encryption } = { ...DEFAULTS, ...options };
+/** Returns the profile with which this deployment starts runs. `hasSearchAttributes`: runs have search attributes. */
+export function profileOf(options: DeploymentOptions, hasSearchAttributes = false): Profile {
+  const { taskQueue, checkpoint, localSegments, encryption, ...limits } = { ...DEFAULTS, ...options };
   return {
     checkpoint,
-    local: local && checkpoint === 'segment',
+    local: localSegments && checkpoint === 'segment',
     // On the workflows' own queue, the worker that started a segment also continues it.
     queues: {
-      segments: local ? queuesOf(queue).engine : queuesOf(queue).segments,
-      effects: queuesOf(queue).effects,
+      segments: localSegments ? queuesOf(taskQueue).engine : queuesOf(taskQueue).segments,
+      effects: queuesOf(taskQueue).effects,
     },
-    window,
-    budget,
-    ...(attributes && { attributes }),
+    window: limits.maxActivitiesPerRun,
+    budget: limits.continueAsNewAfter,
+    ...(hasSearchAttributes && { attributes: true }),
     ...(encryption && { sealed: true }),
   };
 }
 
 /** Returns the task queues of a deployment. */
-export function queuesOf(queue: string = DEFAULTS.queue): { [role in Role]: string } {
+export function queuesOf(queue: string = DEFAULTS.taskQueue): { [role in ProcessRole]: string } {
   return { engine: queue, effects: `${queue}-effects`, segments: `${queue}-segments` };
 }

@@ -3,12 +3,12 @@ import { Launcher } from './client/launcher.ts';
 import { TemporalRuntime } from './client/runtime.ts';
 import { openDeployment, openSharedStores } from './deployment.ts';
 import type { Deployment } from './deployment.ts';
-import type { DeploymentOptions, ServerOptions, StoreOptions, WorkerTuning } from './options.ts';
+import type { DeploymentOptions, ServerOptions, StoreLocation, WorkerTuning } from './options.ts';
 import { decryptErrorHandler, startSweeper } from './worker/create.ts';
 import { WorkerGroup } from './worker/worker-group.ts';
 
 export type TemporalOptions = ServerOptions &
-  StoreOptions &
+  StoreLocation &
   DeploymentOptions & {
     /** False: only workers in other processes execute runs. Default: this process is a worker too. */
     worker?: boolean | WorkerTuning;

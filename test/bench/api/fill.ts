@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
-import { WIDTHS } from '../../../packages/service/src/logs/totals.ts';
+import { BUCKET_WIDTHS_MS } from '../../../packages/service/src/logs/totals.ts';
 
 const RUNS = 100_000;
 const WORKFLOWS = 10_000;
@@ -20,7 +20,7 @@ export async function fillLog(
       case n % 3 when 0 then 'manual' else 'api' end, n * 1000, n * 1000 + n % 700, n % 700, -1, 1, 0, 1
     from numbers`.execute(db);
   // The service does this in the background, a few hundred runs at a time.
-  for (const width of WIDTHS)
+  for (const width of BUCKET_WIDTHS_MS)
     await sql`insert into run_totals (workspace_id, width_ms, start_ms, workflow_id, trigger, level, runs, duration_ms, timed,
         cost_micros)
       select workspace_id, ${sql.lit(width)}, started_ms / ${sql.lit(width)} * ${sql.lit(width)}, workflow_id, trigger, level,

@@ -1,4 +1,4 @@
-import type { Role } from '@heddle/temporal';
+import type { ProcessRole } from '@heddle/temporal';
 
 /** The job of a run. Sizes are blocks, iterations or branches; `window`: concurrent branches. */
 export interface Job {
@@ -26,7 +26,7 @@ export interface ProcessSetup {
   /** Path of the bundle of the hand-written workflows. */
   bundle: string;
   client: boolean;
-  roles: readonly Role[];
+  roles: readonly ProcessRole[];
   mode: Mode;
 }
 

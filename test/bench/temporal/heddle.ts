@@ -11,9 +11,9 @@ export async function open({ server, queue, data, client, roles, mode }: Process
     blocks: [...STEPS],
     runtime: temporal({
       ...server,
-      queue,
+      taskQueue: queue,
       data,
-      local,
+      localSegments: local,
       checkpoint,
       worker: roles.length > 0 && { roles, ...(cached !== undefined && { cachedWorkflows: cached }) },
     }),

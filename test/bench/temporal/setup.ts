@@ -37,7 +37,7 @@ export async function prepare(say: (line: string) => void): Promise<Prepared> {
 }
 
 async function serverOf(say: (line: string) => void) {
-  const found = await findServer({ env: process.env, say });
+  const found = await findServer({ env: process.env, log: say });
   if (found.kind === 'none') throw new Error(found.reason);
   if (found.kind === 'address') {
     const { address } = found;

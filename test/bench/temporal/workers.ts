@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Role } from '@heddle/temporal';
+import type { ProcessRole } from '@heddle/temporal';
 import { PROCESS_ENV } from '../process-env.ts';
 import type { Reply, Request, RunTimes } from './serve.ts';
 import type { Job, Mode, ProcessSetup } from './contender.ts';
@@ -16,7 +16,7 @@ const TIMEOUT_MS = 300_000;
 export type ContenderName = 'heddle' | 'baseline';
 
 /** The roles of each process of a contender. The first one is also the client. */
-export type Layout = readonly (readonly Role[])[];
+export type Layout = readonly (readonly ProcessRole[])[];
 
 export interface WorkerGroupOptions {
   contender: ContenderName;

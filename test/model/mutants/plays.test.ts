@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { region } from '../../support/graph.ts';
-import { play } from '../../support/play.ts';
+import { play } from '../../support/run-machine.ts';
 
 describe('work in a grace period', () => {
   it('R30 does not end by a timeout that it has not set', () => {

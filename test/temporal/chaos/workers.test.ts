@@ -116,7 +116,7 @@ describeTemporal('several workers', ({ address, namespace }) => {
   });
 
   it('the branches of a wide parallel are distributed among the workers', { timeout: TEST_MS }, async () => {
-    const { engine, stores, effects, fleet } = await open(3, { worker: { activities: 5 } });
+    const { engine, stores, effects, fleet } = await open(3, { worker: { maxConcurrentActivities: 5 } });
     const graph = workflow(
       [
         parallel(

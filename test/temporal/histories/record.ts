@@ -75,8 +75,8 @@ export async function record(server: TemporalServer, subject: Subject, data: str
   const { engine, close } = await openOn(server, {
     data,
     options: { blocks: [script.executor] },
-    ...(budget !== undefined && { budget }),
-    ...(local !== undefined && { local }),
+    ...(budget !== undefined && { continueAsNewAfter: budget }),
+    ...(local !== undefined && { localSegments: local }),
   });
   const histories = await Histories.at(server);
   try {

@@ -50,7 +50,7 @@ export class JournalReader {
  * idle. `isPerBlock`: the other runtime executes every block in its own activity. `racy`: the order of events is
  * undefined, so that another runtime may have another journal.
  */
-export async function playLocally(
+export async function runLocally(
   environment: Environment,
   {
     plan,

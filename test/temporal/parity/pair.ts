@@ -8,7 +8,7 @@ import type { Scenario } from '../../model/arbitraries.ts';
 import { Histories, replayFaults } from '../replay/histories-of.ts';
 import type { RunHistory, TemporalServer } from '../replay/histories-of.ts';
 import { openOn } from '../replay/open.ts';
-import { playLocally } from './local-run.ts';
+import { runLocally } from './local-run.ts';
 import type { Environment } from './local-run.ts';
 import { CHILDREN, planOf } from './plan-of.ts';
 import { firstDifference, shapeOf } from './shape.ts';
@@ -56,7 +56,7 @@ export class Pair {
       ...deployment,
       data,
       options: { ...OPTIONS, blocks: effects.executors },
-      worker: { activities: 1000, ...deployment.worker },
+      worker: { maxConcurrentActivities: 1000, ...deployment.worker },
     });
     for (const { engine } of [local, temporal]) for (const child of CHILDREN) await engine.deploy(child);
     const histories = await Histories.at(server);
@@ -76,7 +76,7 @@ export class Pair {
     const run = { plan: planOf(scenario), scenario, runId: randomUUID(), isPerBlock: this.#isPerBlock };
     let phase = 'the local run';
     const compareRuns = async (): Promise<boolean> => {
-      const script = await playLocally(this.#local, run);
+      const script = await runLocally(this.#local, run);
       if (script.racy) return false;
       phase = `the run ${run.runId} on the server`;
       const entries = await playAlong(this.#temporal, {

@@ -17,9 +17,9 @@ const TIMEOUT_MS = scale(240_000, 3_600_000);
 
 const DEPLOYMENTS: [title: string, deployment: Deployment, concurrency: number][] = [
   ['with the defaults', {}, 16],
-  ['with a tight budget', { budget: 4 }, 16],
+  ['with a tight budget', { continueAsNewAfter: 4 }, 16],
   ['with an activity for every block', { checkpoint: 'block' }, 16],
-  ['with segments in remote activities', { local: false }, 16],
+  ['with segments in remote activities', { localSegments: false }, 16],
   ['with a cache of two workflows', { worker: { cachedWorkflows: 2 } }, 8],
 ];
 

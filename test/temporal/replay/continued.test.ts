@@ -64,7 +64,7 @@ describeTemporal('runs that continue in new histories', (server) => {
       const { engine, stores, close } = await openOn(server, {
         data: dataFolder(),
         options: { blocks: [script.executor] },
-        budget: BUDGET,
+        continueAsNewAfter: BUDGET,
         worker: { cachedWorkflows },
       });
       const histories = await Histories.at(server);

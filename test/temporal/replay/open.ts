@@ -30,7 +30,7 @@ export async function openOn(
   const queue = `test-${randomUUID()}`;
   const engine = await createEngine({
     ...options,
-    runtime: temporal({ address, namespace, queue, data, worker, ...deployment }),
+    runtime: temporal({ address, namespace, taskQueue: queue, data, worker, ...deployment }),
   });
   const stores = openStores({ data, shared: true });
   return {

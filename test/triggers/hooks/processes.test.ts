@@ -83,7 +83,7 @@ describe.each(sampledStores('processes of hooks'))(
       const id = await api.deployHook(GITHUB.type, GITHUB.fields);
       await api.waitForStatus(id, 'active');
       const before = await api.rowOf(id);
-      await new Triggers(triggerTypes).wantHooks(api.hookDb, { workflowId: id, nowMs: api.now.ms });
+      await new Triggers(triggerTypes).recordDesiredHooks(api.hookDb, { workflowId: id, nowMs: api.now.ms });
       expect(await api.rowOf(id)).toEqual(before);
     });
 

@@ -2,7 +2,7 @@ import { ApiError, tooManyInFlight, unavailable } from '../errors.ts';
 import type { ApiDetailCode } from '../errors.ts';
 import type { AreaContext } from '../context.ts';
 import { once } from './counter.ts';
-import { takeFrom } from './limiter.ts';
+import { consumeRateLimit } from './limiter.ts';
 import type { Release, RunRequest, UsageRefusal } from './usage.ts';
 
 type Ports = Pick<AreaContext, 'usage' | 'concurrency' | 'limiter' | 'now' | 'report'>;
@@ -21,7 +21,10 @@ export async function admitRun(
   try {
     const kind = run.mode === 'async' ? 'async' : 'sync';
     const { limiter } = services;
-    await takeFrom(limiter, kind, [account], { nowMs: services.now(), reason: 'RATE_LIMIT_EXCEEDED' });
+    await consumeRateLimit(limiter, kind, [account], {
+      nowMs: services.now(),
+      reason: 'RATE_LIMIT_EXCEEDED',
+    });
     const releaseSlot = await acquireSlot(services, run);
     if (!releaseUsage || !releaseSlot) return releaseUsage ?? releaseSlot;
     return () => {

@@ -11,7 +11,7 @@ import type { Principal } from '../auth/principal.ts';
 import { notFound } from '../errors.ts';
 import { withOnEnd } from '../http/stream.ts';
 import type { AnyOperation, Call, Reply } from '../operation.ts';
-import type { Located } from '../resource.ts';
+import type { LocatedResource } from '../resource.ts';
 import { acquireCall } from './admit-run.ts';
 import { recorder } from './recorder.ts';
 import { callChainOf } from './call-chain.ts';
@@ -115,9 +115,9 @@ async function findAuthorized(
   context: AreaContext,
   { operation, services }: ServedOperation,
   call: AdmittedCall,
-): Promise<Located<unknown>> {
+): Promise<LocatedResource<unknown>> {
   const { resource } = operation;
-  if (resource.kind === 'none' || resource.kind === 'organization')
+  if (resource.kind === 'noResource' || resource.kind === 'organization')
     expectWorkspaceKeys(call.principal, operation);
   const { noun } = resource;
   const located = await resource.find(call, services as never, context);

@@ -145,7 +145,7 @@ function rateLimited(state: LimitState, nowMs: number, reason?: ApiDetailCode): 
 }
 
 /** Takes a token for each subject. Returns the state of the tightest bucket; throws 429 for an empty bucket. */
-export async function takeFrom(
+export async function consumeRateLimit(
   limiter: Limiter,
   kind: LimitKind,
   subjects: readonly string[],

@@ -6,7 +6,7 @@ import { recordingApi } from '../../../../test/support/recorded.ts';
 import type { Principal } from '../auth/principal.ts';
 import { AUTHENTICATED_LIMITS } from './input-limits.ts';
 import type { LimitKind, LimitState } from './limiter.ts';
-import type { UsageAnswer, UsageRefusal } from './usage.ts';
+import type { UsageDecision, UsageRefusal } from './usage.ts';
 
 /** A fault of a request or of a port. */
 type Fault =
@@ -41,7 +41,7 @@ const api = await recordingApi({
   limiter: { take: (kind) => (faults.has(kind === 'async' ? 'sync' : kind) ? EMPTY : undefined) },
   clientAddress: () => '192.0.2.1',
   usage: {
-    reserve: (): UsageAnswer => {
+    reserve: (): UsageDecision => {
       const reasons = ['suspended', 'limit', 'payer', 'member'] as const;
       const refused = reasons.find((reason) => faults.has(reason));
       return refused ? { refused } : {};

@@ -26,13 +26,13 @@ export function recorder(
     record: async (recorded, transaction) => audit.record(eventOf(recorded), transaction),
     async recordAround(recorded, action, hasHappened = () => true) {
       const event = eventOf(recorded);
-      const intent = await audit.intend?.(event);
+      const intent = await audit.prepare?.(event);
       const result = await action().catch(async (error: unknown) => {
         // After an internal error it is unknown whether the action happened: the event stays, marked as intended.
-        if ((refusalOf(error)?.status ?? 500) < 500) await intent?.withdraw();
+        if ((refusalOf(error)?.status ?? 500) < 500) await intent?.abort();
         throw error;
       });
-      if (!hasHappened(result)) await intent?.withdraw();
+      if (!hasHappened(result)) await intent?.abort();
       else if (intent) await intent.confirm();
       else await audit.record(event);
       return result;

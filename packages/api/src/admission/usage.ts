@@ -26,7 +26,7 @@ export type Release = () => void;
 /** Accounts for the cost of runs. The host provides it; without it nothing is counted. */
 export interface Usage {
   /** Reserves the cost of a run. When it rejects, the run does not start. */
-  reserve(run: RunRequest): Promise<UsageAnswer> | UsageAnswer;
+  reserve(run: RunRequest): Promise<UsageDecision> | UsageDecision;
   /** Returns the caller's usage; undefined for a caller who may not see it. Without this method, usage is not shown. */
   summary?(caller: {
     userId: string | null;
@@ -42,7 +42,7 @@ export interface UsageSummary {
   plan: string | null;
 }
 
-export type UsageAnswer = { refused: UsageRefusal } | { release?: Release };
+export type UsageDecision = { refused: UsageRefusal } | { release?: Release };
 
 /** Limits runs and calls in flight over all processes. The host provides it; without it there is no limit. */
 export interface Concurrency {

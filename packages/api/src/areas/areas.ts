@@ -1,5 +1,5 @@
 import type { Area } from '../area.ts';
-import { only } from '../area.ts';
+import { pickOperations } from '../area.ts';
 import type { AreaContext } from '../context.ts';
 import {
   cancelExecution,
@@ -64,7 +64,7 @@ export function execute(): Area<AreaContext, typeof EXECUTE> {
 export function runs<Name extends keyof typeof RUNS = keyof typeof RUNS>(
   options: { only?: readonly Name[] } = {},
 ): Area<AreaContext, Pick<typeof RUNS, Name>> {
-  return { name: 'runs', operations: only(RUNS, options.only), services: (context) => context };
+  return { name: 'runs', operations: pickOperations(RUNS, options.only), services: (context) => context };
 }
 
 /** Returns the area of the older interface. `hasResumePage`: the host serves the page on which pauses are answered. */

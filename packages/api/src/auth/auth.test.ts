@@ -8,7 +8,7 @@ import { admit } from '../admission/admit.ts';
 import type { AreaContext } from '../context.ts';
 import { getApiMeta } from '../areas/meta/operations.ts';
 import type { AnyOperation } from '../operation.ts';
-import { PEOPLE } from './principal.ts';
+import { USER_PRINCIPALS } from './principal.ts';
 
 const api = await testApi();
 const { call, store, workspaceId } = api;
@@ -50,7 +50,7 @@ async function otherWorkspace(): Promise<string> {
 const ENDING_OPERATIONS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
 const TABLE = SERVED.filter(
   // Operations that end the shared run or deployment are tested separately.
-  ({ resource, id }) => resource.kind !== 'none' && !ENDING_OPERATIONS.includes(id),
+  ({ resource, id }) => resource.kind !== 'noResource' && !ENDING_OPERATIONS.includes(id),
 ).map((operation) => [operation.id, operation] as const);
 /** Returns why the caller was refused; `none` when it passed the access checks. */
 function refusalOf({ status, body }: { status: number; body: unknown }): string | undefined {
@@ -222,14 +222,14 @@ describe.each(SERVED.map((operation) => [operation.id, operation] as const))(
     });
 
     it('requires no role without a resource', () => {
-      const allowedRoles = operation.resource.kind === 'none' ? ['read'] : ['read', 'write', 'admin'];
+      const allowedRoles = operation.resource.kind === 'noResource' ? ['read'] : ['read', 'write', 'admin'];
       expect(allowedRoles).toContain(operation.role);
     });
   },
 );
 
 it('an operation without a resource refuses a workspace key unless it allows workspace keys', async () => {
-  const operation: AnyOperation = { ...getApiMeta, principals: PEOPLE };
+  const operation: AnyOperation = { ...getApiMeta, principals: USER_PRINCIPALS };
   const callOf = (kind: 'workspace' | 'personal') => ({
     principal: {
       ...{ kind, credentialId: 'c', userId: null, workspaceId, expiresAt: null },

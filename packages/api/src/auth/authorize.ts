@@ -2,8 +2,8 @@ import type { AreaContext } from '../context.ts';
 import { ApiError, NO_CREDENTIAL, forbidden, isApiError, notFound, unauthorized } from '../errors.ts';
 import type { ApiDetailCode } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
-import type { AccessAnswer, Definition } from '../ports.ts';
-import { EVERYONE } from './principal.ts';
+import type { AccessDecision, Definition } from '../ports.ts';
+import { AUTHENTICATED_PRINCIPALS } from './principal.ts';
 import type { Principal, Role, Scope } from './principal.ts';
 
 /** Throws 403 when the credential lacks the scope; for an access token with the challenge of RFC 6750. */
@@ -42,13 +42,13 @@ export function expectWorkspaceKeys(
 }
 
 /** The access that a caller needs in a workspace or an organization. */
-export interface Need extends Pick<AnyOperation, 'principals' | 'capability'> {
+export interface RequiredAccess extends Pick<AnyOperation, 'principals' | 'capability'> {
   role: Role;
   /** The beginning of the 404 message. */
   noun: string;
 }
 
-const REASONS: { [code in ApiDetailCode]?: (need: Need) => string } = {
+const REASONS: { [code in ApiDetailCode]?: (need: RequiredAccess) => string } = {
   ORGANIZATION_MEMBERSHIP_REQUIRED: () => 'This operation is for members of the organization',
   ORGANIZATION_ADMIN_REQUIRED: () => 'This operation is for admins of the organization',
   PERSONAL_API_KEYS_DISABLED: () => 'Personal API keys are disabled in this workspace',
@@ -65,7 +65,7 @@ export async function expectAccess(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,
   workspaceId: string,
-  need: Need,
+  need: RequiredAccess,
 ): Promise<void> {
   const { role, capability, noun } = need;
   if (principal.kind === 'workspace') {
@@ -83,7 +83,7 @@ export async function expectOrganizationAccess(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,
   organizationId: string,
-  need: Need,
+  need: RequiredAccess,
 ): Promise<void> {
   expectWorkspaceKeys(principal, { principals: [] });
   const { role, capability } = need;
@@ -91,7 +91,7 @@ export async function expectOrganizationAccess(
   expectGranted(answer ?? 'concealed', need);
 }
 
-function expectGranted(answer: AccessAnswer, need: Need): void {
+function expectGranted(answer: AccessDecision, need: RequiredAccess): void {
   if (answer === 'granted') return;
   if (answer === 'concealed') throw notFound(need.noun);
   throw forbidden(answer, REASONS[answer]?.(need) ?? 'This operation is not permitted here');
@@ -107,7 +107,7 @@ export async function mayWrite(
   try {
     await expectAccess(context, principal, workspaceId, {
       role: 'write',
-      principals: EVERYONE,
+      principals: AUTHENTICATED_PRINCIPALS,
       noun: 'Workspace',
     });
     return true;

@@ -53,10 +53,10 @@ export interface Principal {
 }
 
 /** People, with any kind of credential. */
-export const PEOPLE = ['personal', 'oauth', 'session'] as const satisfies PrincipalKind[];
+export const USER_PRINCIPALS = ['personal', 'oauth', 'session'] as const satisfies PrincipalKind[];
 
 /** People, and the keys of workspaces. */
-export const EVERYONE = [...PEOPLE, 'workspace'] as const satisfies PrincipalKind[];
+export const AUTHENTICATED_PRINCIPALS = [...USER_PRINCIPALS, 'workspace'] as const satisfies PrincipalKind[];
 
 /** The credentials of a request. */
 export interface Credentials {

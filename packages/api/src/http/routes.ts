@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import { admit } from '../admission/admit.ts';
 import type { ServedOperation } from '../admission/admit.ts';
-import { limitHeaders, takeFrom, unlimited } from '../admission/limiter.ts';
+import { limitHeaders, consumeRateLimit, unlimited } from '../admission/limiter.ts';
 import type { LimitKind, LimitState } from '../admission/limiter.ts';
 import type { AreaContext } from '../context.ts';
 import { accountOf } from '../auth/principal.ts';
@@ -171,7 +171,7 @@ async function take(
   operation?: string,
 ): Promise<LimitState | undefined> {
   try {
-    return await takeFrom(limiter, kind, subjects, {
+    return await consumeRateLimit(limiter, kind, subjects, {
       nowMs: now(),
       ...(operation !== undefined && { operation }),
     });

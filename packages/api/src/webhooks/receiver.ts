@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '@heddle/core';
 import { createCounter } from '../admission/counter.ts';
-import { memoryLimiter, takeFrom } from '../admission/limiter.ts';
+import { memoryLimiter, consumeRateLimit } from '../admission/limiter.ts';
 import type { Bucket, Limiter } from '../admission/limiter.ts';
 import { repeat, warn } from '../defaults.ts';
 import { ApiError, refusalOf, tooManyInFlight } from '../errors.ts';
@@ -102,7 +102,7 @@ async function handle(context: ReceiverContext, call: Call): Promise<Response> {
   const webhook = PATH.test(call.path) ? await store.find(call.path) : undefined;
   if (!webhook || !webhook.type.accepts(webhook.config, call.request.method))
     return refuseUnknown(context, call.address);
-  await takeFrom(context.limiter, 'operation', [webhook.key], { nowMs: context.now() });
+  await consumeRateLimit(context.limiter, 'operation', [webhook.key], { nowMs: context.now() });
   const release = acquireSlots(context, webhook);
   try {
     return await deliver(context, webhook, call);

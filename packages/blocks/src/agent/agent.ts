@@ -8,7 +8,7 @@ import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
 import { attachmentsOf } from '../models/attachments.ts';
 import { textOf } from '../models/call.ts';
-import type { Answer } from '../models/call.ts';
+import type { ModelResponse } from '../models/call.ts';
 import { FallbackModels } from '../models/fallback.ts';
 import { openModels } from '../models/open.ts';
 import type { OpenModels } from '../models/open.ts';
@@ -124,7 +124,7 @@ class Agent {
    * Calls the model, and the tools of its answers, until an answer calls none. Returns that answer, or the pause. Adds
    * earlier answers and the results of their calls to `messages`.
    */
-  async #converse(messages: LanguageModelV4Message[]): Promise<Answer | Paused> {
+  async #converse(messages: LanguageModelV4Message[]): Promise<ModelResponse | Paused> {
     const { tools, context } = this.#parts;
     for (let round = 1; round <= MAX_ROUNDS; round++) {
       const answer = await this.#ask(`model ${round}`, messages, {
@@ -154,7 +154,7 @@ class Agent {
     key: string,
     prompt: LanguageModelV4Prompt,
     extraOptions: Partial<LanguageModelV4CallOptions> = {},
-  ): Promise<Answer> {
+  ): Promise<ModelResponse> {
     const { context, format } = this.#parts;
     const callOptions = { ...formatOptions(format), ...extraOptions, prompt: [...prompt] };
     const { answer, opened } = await this.#timed('modelMs', () => this.#models.ask(key, callOptions));
@@ -222,7 +222,7 @@ type AssistantPart = Exclude<
 >[number];
 
 /** Returns the parts of an answer that the model gets back in the next round. */
-function assistantContent({ content }: Answer): AssistantPart[] {
+function assistantContent({ content }: ModelResponse): AssistantPart[] {
   return content.flatMap((part): AssistantPart[] => {
     if (part.type !== 'text' && part.type !== 'reasoning' && part.type !== 'tool-call') return [];
     const { providerMetadata: providerOptions } = part;

@@ -2,7 +2,7 @@ import type { LanguageModelV4ToolResultPart } from '@ai-sdk/provider';
 import { isBlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject, StepCall } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
-import type { Answer } from '../models/call.ts';
+import type { ModelResponse } from '../models/call.ts';
 import { problemOfEdit } from './approval-answer.ts';
 import type { Decision, WaitingCall } from './approval-answer.ts';
 import type { Approvals, DecidedCall } from './approvals.ts';
@@ -21,7 +21,7 @@ const EDIT_NOTE = 'A person changed the arguments of this call to';
 const MAX_CHANGED_CHARS = 10_000;
 
 /** A tool call in a model's answer. */
-export type ToolCall = Extract<Answer['content'][number], { type: 'tool-call' }>;
+export type ToolCall = Extract<ModelResponse['content'][number], { type: 'tool-call' }>;
 
 interface CallResult {
   result: Json;

@@ -20,6 +20,6 @@ export function missingFeature({ name }: Pick<BlockConfig, 'name'>, feature: Hos
 }
 
 /** Returns TOOL_ARGUMENTS_INVALID: `The call cannot be made: it <why>.` */
-export function unusable(why: string): BlockError {
+export function invalidCallError(why: string): BlockError {
   return refuse('TOOL_ARGUMENTS_INVALID', `The call cannot be made: it ${why}.`);
 }

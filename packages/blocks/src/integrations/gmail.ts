@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { arg, defineIntegration, integer, text } from './integration.ts';
-import { googleAnswer } from './google.ts';
+import { googleErrors } from './google.ts';
 
 const message = {
   to: text('Email addresses of the recipients, separated by commas', { required: true }),
@@ -91,7 +91,7 @@ export const integration = defineIntegration({
     type: 'bearer',
     scopes: ['https://www.googleapis.com/auth/gmail.modify', 'https://www.googleapis.com/auth/gmail.send'],
   },
-  answer: googleAnswer,
+  answer: googleErrors,
   types: ['gmail', 'gmail_v2'],
   operations: {
     send_gmail: 'gmail_send',

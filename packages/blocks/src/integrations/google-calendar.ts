@@ -1,5 +1,5 @@
 import { arg, data, defineIntegration, integer, text } from './integration.ts';
-import { googleAnswer } from './google.ts';
+import { googleErrors } from './google.ts';
 import { plainText } from '../openapi/wire.ts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
@@ -22,7 +22,7 @@ export const integration = defineIntegration({
   docs: 'https://developers.google.com/workspace/calendar/api/v3/reference',
   address: 'https://www.googleapis.com',
   credential: { type: 'bearer', scopes: ['https://www.googleapis.com/auth/calendar'] },
-  answer: googleAnswer,
+  answer: googleErrors,
   types: ['google_calendar', 'google_calendar_v2'],
   operations: {
     create: 'google_calendar_create',

@@ -2,7 +2,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, integer, text } from './integration.ts';
-import { googleAnswer } from './google.ts';
+import { googleErrors } from './google.ts';
 
 const fileId = text('Id of the file', { required: true, fields: ['fileId', 'manualFileId'] });
 const fileName = text('Name of the file; default: its name in Drive', { fields: ['fileName'] });
@@ -30,7 +30,7 @@ export const integration = defineIntegration({
   docs: 'https://developers.google.com/workspace/drive/api/reference/rest/v3',
   address: 'https://www.googleapis.com',
   credential: { type: 'bearer', scopes: ['https://www.googleapis.com/auth/drive'] },
-  answer: googleAnswer,
+  answer: googleErrors,
   types: ['google_drive'],
   operations: {
     list: 'google_drive_list',

@@ -1,5 +1,5 @@
 import { arg, data, defineIntegration, text } from './integration.ts';
-import { googleAnswer } from './google.ts';
+import { googleErrors } from './google.ts';
 import type { IntegrationTool } from './integration.ts';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
@@ -79,7 +79,7 @@ export const integration = defineIntegration({
   docs: 'https://developers.google.com/workspace/sheets/api/reference/rest',
   address: 'https://sheets.googleapis.com',
   credential: { type: 'bearer', scopes: ['https://www.googleapis.com/auth/spreadsheets'] },
-  answer: googleAnswer,
+  answer: googleErrors,
   types: ['google_sheets', 'google_sheets_v2'],
   operations: {
     read: 'google_sheets_read',

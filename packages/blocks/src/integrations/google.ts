@@ -4,7 +4,7 @@ import type { Integration } from './integration.ts';
  * How services of Google report failures. Limits of Drive and Gmail have status 403, and differ from missing
  * permissions only in the reason.
  */
-export const googleAnswer: NonNullable<Integration['answer']> = {
+export const googleErrors: NonNullable<Integration['answer']> = {
   error: 'error.message',
   code: 'error.errors[0].reason',
   errors: {

@@ -12,18 +12,18 @@ import { modelFailure, nameOfModel } from './failure.ts';
 import { callMetered } from './meter.ts';
 import type { MeteredCall } from './meter.ts';
 import type { OpenModel } from './open.ts';
-import { learnRate, longestPause } from './rate.ts';
-import { WholeAnswer } from './streamed.ts';
+import { learnRate, maxRetryDelayMs } from './rate.ts';
+import { NotStreamedError } from './streamed.ts';
 import { tokensOf } from './usage.ts';
 import type { Tokens } from './usage.ts';
 import { partsOfWhole } from './whole-answer.ts';
 
 /** Maximum number of attempts at one call that a provider temporarily refuses (429, 5xx) or does not answer. */
 const MAX_ATTEMPTS = 4;
-const FIRST_PAUSE_MS = 1000;
+const INITIAL_RETRY_DELAY_MS = 1000;
 
 /** The answer of a model. Plain JSON, because it is stored. */
-export interface Answer {
+export interface ModelResponse {
   /** Text, reasoning and tool calls, in their order. */
   content: LanguageModelV4Content[];
   finishReason: LanguageModelV4FinishReason['unified'];
@@ -51,17 +51,17 @@ export async function callModel(
   context: Context,
   key: string,
   call: ModelCall,
-): Promise<Answer | Unavailable> {
+): Promise<ModelResponse | Unavailable> {
   const work = async (): Promise<Json> => (await callOrReport(context, call)) as unknown as Json;
   // Repeating a call costs money, but has no side effect.
-  return (await context.step(key, work, { idempotent: true })) as unknown as Answer | Unavailable;
+  return (await context.step(key, work, { idempotent: true })) as unknown as ModelResponse | Unavailable;
 }
 
 /**
  * Calls the model, and returns Unavailable if a fallback can answer. A model stays unavailable for this execution, so
  * that an attempt after a crash calls the same models.
  */
-async function callOrReport(context: Context, call: ModelCall): Promise<Answer | Unavailable> {
+async function callOrReport(context: Context, call: ModelCall): Promise<ModelResponse | Unavailable> {
   try {
     return await callUntilAnswered(context, call);
   } catch (error) {
@@ -72,7 +72,7 @@ async function callOrReport(context: Context, call: ModelCall): Promise<Answer |
   }
 }
 
-async function callUntilAnswered(context: Context, call: ModelCall): Promise<Answer> {
+async function callUntilAnswered(context: Context, call: ModelCall): Promise<ModelResponse> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await callMetered(context, call, (progress) => callOnce(context, call, progress));
@@ -80,10 +80,10 @@ async function callUntilAnswered(context: Context, call: ModelCall): Promise<Ans
       context.signal.throwIfAborted();
       const failure = modelFailure(error, { ...call.opened, nowMs: context.clock.now() });
       if (!failure.retryable) throw failure;
-      const pauseMs = failure.retryAfterMs ?? FIRST_PAUSE_MS * 2 ** (attempt - 1);
-      await learnRate(context, call, failure, pauseMs);
-      if (attempt === MAX_ATTEMPTS || pauseMs > longestPause(context)) throw failure;
-      await context.services.withoutSlot(() => sleep(context, pauseMs));
+      const delayMs = failure.retryAfterMs ?? INITIAL_RETRY_DELAY_MS * 2 ** (attempt - 1);
+      await learnRate(context, call, failure, delayMs);
+      if (attempt === MAX_ATTEMPTS || delayMs > maxRetryDelayMs(context)) throw failure;
+      await context.services.withoutSlot(() => sleep(context, delayMs));
     }
   }
 }
@@ -92,7 +92,7 @@ async function callOnce(
   context: Context,
   { opened, options }: ModelCall,
   progress: (text: string) => void,
-): Promise<Answer> {
+): Promise<ModelResponse> {
   const reader = new AnswerReader(context, opened, progress);
   try {
     for await (const part of await partsOfAnswer(opened, { ...options, abortSignal: context.signal }))
@@ -115,7 +115,7 @@ async function partsOfAnswer(
   try {
     return (await opened.model.doStream(options)).stream;
   } catch (error) {
-    if (error instanceof WholeAnswer) return partsOfWhole(opened, options, error);
+    if (error instanceof NotStreamedError) return partsOfWhole(opened, options, error);
     throw error;
   }
 }
@@ -133,7 +133,7 @@ class AnswerReader {
   readonly #content: LanguageModelV4Content[] = [];
   /** Text and reasoning that have not ended, by the provider's id. */
   readonly #unfinished = new Map<string, TextPart>();
-  #finished: Omit<Answer, 'content'> | undefined;
+  #finished: Omit<ModelResponse, 'content'> | undefined;
   #hasEmitted = false;
 
   /** `progress` receives each piece of the output. */
@@ -153,7 +153,7 @@ class AnswerReader {
     else if (part.type === 'finish') this.#finish(part);
   }
 
-  answer(): Answer {
+  answer(): ModelResponse {
     const name = nameOfModel(this.#opened);
     if (!this.#finished) throw new BlockError('MODEL_FAILED', `${name} broke off its answer.`);
     const { finishReason, tokens } = this.#finished;
@@ -220,6 +220,6 @@ class AnswerReader {
 }
 
 /** Returns the text of an answer. */
-export function textOf({ content }: Pick<Answer, 'content'>): string {
+export function textOf({ content }: Pick<ModelResponse, 'content'>): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
 }

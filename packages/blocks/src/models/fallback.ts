@@ -7,7 +7,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import { modelSettings, numberOf } from '../agent/settings.ts';
 import type { Context } from '../define.ts';
 import { callModel } from './call.ts';
-import type { Answer } from './call.ts';
+import type { ModelResponse } from './call.ts';
 import type { OpenModel, OpenModels } from './open.ts';
 import { promptCaching, withCacheBreakpoints } from './prompt-cache.ts';
 import { schemaAsText } from './schema-as-text.ts';
@@ -40,7 +40,7 @@ export class FallbackModels {
   }
 
   /** Returns the answer of the first model that is available. Each call is a step, named `key`. Throws a BlockError. */
-  async ask(key: string, request: RequestOptions): Promise<{ answer: Answer; opened: OpenModel }> {
+  async ask(key: string, request: RequestOptions): Promise<{ answer: ModelResponse; opened: OpenModel }> {
     for (;;) {
       const number = this.#unavailable.length;
       const opened = this.#models[number] as OpenModel;

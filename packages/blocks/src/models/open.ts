@@ -16,7 +16,7 @@ const MAX_FALLBACKS = 5;
 
 /** A model that is ready to be called. */
 export interface OpenModel {
-  /** Requests streams. A call throws a WholeAnswer if the server sends no stream. */
+  /** Requests streams. A call throws a NotStreamedError if the server sends no stream. */
   model: LanguageModelV4;
   /** The guarded `fetch` of the provider. */
   send: typeof fetch;

@@ -11,7 +11,7 @@ const BURST_MS = 6000;
  * The longest delay before a call. If a provider requests a longer delay, the block fails; its own retries may wait
  * longer.
  */
-const MAX_PAUSE_MS = 60_000;
+const MAX_RETRY_DELAY_MS = 60_000;
 /** The longest time for which one answer of a provider stops all calls of a key. */
 const MAX_BLOCK_MS = 600_000;
 const TOO_MANY_REQUESTS = 429;
@@ -19,8 +19,8 @@ const TOO_MANY_REQUESTS = 429;
 type RatedModel = Pick<OpenModel, 'rate' | 'rateKey' | 'model' | 'provider'>;
 
 /** Returns the longest delay before a call, in milliseconds. */
-export function longestPause({ remainingMs = Infinity }: Pick<Context, 'remainingMs'>): number {
-  return Math.min(MAX_PAUSE_MS, remainingMs);
+export function maxRetryDelayMs({ remainingMs = Infinity }: Pick<Context, 'remainingMs'>): number {
+  return Math.min(MAX_RETRY_DELAY_MS, remainingMs);
 }
 
 /**
@@ -46,7 +46,7 @@ export async function awaitRate(
     });
     context.signal.throwIfAborted();
     if (waitMs === 0) break;
-    if (waitMs > longestPause(context))
+    if (waitMs > maxRetryDelayMs(context))
       throw new BlockError(
         'MODEL_FAILED',
         `The model "${model.modelId}" of ${provider} was not called: the rate limit of its key allows the next call in ${Math.ceil(waitMs / 1000)} s.`,

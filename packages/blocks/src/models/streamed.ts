@@ -4,8 +4,8 @@ const FIELD_CHARS = 6;
 const EVENT_FIELD = /^(?:data|event|id|retry)?:/;
 
 /** Thrown by `streamingFetch`: the server has answered with one document instead of a stream. */
-export class WholeAnswer extends Error {
-  override readonly name = 'WholeAnswer';
+export class NotStreamedError extends Error {
+  override readonly name = 'NotStreamedError';
   /** The body. */
   readonly text: string;
 
@@ -16,20 +16,20 @@ export class WholeAnswer extends Error {
 }
 
 /**
- * Returns a `fetch` for requests that ask for a stream. It throws a WholeAnswer for a successful response that is not a
- * stream, whatever type the server declares: SDKs would find no events in it and return an empty answer.
+ * Returns a `fetch` for requests that ask for a stream. It throws a NotStreamedError for a successful response that is
+ * not a stream, whatever type the server declares: SDKs would find no events in it and return an empty answer.
  */
 export function streamingFetch(send: typeof fetch): typeof fetch {
   return async (input, init) => {
     const response = await send(input, init);
     if (!response.ok) return response;
-    if (response.body === null) throw new WholeAnswer('');
+    if (response.body === null) throw new NotStreamedError('');
     const isDeclared = STREAM_TYPES.test(response.headers.get('content-type') ?? '');
     const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     const chunks: Uint8Array[] = [];
     const start = await startOf(reader, chunks, isDeclared ? 1 : FIELD_CHARS);
     const isStream = isDeclared ? start !== '' && !/^[{[<]/.test(start) : EVENT_FIELD.test(start);
-    if (!isStream) throw new WholeAnswer(await wholeText(reader, chunks));
+    if (!isStream) throw new NotStreamedError(await wholeText(reader, chunks));
     const { status, statusText, headers } = response;
     return new Response(bodyFrom(reader, chunks), { status, statusText, headers });
   };

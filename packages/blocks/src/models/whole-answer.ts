@@ -3,7 +3,7 @@ import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { messageOf, nameOfModel, withoutSecret } from './failure.ts';
 import type { OpenModel } from './open.ts';
-import type { WholeAnswer } from './streamed.ts';
+import type { NotStreamedError } from './streamed.ts';
 
 /** Maximum number of characters of an unreadable answer that its error shows. */
 const MAX_SHOWN_CHARS = 200;
@@ -17,7 +17,7 @@ const MAX_SHOWN_CHARS = 200;
 export async function partsOfWhole(
   opened: OpenModel,
   options: LanguageModelV4CallOptions,
-  { text }: WholeAnswer,
+  { text }: NotStreamedError,
 ): Promise<LanguageModelV4StreamPart[]> {
   const document = parseDocument(opened, text);
   const status = statusOfError(opened, document);

@@ -3,12 +3,12 @@ import type { Context } from '../define.ts';
 import { sleep } from '../sleep.ts';
 
 const MAX_ATTEMPTS = 3;
-const FIRST_PAUSE_MS = 1000;
+const INITIAL_RETRY_DELAY_MS = 1000;
 /**
  * The longest delay before a call. If a service requests a longer delay, the block fails; its own retries may wait
  * longer.
  */
-export const MAX_PAUSE_MS = 30_000;
+export const MAX_RETRY_DELAY_MS = 30_000;
 
 /**
  * Returns the result of `once`. Calls it up to three times, with delays, while `mayRepeat` allows it for the failure
@@ -22,9 +22,9 @@ export async function withRetries<T>(
   for (let attempt = 1; ; attempt++) {
     const result = await once();
     if (!(result instanceof BlockError)) return result;
-    const pauseMs = Math.max(result.retryAfterMs ?? 0, FIRST_PAUSE_MS * 2 ** (attempt - 1));
+    const pauseMs = Math.max(result.retryAfterMs ?? 0, INITIAL_RETRY_DELAY_MS * 2 ** (attempt - 1));
     const isOver =
-      attempt === MAX_ATTEMPTS || pauseMs > Math.min(MAX_PAUSE_MS, context.remainingMs ?? Infinity);
+      attempt === MAX_ATTEMPTS || pauseMs > Math.min(MAX_RETRY_DELAY_MS, context.remainingMs ?? Infinity);
     if (!mayRepeat(result) || isOver) throw result;
     await sleep(context, pauseMs);
   }

@@ -5,7 +5,7 @@ import type { Context } from '../define.ts';
 import { rateKeyOf } from '../rate-key.ts';
 import type { ServiceTool, ToolFile } from './file.ts';
 import { withRetries } from './attempts.ts';
-import { outputOf } from './answer.ts';
+import { outputOf } from './response.ts';
 import { checkedLink, collectPages, isOnePage } from './pages.ts';
 import type { NextPage } from './pages.ts';
 import { awaitKey, refuseKey } from './rate.ts';
@@ -13,8 +13,8 @@ import type { KeyRate } from './rate.ts';
 import { requestOf } from './request.ts';
 import type { ServiceRequest } from './request.ts';
 import { isRefused, sendOnce } from './send.ts';
-import type { ServiceAnswer } from './send.ts';
-import { announcement, sourceOf, uploadParts } from './upload.ts';
+import type { ServiceResponse } from './send.ts';
+import { uploadHeaders, sourceOf, uploadParts } from './upload.ts';
 import { ArgumentError } from './wire.ts';
 
 /** A tool call. */
@@ -41,7 +41,7 @@ const CALL_CHAIN_HEADER = 'x-sim-via';
  * Throws a BlockError: TOOL_ARGUMENTS_INVALID, TOOL_ADDRESS_MISSING, CREDENTIAL_UNKNOWN, HTTP_FAILED,
  * TOOL_PAGES_REPEATED, FILE_TOO_LARGE.
  */
-export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
+export async function callService(call: ServiceCall): Promise<ServiceResponse> {
   const { tool, args } = call;
   const { paging } = tool;
   const target = await targetOf(call);
@@ -52,7 +52,7 @@ export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
   const request = await requestFor(call, target);
   const first = await callOnce(request, call, target);
   if (!paging || isOnePage(tool, args)) return { ...first, data: outputOf(tool, first.data) };
-  const send = async (next: NextPage): Promise<ServiceAnswer> => {
+  const send = async (next: NextPage): Promise<ServiceResponse> => {
     if ('argument' in next) {
       const nextRequest = await requestFor(
         { ...call, args: { ...args, [next.argument]: next.value } },
@@ -67,19 +67,23 @@ export async function callService(call: ServiceCall): Promise<ServiceAnswer> {
   return { ...first, data: outputOf(tool, data, items) };
 }
 
-/** Sends a file: announces it, then sends its parts. */
+/** Sends a file: a first request with its size and type, then its parts. */
 async function sendFile(
   call: ServiceCall,
   target: Target,
   upload: NonNullable<ServiceTool['upload']>,
-): Promise<ServiceAnswer> {
+): Promise<ServiceResponse> {
   const source = await withArgumentErrors(call.tool, () => sourceOf(upload, call));
   const request = await requestFor(call, target);
-  request.headers.push(...announcement(source));
-  // An announcement alone does nothing, and can be repeated.
-  const announced = await callOnce(request, { ...call, tool: { ...call.tool, idempotent: true } }, target);
+  request.headers.push(...uploadHeaders(source));
+  // The first request alone uploads nothing, so it can be repeated.
+  const firstResponse = await callOnce(
+    request,
+    { ...call, tool: { ...call.tool, idempotent: true } },
+    target,
+  );
   const send = (part: ServiceRequest) => sendWithinRate(part, call, target);
-  return uploadParts(source, { announced, request, sender: call, send });
+  return uploadParts(source, { firstResponse, request, sender: call, send });
 }
 
 /** The base URL of a call's requests, and their key. */
@@ -108,7 +112,7 @@ async function targetOf(call: ServiceCall): Promise<Target> {
   return { service, address, secret, keyRate };
 }
 
-function callOnce(request: ServiceRequest, call: ServiceCall, target: Target): Promise<ServiceAnswer> {
+function callOnce(request: ServiceRequest, call: ServiceCall, target: Target): Promise<ServiceResponse> {
   return withRetries(
     call.context,
     () => sendWithinRate(request, call, target),
@@ -121,7 +125,7 @@ async function sendWithinRate(
   request: ServiceRequest,
   call: ServiceCall,
   { service, keyRate }: Target,
-): Promise<ServiceAnswer | BlockError> {
+): Promise<ServiceResponse | BlockError> {
   const { context, tool } = call;
   if (keyRate !== undefined) await awaitKey(context, keyRate, tool.service);
   const answer = await sendOnce(request, call, service);

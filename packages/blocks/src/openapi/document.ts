@@ -17,8 +17,8 @@ export interface OpenApiDocument {
 /**
  * A part of a document that cannot be used, with the reason for people: `refers to … , which is not in the document`.
  */
-export class Unusable extends Error {
-  override readonly name = 'Unusable';
+export class UnsupportedDocumentError extends Error {
+  override readonly name = 'UnsupportedDocumentError';
 }
 
 /**
@@ -53,7 +53,7 @@ export interface Resolved {
 /**
  * Returns an object of the document, or the object that it refers to. Undefined for a value that is not an object.
  *
- * Throws Unusable for an unresolvable or circular reference, and for a reference to another document.
+ * Throws UnsupportedDocumentError for an unresolvable or circular reference, and for a reference to another document.
  */
 export function resolve(document: OpenApiDocument, value: Json | undefined): Resolved | undefined {
   let [current, pointer]: [Json | undefined, string | undefined] = [value, undefined];
@@ -63,20 +63,20 @@ export function resolve(document: OpenApiDocument, value: Json | undefined): Res
     if (typeof reference !== 'string') return { object: current, pointer };
     [current, pointer] = [valueAt(document, reference), reference];
   }
-  throw new Unusable('has a circular reference');
+  throw new UnsupportedDocumentError('has a circular reference');
 }
 
-/** Returns the value that a reference of the document names. Throws Unusable if there is none. */
+/** Returns the value that a reference of the document names. Throws UnsupportedDocumentError if there is none. */
 export function valueAt({ root }: OpenApiDocument, reference: string): Json {
   if (reference !== '#' && !reference.startsWith('#/'))
-    throw new Unusable(`refers to another document (${shortened(reference)})`);
+    throw new UnsupportedDocumentError(`refers to another document (${shortened(reference)})`);
   let current: Json | undefined = root;
   for (const step of stepsOf(reference)) {
     if (Array.isArray(current)) current = /^\d+$/.test(step) ? current[Number(step)] : undefined;
     else current = isJsonObject(current) ? own(current, step) : undefined;
   }
   if (current === undefined)
-    throw new Unusable(`refers to ${shortened(reference)}, which is not in the document`);
+    throw new UnsupportedDocumentError(`refers to ${shortened(reference)}, which is not in the document`);
   return current;
 }
 
@@ -90,7 +90,9 @@ function stepsOf(reference: string): string[] {
     const steps = reference.split('/').slice(1);
     return steps.map((step) => decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'));
   } catch {
-    throw new Unusable(`has a reference with invalid percent-encoding (${shortened(reference)})`);
+    throw new UnsupportedDocumentError(
+      `has a reference with invalid percent-encoding (${shortened(reference)})`,
+    );
   }
 }
 

@@ -56,13 +56,13 @@ describe('operations that cannot be tools', () => {
       },
     });
     expect(result.file.tools.map(({ method }) => method)).toEqual(['GET']);
-    expect(result.leftOut).toMatchObject([{ operation: 'POST /x' }]);
-    expect(result.leftOut[0]?.reason).toContain(reason);
+    expect(result.skipped).toMatchObject([{ operation: 'POST /x' }]);
+    expect(result.skipped[0]?.reason).toContain(reason);
   });
 
   it('include those whose path leads to another path or host, or whose path item is shared', async () => {
     const item = { get: { ...ok } };
-    const { file, leftOut } = await importSpec({
+    const { file, skipped } = await importSpec({
       paths: {
         '/ok': item,
         '/a/../b': item,
@@ -77,7 +77,7 @@ describe('operations that cannot be tools', () => {
       components: { pathItems: { Shared: item } },
     });
     expect(file.tools.map(({ path }) => path)).toEqual(['/ok', '/same']);
-    expect(leftOut.map(({ operation }) => operation)).toEqual(
+    expect(skipped.map(({ operation }) => operation)).toEqual(
       [
         '* /again',
         'TRACE /trace',
@@ -85,7 +85,7 @@ describe('operations that cannot be tools', () => {
         'GET /a/%2e%2E/b',
         'GET //evil.test\\x',
         'GET no-slash',
-      ].toSorted(byOrderOf(leftOut.map(({ operation }) => operation))),
+      ].toSorted(byOrderOf(skipped.map(({ operation }) => operation))),
     );
   });
 
@@ -108,7 +108,7 @@ function byOrderOf(order: readonly string[]): (a: string, b: string) => number {
 
 describe('documents', () => {
   it('of Swagger 2.0 are converted', async () => {
-    const { file, leftOut } = await importOpenApi(
+    const { file, skipped } = await importOpenApi(
       {
         swagger: '2.0',
         info: { title: 'Old', version: '1' },
@@ -147,7 +147,7 @@ describe('documents', () => {
       },
       { name: 'svc' },
     );
-    expect(leftOut).toEqual([]);
+    expect(skipped).toEqual([]);
     expect(file.services).toEqual({ svc: { title: 'Old', address: 'https://old.test/v1' } });
     expect(file.tools).toMatchObject([
       {
@@ -221,12 +221,12 @@ describe('documents', () => {
       ...posting({ $ref: '#/components/schemas/S60' }),
       ...schemas({ S0: { type: ['null', 'object'] }, ...chain, Self: { $ref: '#/components/schemas/Self' } }),
     });
-    expect(result.file.tools.length + result.leftOut.length).toBe(1);
+    expect(result.file.tools.length + result.skipped.length).toBe(1);
     const self = await importSpec({
       ...posting({ $ref: '#/components/schemas/Self' }),
       ...schemas({ Self: { $ref: '#/components/schemas/Self' } }),
     });
-    expect(self.file.tools.length + self.leftOut.length).toBe(1);
+    expect(self.file.tools.length + self.skipped.length).toBe(1);
   });
 
   it('with more operations than a file can have need a selection', async () => {

@@ -145,7 +145,7 @@ describe('schemas of imported tools', () => {
     );
     const result = await importSpec(posting({ type: 'object', properties }));
     expect(result.file.tools).toEqual([]);
-    expect(result.leftOut).toEqual([
+    expect(result.skipped).toEqual([
       { operation: 'POST /x', reason: 'has arguments whose schema is larger than 30000 characters' },
     ]);
   });

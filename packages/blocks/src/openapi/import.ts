@@ -1,7 +1,7 @@
 import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
-import { invalidDocument, readDocument, Unusable } from './document.ts';
+import { invalidDocument, readDocument, UnsupportedDocumentError } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
 import type { ServiceBody, ServiceTool, ToolFile } from './file.ts';
 import { MAX_TOOLS, serviceTool, TOOL_FILE_VERSION } from './file.ts';
@@ -40,7 +40,7 @@ export interface ImportNote {
 export interface ImportedTools {
   file: ToolFile;
   /** Operations that are not in the file. Operations that `only` leaves out are only counted, in `unselected`. */
-  leftOut: ImportNote[];
+  skipped: ImportNote[];
   /** Operations whose schemas are simplified for models: inner parts accept any value, or patterns are not checked. */
   simplified: ImportNote[];
   unselected: number;
@@ -85,7 +85,7 @@ class Importer {
   /** The server of the document, or of its first operation. */
   #mainServer: JsonObject | undefined;
   readonly #services: ToolFile['services'] = {};
-  readonly #leftOut: ImportNote[] = [];
+  readonly #skipped: ImportNote[] = [];
   readonly #simplified: ImportNote[] = [];
 
   constructor(document: OpenApiDocument, options: ImportOptions) {
@@ -98,7 +98,7 @@ class Importer {
   import(): ImportedTools {
     const operations: Operation[] = [];
     for (const result of operationsOf(this.#document)) {
-      if ('reason' in result) this.#leftOut.push({ operation: result.at, reason: result.reason });
+      if ('reason' in result) this.#skipped.push({ operation: result.at, reason: result.reason });
       else operations.push(result.operation);
     }
     const names = operationNames(this.#options.name, operations);
@@ -115,7 +115,7 @@ class Importer {
     }
     return {
       file: { version: TOOL_FILE_VERSION, services: this.#services, tools, $defs: this.#usedDefs(tools) },
-      leftOut: this.#leftOut,
+      skipped: this.#skipped,
       simplified: this.#simplified,
       unselected,
     };
@@ -125,7 +125,7 @@ class Importer {
     try {
       return [checkTool(this.#tool(id, operation))];
     } catch (error) {
-      this.#leftOut.push({ operation: operation.key, reason: reasonOf(error) });
+      this.#skipped.push({ operation: operation.key, reason: reasonOf(error) });
       return [];
     }
   }
@@ -235,14 +235,16 @@ class Importer {
     return Object.fromEntries(fields.filter(([, field]) => Object.keys(field).length > 0));
   }
 
-  /** Throws Unusable for a schema that is too large for models, or cannot be checked. */
+  /** Throws UnsupportedDocumentError for a schema that is too large for models, or cannot be checked. */
   #check(operation: Operation, schema: JsonObject): void {
     const bundle = bundleSchema(schema, this.#schemas.defs, MAX_SCHEMA_CHARS);
     if (!bundle)
-      throw new Unusable(`has arguments whose schema is larger than ${MAX_SCHEMA_CHARS} characters`);
+      throw new UnsupportedDocumentError(
+        `has arguments whose schema is larger than ${MAX_SCHEMA_CHARS} characters`,
+      );
     const unchecked: string[] = [];
     const checked = withCheckedPatterns(bundle.schema, (pattern) => unchecked.push(pattern));
-    compileSchema(checked, (why) => new Unusable(`has arguments whose schema ${why}`));
+    compileSchema(checked, (why) => new UnsupportedDocumentError(`has arguments whose schema ${why}`));
     if (unchecked.length > 0)
       this.#simplified.push({ operation: operation.key, reason: uncheckedReason(unchecked) });
     if (!bundle.isWhole)
@@ -291,12 +293,12 @@ class Importer {
   }
 }
 
-/** Throws Unusable for a tool that would be refused when the file is read. */
+/** Throws UnsupportedDocumentError for a tool that would be refused when the file is read. */
 function checkTool(tool: ServiceTool): ServiceTool {
   const { error } = serviceTool.safeParse(tool);
   if (!error) return tool;
   const [issue] = error.issues;
-  throw new Unusable(
+  throw new UnsupportedDocumentError(
     `has a part that tools cannot have: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
   );
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { pointerStep, resolve, Unusable } from './document.ts';
+import { pointerStep, resolve, UnsupportedDocumentError } from './document.ts';
 import type { OpenApiDocument, Resolved } from './document.ts';
 
 export const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH'] as const;
@@ -84,7 +84,7 @@ export function* operationsOf(document: OpenApiDocument): Generator<OperationRes
       const { object: item } = resolve(document, value) ?? {};
       if (!item) continue;
       // Operations that many paths share would make the result far larger than the document.
-      if (seen.has(item)) throw new Unusable('has the operations of another path');
+      if (seen.has(item)) throw new UnsupportedDocumentError('has the operations of another path');
       seen.add(item);
       yield* operationsAt(document, path, item);
     } catch (error) {
@@ -104,7 +104,7 @@ function* operationsAt(
     const method = METHODS.find((each) => each.toLowerCase() === key);
     if (!method) continue;
     try {
-      if (!isJsonObject(value)) throw new Unusable('is not an object');
+      if (!isJsonObject(value)) throw new UnsupportedDocumentError('is not an object');
       yield { at, operation: operationOf(document, { path, item }, { method, value }) };
     } catch (error) {
       yield { at, reason: reasonOf(error) };
@@ -112,9 +112,9 @@ function* operationsAt(
   }
 }
 
-/** Returns the message of an Unusable. Rethrows other errors. */
+/** Returns the message of an UnsupportedDocumentError. Rethrows other errors. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof Unusable) return error.message;
+  if (error instanceof UnsupportedDocumentError) return error.message;
   throw error;
 }
 
@@ -150,11 +150,12 @@ function operationOf(
 }
 
 function checkPath(path: string): void {
-  if (!path.startsWith('/')) throw new Unusable('has a path that does not begin with /');
-  if (path.length > MAX_PATH) throw new Unusable(`has a path of more than ${MAX_PATH} characters`);
+  if (!path.startsWith('/')) throw new UnsupportedDocumentError('has a path that does not begin with /');
+  if (path.length > MAX_PATH)
+    throw new UnsupportedDocumentError(`has a path of more than ${MAX_PATH} characters`);
   const hasDots = path.split('/').some((step) => /^\.\.?$/.test(step.replaceAll(/%2e/gi, '.')));
   if (hasDots || /[\\\p{Cc}]/u.test(path))
-    throw new Unusable('has a path with ".", "..", a backslash or a control character');
+    throw new UnsupportedDocumentError('has a path with ".", "..", a backslash or a control character');
 }
 
 /** Returns the parameters of the path item, replaced and followed by the parameters of the operation. */
@@ -162,7 +163,8 @@ function parametersOf(document: OpenApiDocument, path: string, holders: readonly
   const names = new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name));
   const parameters = new Map<string, Parameter>();
   const values = holders.flatMap((each) => listOf(own(each, 'parameters')));
-  if (values.length > MAX_PARAMETERS) throw new Unusable(`has more than ${MAX_PARAMETERS} parameters`);
+  if (values.length > MAX_PARAMETERS)
+    throw new UnsupportedDocumentError(`has more than ${MAX_PARAMETERS} parameters`);
   for (const value of values) {
     const parameter = parameterOf(document, value);
     if (!parameter) continue;
@@ -196,13 +198,15 @@ const STYLES: { readonly [location in ParameterLocation]: readonly string[] } = 
 
 function parameterOf(document: OpenApiDocument, value: Json): Parameter | undefined {
   const found = resolve(document, value);
-  if (!found) throw new Unusable('has an invalid parameter: it must be an object');
+  if (!found) throw new UnsupportedDocumentError('has an invalid parameter: it must be an object');
   const { object } = found;
   const name = own(object, 'name');
   const location = LOCATIONS.find((each) => each === own(object, 'in'));
   if (typeof name !== 'string' || !location || !isName(location, name)) {
     if (own(object, 'required') !== true) return undefined;
-    throw new Unusable('has a required parameter in an unknown location, or without a name that can be sent');
+    throw new UnsupportedDocumentError(
+      'has a required parameter in an unknown location, or without a name that can be sent',
+    );
   }
   const style = styleIn(location, own(object, 'style'));
   const media = mediaOf(document, found, [/^application\/json$/]);
@@ -248,7 +252,7 @@ function bodyOf(document: OpenApiDocument, value: Json | undefined): Body | unde
   const { object } = found;
   if (Object.keys(objectOf(own(object, 'content'))).length === 0) return undefined;
   const media = mediaOf(document, found, PREFERRED_TYPES);
-  if (!media) throw new Unusable('has a body without a usable media type');
+  if (!media) throw new UnsupportedDocumentError('has a body without a usable media type');
   return {
     mediaType: media.mediaType,
     required: own(object, 'required') === true,
@@ -324,7 +328,7 @@ function responsesOf(document: OpenApiDocument, value: Json | undefined): string
       return known;
     } catch (error) {
       // An operation with an invalid description of a response can still be called.
-      if (error instanceof Unusable) return [];
+      if (error instanceof UnsupportedDocumentError) return [];
       throw error;
     }
   });

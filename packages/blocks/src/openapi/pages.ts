@@ -1,8 +1,8 @@
 import { BlockError, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { itemsOf, nextCursor, valueAt } from './answer.ts';
+import { itemsOf, nextCursor, valueAt } from './response.ts';
 import type { ServiceTool } from './file.ts';
-import type { ServiceAnswer } from './send.ts';
+import type { ServiceResponse } from './send.ts';
 
 type Paging = NonNullable<ServiceTool['paging']>;
 
@@ -14,8 +14,8 @@ const MAX_ITEMS_BYTES = 8 * 2 ** 20;
 
 /** The first page, and a function that requests another page. */
 interface Pages {
-  first: ServiceAnswer;
-  send: (this: void, next: NextPage) => Promise<ServiceAnswer>;
+  first: ServiceResponse;
+  send: (this: void, next: NextPage) => Promise<ServiceResponse>;
 }
 
 /**
@@ -60,7 +60,7 @@ function repeatedPages(id: string, page: number, problem: string): BlockError {
 }
 
 interface Position {
-  answer: ServiceAnswer;
+  answer: ServiceResponse;
   /** Pages that were read. */
   page: number;
   /** Items that were read. */

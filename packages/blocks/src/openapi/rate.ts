@@ -2,7 +2,7 @@ import { BlockError } from '@heddle/core/blocks';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { sleep } from '../sleep.ts';
-import { MAX_PAUSE_MS } from './attempts.ts';
+import { MAX_RETRY_DELAY_MS } from './attempts.ts';
 
 /** The longest time for which one answer of a service stops all calls with a key. */
 const MAX_BLOCK_MS = 600_000;
@@ -36,7 +36,7 @@ export async function awaitKey(context: Context, { key, rate }: KeyRate, service
     const waitMs = await rates.take(key, demand);
     context.signal.throwIfAborted();
     if (waitMs === 0) return;
-    if (waitMs > Math.min(MAX_PAUSE_MS, context.remainingMs ?? Infinity))
+    if (waitMs > Math.min(MAX_RETRY_DELAY_MS, context.remainingMs ?? Infinity))
       throw new BlockError(
         'HTTP_FAILED',
         `The service "${service}" was not called: ${whyNot(rate, waitMs)}.`,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { Unusable, valueAt } from './document.ts';
+import { UnsupportedDocumentError, valueAt } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
 
 const MAX_TEXT = 2000;
@@ -60,7 +60,7 @@ export class SchemaConverter {
       const description = text(MAX_TEXT)(own(schema, 'description') ?? null);
       return { $ref: `#/$defs/${name}`, ...(description !== undefined && { description }) };
     } catch (error) {
-      if (error instanceof Unusable) return anyValue(error.message);
+      if (error instanceof UnsupportedDocumentError) return anyValue(error.message);
       throw error;
     }
   }

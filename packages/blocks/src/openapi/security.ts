@@ -1,6 +1,6 @@
 import { own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { resolve, Unusable } from './document.ts';
+import { resolve, UnsupportedDocumentError } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
 import { objectOf, textOf } from './operations.ts';
 import type { Operation, ParameterLocation } from './operations.ts';
@@ -26,7 +26,7 @@ const MAX_SCHEMES = 5;
 /**
  * Returns the security of an operation: the alternative with the fewest credentials that Heddle can send.
  *
- * Throws Unusable if there is none.
+ * Throws UnsupportedDocumentError if there is none.
  */
 export function securityOf(document: OpenApiDocument, { security }: Pick<Operation, 'security'>): Security {
   const reasons: string[] = [];
@@ -40,7 +40,7 @@ export function securityOf(document: OpenApiDocument, { security }: Pick<Operati
   const [fewest] = usable.filter((schemes) => sizeOf(schemes) > 0).toSorted((a, b) => sizeOf(a) - sizeOf(b));
   if (fewest || isOptional || reasons.length === 0)
     return { schemes: fewest ?? {}, isOptional: isOptional || !fewest };
-  throw new Unusable([...new Set(reasons)].join('; ').slice(0, 300));
+  throw new UnsupportedDocumentError([...new Set(reasons)].join('; ').slice(0, 300));
 }
 
 const sizeOf = (schemes: Security['schemes']): number => Object.keys(schemes).length;
@@ -109,7 +109,7 @@ export function keyLocations(document: OpenApiDocument): Set<string> {
       const key = keyOf(resolve(document, value)?.object ?? {});
       if (key) locations.add(locationOf(key));
     } catch (error) {
-      if (!(error instanceof Unusable)) throw error;
+      if (!(error instanceof UnsupportedDocumentError)) throw error;
     }
   }
   return locations;

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { retryAfterMs } from '@heddle/core/fields';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
-import { codeIn, failureIn } from './answer.ts';
+import { codeIn, failureIn } from './response.ts';
 import { chunksFrom, startOf } from './body.ts';
 import type { ServiceTool } from './file.ts';
 import { isTransient, kindOf } from './kinds.ts';
@@ -11,7 +11,7 @@ import type { ErrorKind } from './kinds.ts';
 import type { ServiceRequest } from './request.ts';
 
 /** The answer of a service. */
-export interface ServiceAnswer {
+export interface ServiceResponse {
   /**
    * The body: JSON, text, `{type, size, base64}` for other content, or `{file}` if it was stored as a file of the run.
    */
@@ -37,10 +37,10 @@ export async function sendOnce(
   request: ServiceRequest,
   { tool, args, context }: Sender,
   { http }: ConfiguredService,
-): Promise<ServiceAnswer | BlockError> {
+): Promise<ServiceResponse | BlockError> {
   const { signal } = context;
   const name = `${request.method} ${request.displayUrl}`;
-  let answer: ServiceAnswer;
+  let answer: ServiceResponse;
   try {
     answer = await exchange(request, { tool, args, context }, http);
   } catch (error) {
@@ -66,7 +66,7 @@ async function exchange(
   request: ServiceRequest,
   { tool, args, context }: Sender,
   http: ConfiguredService['http'],
-): Promise<ServiceAnswer> {
+): Promise<ServiceResponse> {
   const { signal, remainingMs = TIMEOUT_MS, services } = context;
   const options = { ...request, signal, timeoutMs: Math.max(1, Math.min(TIMEOUT_MS, remainingMs)) };
   const file = tool.answer?.file;
@@ -97,7 +97,7 @@ async function exchange(
 /** Returns the name of a file: from the call, from the service, or the end of the path. */
 function nameOf(
   argument: Json | undefined,
-  headers: ServiceAnswer['headers'],
+  headers: ServiceResponse['headers'],
   { displayUrl }: ServiceRequest,
 ): string {
   if (typeof argument === 'string' && argument.trim() !== '') return argument;
@@ -142,7 +142,7 @@ const MAX_SECONDS = 1e11;
 /** Returns the milliseconds until the time that a header of the service names. */
 function untilReset(
   { answer }: ServiceTool,
-  headers: ServiceAnswer['headers'],
+  headers: ServiceResponse['headers'],
   nowMs: number,
 ): number | undefined {
   const time = Number(headers[answer?.reset?.toLowerCase() ?? ''] ?? Number.NaN);

@@ -3,7 +3,7 @@ import { filesIn } from '@heddle/core/files';
 import { withRetries } from './attempts.ts';
 import { fileOf } from './request.ts';
 import type { ServiceRequest } from './request.ts';
-import type { Sender, ServiceAnswer } from './send.ts';
+import type { Sender, ServiceResponse } from './send.ts';
 import { ArgumentError } from './wire.ts';
 
 /** A file to send. */
@@ -14,7 +14,7 @@ interface Source {
 }
 
 /** Sends a request once, within the rates of the key. */
-type Send = (request: ServiceRequest) => Promise<ServiceAnswer | BlockError>;
+type Send = (request: ServiceRequest) => Promise<ServiceResponse | BlockError>;
 
 /** Bytes of one request: a multiple of 256 KiB, as services require. */
 const CHUNK_BYTES = 3 * 2 ** 20;
@@ -39,7 +39,7 @@ export async function sourceOf(
 }
 
 /** Returns the headers that announce a file. */
-export function announcement({ bytes, type }: Source): ServiceRequest['headers'] {
+export function uploadHeaders({ bytes, type }: Source): ServiceRequest['headers'] {
   return [
     ['x-upload-content-type', type],
     ['x-upload-content-length', String(bytes)],
@@ -47,7 +47,7 @@ export function announcement({ bytes, type }: Source): ServiceRequest['headers']
 }
 
 /**
- * Sends a file in parts to the URL in the answer to its announcement, and returns the last answer. A part whose
+ * Sends a file in parts to the URL in the response to the first request. Returns the last response. A part whose
  * request fails temporarily is sent again from the first byte that the service lacks.
  *
  * Throws a BlockError: HTTP_FAILED.
@@ -55,14 +55,14 @@ export function announcement({ bytes, type }: Source): ServiceRequest['headers']
 export async function uploadParts(
   source: Source,
   {
-    announced,
+    firstResponse,
     request,
     sender,
     send,
-  }: { announced: ServiceAnswer; request: ServiceRequest; sender: Sender; send: Send },
-): Promise<ServiceAnswer> {
-  const url = sessionOf(announced, request, sender);
-  const put = (range: string, body: Uint8Array): Promise<ServiceAnswer | BlockError> =>
+  }: { firstResponse: ServiceResponse; request: ServiceRequest; sender: Sender; send: Send },
+): Promise<ServiceResponse> {
+  const url = sessionOf(firstResponse, request, sender);
+  const put = (range: string, body: Uint8Array): Promise<ServiceResponse | BlockError> =>
     send({
       ...request,
       ...{ method: 'PUT', url, body, redirect: 'manual' },
@@ -96,13 +96,13 @@ export async function uploadParts(
 }
 
 /** Returns how many bytes the service has. */
-function receivedIn({ headers }: ServiceAnswer): number {
+function receivedIn({ headers }: ServiceResponse): number {
   const [, last] = /^bytes=0-(\d{1,15})$/.exec(headers['range'] ?? '') ?? [];
   return last === undefined ? 0 : Number(last) + 1;
 }
 
 /** Returns the URL for the parts. It must belong to the service, so that no other host gets the file. */
-function sessionOf({ headers }: ServiceAnswer, { url }: ServiceRequest, sender: Sender): string {
+function sessionOf({ headers }: ServiceResponse, { url }: ServiceRequest, sender: Sender): string {
   const location = headers['location'] ?? '';
   const found = location !== '' && URL.canParse(location, url) ? new URL(location, url) : undefined;
   if (found?.origin === new URL(url).origin && found.username === '') return found.href;

@@ -1,6 +1,6 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
-import { whole } from './read-fields.ts';
+import { integerField } from './read-fields.ts';
 
 /** Returns the error of a source that cannot be polled now. The message is shown to users. */
 export function feedError(
@@ -16,10 +16,10 @@ const MAX_BACKFILL = 100;
 
 /** The fields of all feeds. */
 export const feedFields = {
-  pollMinutes: whole(1, MAX_MINUTES)
+  pollMinutes: integerField(1, MAX_MINUTES)
     .default(5)
     .describe('The number of minutes between two polls, from 1 to 1,440. Default: 5.'),
-  backfill: whole(0, MAX_BACKFILL)
+  backfill: integerField(0, MAX_BACKFILL)
     .default(0)
     .describe(
       'How many existing items start runs when the trigger is activated: the newest ones, up to 100. Default: 0.',

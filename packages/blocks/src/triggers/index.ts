@@ -12,18 +12,18 @@ import { workspaceEvent } from './events/workspace-event.ts';
 import type { EventTrigger } from './events/workspace-event.ts';
 import type { FeedTrigger } from '@heddle/engine/triggers';
 import { withFlowControl } from './flow-control.ts';
-import { gmails } from './gmail/gmail.ts';
+import { gmailTriggers } from './gmail/gmail.ts';
 import { imap } from './imap/imap.ts';
 import { rss } from './rss/rss.ts';
 import { schedule } from './schedule/schedule.ts';
 import type { ScheduleTrigger } from './schedule/schedule.ts';
-import { webhooks } from './webhook/webhook.ts';
+import { webhookTriggers } from './webhook/webhook.ts';
 import type { WebhookTrigger } from './webhook/webhook.ts';
 
 /** The trigger types that Heddle fires. */
 export const triggerTypes: readonly (ScheduleTrigger | WebhookTrigger | EventTrigger | FeedTrigger)[] = [
   withFlowControl(schedule),
-  ...webhooks.map(withFlowControl),
+  ...webhookTriggers.map(withFlowControl),
   withFlowControl(workspaceEvent),
-  ...[rss, imap, ...gmails].map(withFlowControl),
+  ...[rss, imap, ...gmailTriggers].map(withFlowControl),
 ];

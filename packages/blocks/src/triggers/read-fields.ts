@@ -11,7 +11,7 @@ export const text = z.string({ error: 'text' }).trim();
 export const credential = text.max(128, { error: 'the id of a stored credential' }).optional();
 
 /** Returns a field of whole numbers, which may be text: editors store numbers as text. `error`: what it must be. */
-export function whole(from: number, to: number, error = `a whole number from ${from} to ${to}`) {
+export function integerField(from: number, to: number, error = `a whole number from ${from} to ${to}`) {
   return z
     .union([z.number(), z.string().trim().min(1)], { error })
     .transform(Number)

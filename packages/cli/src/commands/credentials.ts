@@ -47,7 +47,7 @@ export async function addCredential(io: Io, name: string, options: AddOptions): 
 /** Connects an account with OAuth: prints a URL to open in a browser, and waits for the redirect to this machine. */
 async function connectAccount(io: Io, name: string, options: AddOptions): Promise<number> {
   const { provider, description, timeout } = options;
-  const { OAuthFailure, storeCredential } = await import('@heddle/service/credentials');
+  const { OAuthError, storeCredential } = await import('@heddle/service/credentials');
   const clients = await oauthClientsOf({});
   const stored = await withSealedStore(options, async (store, { sealer }) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
@@ -61,7 +61,7 @@ async function connectAccount(io: Io, name: string, options: AddOptions): Promis
       const credential = { workspaceId, name, provider, description, account, material };
       return await withUsageErrors(() => storeCredential(store.database, sealer, credential));
     } catch (error) {
-      if (!(error instanceof OAuthFailure)) throw error;
+      if (!(error instanceof OAuthError)) throw error;
       throw new UsageError(error.message, `${CLIENTS_FILE} is the file with the OAuth clients.`);
     } finally {
       listener?.close();

@@ -3,7 +3,7 @@ import { withEngine } from '../engine-session.ts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { OTHER_PROCESS, unlessOwned } from '../unless-owned.ts';
+import { OTHER_PROCESS, tryAsOwner } from '../try-as-owner.ts';
 import { isOnTemporal, withReader } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { styleFor } from '../render/style.ts';
@@ -32,7 +32,7 @@ export async function cancelRun(io: Io, id: string, options: CancelOptions): Pro
         return onTemporal ? withTimeout(cancellation) : cancellation;
       },
     );
-  const result = onTemporal ? await cancel() : await unlessOwned(cancel);
+  const result = onTemporal ? await cancel() : await tryAsOwner(cancel);
   const isCancelled = result === OTHER_PROCESS ? await requestCancel(runId, options) : result;
   const run = await withReader(options, (reader) => reader.getRun(runId));
   if (!isCancelled) throw new UsageError(`Run ${shortId(runId)} has already ended: it is ${run.status}.`);

@@ -10,7 +10,7 @@ import type { DecisionOptions } from '../input/decisions.ts';
 import { envValues } from '../input/env-values.ts';
 import { jsonSource } from '../input/json-source.ts';
 import type { Io } from '../io.ts';
-import { OTHER_PROCESS, unlessOwned } from '../unless-owned.ts';
+import { OTHER_PROCESS, tryAsOwner } from '../try-as-owner.ts';
 import { isOnTemporal, withReader } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { shellQuote } from '../render/format.ts';
@@ -62,7 +62,7 @@ export async function resumeRun(io: Io, id: string, options: ResumeOptions): Pro
         sinceMs,
       });
     });
-  const exit = onTemporal ? await resume() : await unlessOwned(resume);
+  const exit = onTemporal ? await resume() : await tryAsOwner(resume);
   return exit === OTHER_PROCESS ? requestResume(io, request, { ...options, sinceMs }) : exit;
 }
 

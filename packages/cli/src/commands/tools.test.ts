@@ -81,7 +81,7 @@ describe('heddle tools import', () => {
     const { exit, stdout } = await heddle(['tools', 'import', at('pets.yaml'), ...options]);
     expect(exit).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
-      data: { tools: ['pets_listPets', 'pets_addPet'], leftOut: [], simplified: [], unselected: 0 },
+      data: { tools: ['pets_listPets', 'pets_addPet'], skipped: [], simplified: [], unselected: 0 },
     });
     expect((await read('b.json')).services['pets']?.address).toBe('https://us.pets.test');
     const result = await heddle([

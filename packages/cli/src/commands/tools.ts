@@ -47,8 +47,8 @@ export async function importTools(io: Io, source: string, options: ImportToolsOp
   const { tools } = imported.file;
   if (tools.length > 0) await write(out, `${JSON.stringify(imported.file, null, 1)}\n`);
   if (options.json) {
-    const { leftOut, simplified, unselected } = imported;
-    writeJson(io, { data: { tools: tools.map(({ id }) => id), leftOut, simplified, unselected } });
+    const { skipped, simplified, unselected } = imported;
+    writeJson(io, { data: { tools: tools.map(({ id }) => id), skipped, simplified, unselected } });
   } else show(io, imported, out);
   return tools.length > 0 ? EXIT.completed : EXIT.invalid;
 }
@@ -115,7 +115,7 @@ function invalidDocument(source: string, format: string, error: unknown): UsageE
   return new UsageError(`${source} is not ${format}: ${message}`, 'It must be an OpenAPI document.');
 }
 
-function show(io: Io, { file, leftOut, simplified, unselected }: ImportedTools, out: string): void {
+function show(io: Io, { file, skipped, simplified, unselected }: ImportedTools, out: string): void {
   const style = styleFor(io.stderr);
   const services = Object.entries(file.services).map(([name, { address }]) => [
     `  ${style.bold(name)}`,
@@ -125,7 +125,7 @@ function show(io: Io, { file, leftOut, simplified, unselected }: ImportedTools, 
   const lines = [
     `${count(file.tools.length, 'tool')}${file.tools.length > 0 ? ` in ${out}` : ''}${unselected > 0 ? `, ${count(unselected, 'operation')} not selected` : ''}`,
     ...table(services),
-    ...notes('left out', leftOut),
+    ...notes('skipped', skipped),
     ...notes('with a simpler schema', simplified),
   ];
   io.stderr.write(`${lines.join('\n')}\n`);
@@ -145,7 +145,7 @@ function credentialOf({ tools }: ToolFile, service: string): string {
   return distinct.length === 0 ? '' : `credential: ${distinct.join(' or ')}`;
 }
 
-function notes(label: string, all: ImportedTools['leftOut']): string[] {
+function notes(label: string, all: ImportedTools['skipped']): string[] {
   if (all.length === 0) return [];
   const rows = all.slice(0, MAX_SHOWN).map(({ operation, reason }) => [safe(`  ${operation}`), safe(reason)]);
   const more = all.length > MAX_SHOWN ? [`  and ${all.length - MAX_SHOWN} more: --json shows all`] : [];

@@ -1,4 +1,4 @@
-import type { HeddleWorker, Role, WorkerTuning } from '@heddle/temporal';
+import type { HeddleWorker, ProcessRole, WorkerTuning } from '@heddle/temporal';
 import type { BlockImages } from '../block-images.ts';
 import type { BlockOptions } from '../block-options.ts';
 import { reporter } from '../engine-session.ts';
@@ -20,7 +20,7 @@ export type WorkerOptions = EnvOptions &
   RuntimeOptions &
   BlockOptions & {
     json: boolean;
-    roles?: Role[];
+    roles?: ProcessRole[];
     build?: NonNullable<WorkerTuning['version']>;
     health?: { host: string; port: number };
     /** Seconds. */

@@ -7,7 +7,7 @@ import { readFileOrStdin } from './json-source.ts';
 import type { Position } from './locate.ts';
 
 /** A diagnostic with its position in the file. */
-export type PlacedDiagnostic = Diagnostic & { file: string } & Partial<Position>;
+export type LocatedDiagnostic = Diagnostic & { file: string } & Partial<Position>;
 
 /** A compiled file. If `plan` is undefined, at least one diagnostic is an error. */
 export interface WorkflowFile {
@@ -18,7 +18,7 @@ export interface WorkflowFile {
   /** The text with the values of --set and --bindings. */
   boundText: string;
   plan: Plan | undefined;
-  diagnostics: PlacedDiagnostic[];
+  diagnostics: LocatedDiagnostic[];
 }
 
 /** Name of a workflow from standard input. */
@@ -71,7 +71,7 @@ async function withPositions(
   file: string,
   text: string,
   diagnostics: readonly Diagnostic[],
-): Promise<PlacedDiagnostic[]> {
+): Promise<LocatedDiagnostic[]> {
   if (diagnostics.length === 0) return [];
   const invalidJson = diagnostics.find(({ code }) => code === 'JSON_INVALID');
   const find = invalidJson ? () => positionIn(invalidJson.message) : await finder(text, diagnostics);

@@ -1,6 +1,6 @@
 import { EXIT } from '../exit-code.ts';
 import { blockNames } from '../input/block-names.ts';
-import type { PlacedDiagnostic, WorkflowFile } from '../input/workflow-file.ts';
+import type { LocatedDiagnostic, WorkflowFile } from '../input/workflow-file.ts';
 import type { Io } from '../io.ts';
 import { plural } from './format.ts';
 import { safe, safeLine, styleFor } from './style.ts';
@@ -10,7 +10,7 @@ type NameOf = (blockId: string) => string | undefined;
 
 /** Returns the diagnostics as lines, errors first, each with its block, a hint, and its position in the file. */
 export function diagnosticLines(
-  diagnostics: readonly PlacedDiagnostic[],
+  diagnostics: readonly LocatedDiagnostic[],
   nameOf: NameOf,
   style: Style,
 ): string[] {
@@ -21,7 +21,7 @@ export function diagnosticLines(
   return errorsFirst.flatMap((diagnostic) => [...linesOf(diagnostic, nameOf, style), '']);
 }
 
-function linesOf(diagnostic: PlacedDiagnostic, nameOf: NameOf, style: Style): string[] {
+function linesOf(diagnostic: LocatedDiagnostic, nameOf: NameOf, style: Style): string[] {
   const { severity, code, message, hint } = diagnostic;
   const label = severity === 'error' ? style.red('error  ') : style.yellow('warning');
   const location = locationOf(diagnostic, nameOf);
@@ -35,12 +35,12 @@ function linesOf(diagnostic: PlacedDiagnostic, nameOf: NameOf, style: Style): st
 }
 
 /** Returns `file:line:column`, which editors and terminals turn into a link. */
-function position({ file, line, column }: PlacedDiagnostic): string {
+function position({ file, line, column }: LocatedDiagnostic): string {
   return line === undefined ? file : `${file}:${line}:${column ?? 1}`;
 }
 
 /** Returns the block and the field in it: `Decide › code`. */
-function locationOf({ blockId, path }: PlacedDiagnostic, nameOf: NameOf): string {
+function locationOf({ blockId, path }: LocatedDiagnostic, nameOf: NameOf): string {
   if (blockId === undefined) return safeLine(path.join('.'));
   const field = path[0] === 'blocks' ? path.slice(2).filter((key) => !WRAPPER_KEYS.has(key)) : [];
   return [nameOf(blockId) ?? blockId, ...(field.length === 0 ? [] : [field.join('.')])]
@@ -52,7 +52,7 @@ function locationOf({ blockId, path }: PlacedDiagnostic, nameOf: NameOf): string
 const WRAPPER_KEYS: ReadonlySet<string | number> = new Set(['subBlocks', 'data', 'value']);
 
 /** Returns text such as `2 errors, 1 warning`; empty if there are none. */
-export function countsOf(diagnostics: readonly PlacedDiagnostic[]): string {
+export function countsOf(diagnostics: readonly LocatedDiagnostic[]): string {
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   const warnings = diagnostics.length - errors;
   return [errors > 0 ? plural(errors, 'error') : '', warnings > 0 ? plural(warnings, 'warning') : '']
@@ -61,7 +61,7 @@ export function countsOf(diagnostics: readonly PlacedDiagnostic[]): string {
 }
 
 /** True if one of the diagnostics is an error. */
-export function hasError(diagnostics: readonly PlacedDiagnostic[]): boolean {
+export function hasError(diagnostics: readonly LocatedDiagnostic[]): boolean {
   return diagnostics.some(({ severity }) => severity === 'error');
 }
 

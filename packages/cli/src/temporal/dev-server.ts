@@ -31,7 +31,7 @@ export async function openServer(
   const { findServer, startDevServer } = await loadTemporalServer();
   const style = styleFor(io.stderr);
   const say = (line: string): void => void io.stderr.write(`${style.dim(safeLine(line))}\n`);
-  const source = await findServer({ env: env.all, say });
+  const source = await findServer({ env: env.all, log: say });
   if (source.kind === 'none') throw new UsageError(source.reason);
   if (source.kind === 'address') return { address: source.address, ui: undefined, server: undefined };
   const uiPort = await freePort(port + UI_OFFSET);

@@ -44,7 +44,7 @@ export async function runtimeOf(options: RuntimeOptions): Promise<RuntimeProvide
     ...server,
     ...storesOf(options),
     ...(checkpoint && { checkpoint }),
-    queue,
+    taskQueue: queue,
     worker,
   });
 }

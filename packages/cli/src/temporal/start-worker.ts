@@ -1,4 +1,10 @@
-import type { DeploymentOptions, HeddleWorker, Role, ServerOptions, WorkerTuning } from '@heddle/temporal';
+import type {
+  DeploymentOptions,
+  HeddleWorker,
+  ProcessRole,
+  ServerOptions,
+  WorkerTuning,
+} from '@heddle/temporal';
 import type { EngineOptions } from '@heddle/engine';
 import type { ImageSource } from '@heddle/sandbox';
 import { blockImages } from '../block-images.ts';
@@ -19,7 +25,7 @@ export interface StartOptions extends StoreOptions, BlockOptions {
   queue: string;
   env: { [name: string]: string };
   /** Default: all. */
-  roles?: readonly Role[] | undefined;
+  roles?: readonly ProcessRole[] | undefined;
   /** Default: unversioned. */
   version?: WorkerTuning['version'];
   /** Address of the health endpoint. */
@@ -47,7 +53,7 @@ export async function startWorker(
     ...server,
     ...blocks,
     ...storesOf(rest),
-    queue: rest.queue,
+    taskQueue: rest.queue,
     env,
     ...(checkpoint && { checkpoint }),
     tuning: { ...(roles && { roles }), ...(version && { version }) },

@@ -8,7 +8,7 @@ import { storedParents } from './stored-parents.ts';
 export const MAX_NESTING = 50;
 
 /** A block and the containers around it. Notes are omitted, because they never run. */
-export interface PlacedBlock {
+export interface ContainedBlock {
   block: Block;
   /** Ids of the containers around the block, outermost first. */
   containers: readonly string[];
@@ -16,10 +16,10 @@ export interface PlacedBlock {
   enabled: boolean;
 }
 
-export type PlacedBlocks = ReadonlyMap<string, PlacedBlock>;
+export type ContainedBlocks = ReadonlyMap<string, ContainedBlock>;
 
 /** Returns the place of every block: from its `parentId`, or from the stored maps for blocks without `parentId`. */
-export function placeBlocks(workflow: Workflow, sink: DiagnosticSink): PlacedBlocks {
+export function resolveContainment(workflow: Workflow, sink: DiagnosticSink): ContainedBlocks {
   // Sorted by id, so that the result does not depend on the order of the file's keys.
   const sortedBlocks = workflow.blocks
     .filter(({ type }) => type !== 'note')
@@ -27,13 +27,13 @@ export function placeBlocks(workflow: Workflow, sink: DiagnosticSink): PlacedBlo
   const blocks = new Map(sortedBlocks.map((block) => [block.id, block]));
   const parents = namedParents(blocks, sink);
   for (const [child, parent] of storedParents(workflow.stored, blocks, sink)) parents.set(child, parent);
-  const places = new Map<string, PlacedBlock>();
+  const places = new Map<string, ContainedBlock>();
   for (const id of blocks.keys()) computePlace(id, { blocks, parents, places, sink });
   return places;
 }
 
 /** Returns the id of the innermost container around a block. */
-export function parentOf(place: PlacedBlock): string | undefined {
+export function parentOf(place: ContainedBlock): string | undefined {
   return place.containers.at(-1);
 }
 
@@ -61,7 +61,7 @@ function namedParents(blocks: ReadonlyMap<string, Block>, sink: DiagnosticSink):
 interface PlacingContext {
   blocks: ReadonlyMap<string, Block>;
   parents: ReadonlyMap<string, string>;
-  places: Map<string, PlacedBlock>;
+  places: Map<string, ContainedBlock>;
   sink: DiagnosticSink;
 }
 
@@ -85,7 +85,7 @@ function computePlace(id: string, context: PlacingContext): void {
 function unplacedChain(
   id: string,
   { blocks, parents, places, sink }: PlacingContext,
-): { chain: string[]; outer: PlacedBlock | undefined } {
+): { chain: string[]; outer: ContainedBlock | undefined } {
   const chain = new Set<string>();
   let current: string | undefined = id;
   while (current !== undefined && !places.has(current) && !chain.has(current)) {
@@ -98,7 +98,7 @@ function unplacedChain(
   return { chain: ids, outer: current === undefined ? undefined : places.get(current) };
 }
 
-function placeInside(block: Block, container: PlacedBlock): PlacedBlock {
+function placeInside(block: Block, container: ContainedBlock): ContainedBlock {
   const containers = [...container.containers, container.block.id];
   return { block, containers, enabled: block.enabled && container.enabled };
 }

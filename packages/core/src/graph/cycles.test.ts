@@ -1,13 +1,15 @@
 import fc from 'fast-check';
 import { DirectedGraph } from 'graphology';
 import { describe, expect, it } from 'vitest';
-import type { PlacedBlocks } from './containment.ts';
+import type { ContainedBlocks } from './containment.ts';
 import { findCycles } from './cycles.ts';
 
 function cyclesOf(edges: readonly (readonly [string, string])[]): string[] {
   const graph = new DirectedGraph();
   for (const [from, to] of edges) graph.mergeEdge(from, to);
-  const places = new Map(graph.nodes().map((id) => [id, { block: { name: id } }])) as unknown as PlacedBlocks;
+  const places = new Map(
+    graph.nodes().map((id) => [id, { block: { name: id } }]),
+  ) as unknown as ContainedBlocks;
   return findCycles(graph, places).map(({ message }) => message);
 }
 

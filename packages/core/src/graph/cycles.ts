@@ -1,10 +1,10 @@
 import type { DirectedGraph } from 'graphology';
 import { diagnostic } from '../plan/diagnostics.ts';
 import type { Diagnostic } from '../plan/diagnostics.ts';
-import type { PlacedBlocks } from './containment.ts';
+import type { ContainedBlocks } from './containment.ts';
 
 /** Returns one diagnostic for each cycle of blocks. Cycles that share a block are reported as one. */
-export function findCycles(graph: DirectedGraph, places: PlacedBlocks): Diagnostic[] {
+export function findCycles(graph: DirectedGraph, places: ContainedBlocks): Diagnostic[] {
   return findDisjointCycles(graph).map((cycle) => {
     const names = [...cycle, cycle[0] as string].map((id) => `"${places.get(id)?.block.name}"`);
     return diagnostic('CYCLE', {

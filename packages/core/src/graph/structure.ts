@@ -2,8 +2,8 @@ import { DirectedGraph } from 'graphology';
 import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Workflow } from '../schema/workflow.ts';
-import { parentOf, placeBlocks } from './containment.ts';
-import type { PlacedBlock, PlacedBlocks } from './containment.ts';
+import { parentOf, resolveContainment } from './containment.ts';
+import type { ContainedBlock, ContainedBlocks } from './containment.ts';
 import { findCycles } from './cycles.ts';
 import { append } from './lists.ts';
 import type { Lists } from './lists.ts';
@@ -23,7 +23,7 @@ export interface RegionGraph {
 
 /** A workflow's control flow: the blocks that can run, their containers, and the edges between them. */
 export interface Structure {
-  places: PlacedBlocks;
+  places: ContainedBlocks;
   /** Blocks that can run: enabled, and inside a container also reached by an edge. */
   members: ReadonlySet<string>;
   /** By container id, with '' for the top level. Only containers that can run. */
@@ -47,7 +47,7 @@ export function buildStructure(
   options: StructureOptions,
   sink: DiagnosticSink,
 ): Structure {
-  const places = placeBlocks(workflow, sink);
+  const places = resolveContainment(workflow, sink);
   const notes = new Set(workflow.blocks.filter(({ type }) => type === 'note').map(({ id }) => id));
   const wiring = wireEdges(workflow.edges, places, { ...options, notes }, sink);
   const members = findMembers(places, wiring.paths);
@@ -72,8 +72,10 @@ function buildRegions(
   starts: ReadonlyMap<string, readonly string[]>,
 ): Map<string, RegionGraph> {
   const idsByContainer: Lists<string> = new Map();
-  for (const id of members) append(idsByContainer, parentOf(places.get(id) as PlacedBlock) ?? '', id);
-  const containers = [...members].filter((id) => isContainerType((places.get(id) as PlacedBlock).block.type));
+  for (const id of members) append(idsByContainer, parentOf(places.get(id) as ContainedBlock) ?? '', id);
+  const containers = [...members].filter((id) =>
+    isContainerType((places.get(id) as ContainedBlock).block.type),
+  );
   const regions = new Map<string, RegionGraph>();
   for (const container of ['', ...containers]) {
     const ids = idsByContainer.get(container) ?? [];
@@ -87,7 +89,7 @@ function buildRegions(
 }
 
 /** Returns the enabled top-level blocks, and every enabled inner block that a path of edges reaches. */
-function findMembers(places: PlacedBlocks, paths: ReadonlyMap<string, readonly string[]>): Set<string> {
+function findMembers(places: ContainedBlocks, paths: ReadonlyMap<string, readonly string[]>): Set<string> {
   const reachedIds = new Set<string>();
   for (const [id, place] of places) if (place.enabled && place.containers.length === 0) reachedIds.add(id);
   for (const id of reachedIds) for (const target of paths.get(id) ?? []) reachedIds.add(target);

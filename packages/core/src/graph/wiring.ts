@@ -2,7 +2,7 @@ import { diagnostic } from '../plan/diagnostics.ts';
 import type { Diagnostic, DiagnosticSink } from '../plan/diagnostics.ts';
 import type { Edge } from '../schema/workflow.ts';
 import { parentOf } from './containment.ts';
-import type { PlacedBlock, PlacedBlocks } from './containment.ts';
+import type { ContainedBlock, ContainedBlocks } from './containment.ts';
 import { append } from './lists.ts';
 import { portReader } from './ports.ts';
 import type { PortReader } from './ports.ts';
@@ -34,7 +34,7 @@ export interface WiringOptions {
 /** Classifies every edge by its meaning for a run, and reports edges that have no meaning. */
 export function wireEdges(
   edges: readonly Edge[],
-  places: PlacedBlocks,
+  places: ContainedBlocks,
   options: WiringOptions,
   sink: DiagnosticSink,
 ): Wiring {
@@ -72,7 +72,7 @@ export function wireEdges(
 }
 
 interface EdgeContext {
-  places: PlacedBlocks;
+  places: ContainedBlocks;
   options: WiringOptions;
   sink: DiagnosticSink;
 }
@@ -81,7 +81,7 @@ function findEnds(
   edge: Edge,
   index: number,
   context: EdgeContext,
-): { source: PlacedBlock; target: PlacedBlock } | undefined {
+): { source: ContainedBlock; target: ContainedBlock } | undefined {
   const { places, options, sink } = context;
   const source = places.get(edge.source);
   const target = places.get(edge.target);
@@ -111,7 +111,7 @@ function edgeToUnknownBlock(
   });
 }
 
-function selfEdge(index: number, { block }: PlacedBlock): Diagnostic {
+function selfEdge(index: number, { block }: ContainedBlock): Diagnostic {
   return diagnostic('EDGE_TO_SELF', {
     blockId: block.id,
     path: ['edges', index],
@@ -120,7 +120,7 @@ function selfEdge(index: number, { block }: PlacedBlock): Diagnostic {
   });
 }
 
-function edgeAcrossContainers(index: number, source: PlacedBlock, target: PlacedBlock): Diagnostic {
+function edgeAcrossContainers(index: number, source: ContainedBlock, target: ContainedBlock): Diagnostic {
   return diagnostic('EDGE_ACROSS_SCOPES', {
     blockId: source.block.id,
     path: ['edges', index],
@@ -129,7 +129,7 @@ function edgeAcrossContainers(index: number, source: PlacedBlock, target: Placed
   });
 }
 
-function unknownPort(edge: Edge, index: number, { block }: PlacedBlock, port: string): Diagnostic {
+function unknownPort(edge: Edge, index: number, { block }: ContainedBlock, port: string): Diagnostic {
   const effect = port === 'source' ? 'is taken as the normal exit' : 'is never taken';
   return diagnostic('PORT_UNKNOWN', {
     blockId: block.id,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loop, parallel, region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/play.ts';
+import { play } from '../../../../test/support/run-machine.ts';
 
 const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loop, parallel, region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/play.ts';
+import { play } from '../../../../test/support/run-machine.ts';
 import { retryWaitMs } from './failure.ts';
 
 const retry = { maxTries: 3, waitMs: 100, backoff: 2, maxWaitMs: 1000, jitter: 0 };

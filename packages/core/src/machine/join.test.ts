@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loop, parallel, region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/play.ts';
+import { play } from '../../../../test/support/run-machine.ts';
 
 describe('an edge', () => {
   it('R2 is live if its node took its port; nothing runs at the other ports', () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { addressOf, loop, parallel, region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/play.ts';
+import { play } from '../../../../test/support/run-machine.ts';
 import { countAt, workAt } from './locate.ts';
 
 it('R31 work is found at its address, and only there', () => {

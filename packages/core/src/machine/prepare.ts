@@ -7,7 +7,7 @@ export interface PreparedRegion {
   /** Cells of a new activation. */
   cells: readonly Cell[];
   /** For each node its targets in edge order, each with the ports of the edges to it. */
-  outs: readonly (readonly Out[])[];
+  outs: readonly (readonly OutgoingEdge[])[];
   /** By start node: the cells of the nodes that it reaches. */
   reachable: Map<number, ReachableCells>;
 }
@@ -17,7 +17,7 @@ interface ReachableCells {
   left: number;
 }
 
-export interface Out {
+export interface OutgoingEdge {
   to: number;
   ports: readonly string[];
 }

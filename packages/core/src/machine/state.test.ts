@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/play.ts';
+import { play } from '../../../../test/support/run-machine.ts';
 import { idleState } from './state.ts';
 
 const graph = region('s -> p, w, b');

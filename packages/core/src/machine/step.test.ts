@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loop, region } from '../../../../test/support/graph.ts';
-import { play } from '../../../../test/support/play.ts';
+import { play } from '../../../../test/support/run-machine.ts';
 import { advance, initialState, step } from './step.ts';
 
 describe('a run', () => {

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import { parentOf } from '../graph/containment.ts';
-import type { PlacedBlock } from '../graph/containment.ts';
+import type { ContainedBlock } from '../graph/containment.ts';
 import { append } from '../graph/lists.ts';
 import { own } from '../json.ts';
 import type { Json } from '../json.ts';
@@ -35,13 +35,13 @@ const REQUIRED_FIELDS: ReadonlyMap<string, string> = new Map([
  */
 export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<string, BlockConfig>): void {
   const types = new SimilarNames(typeNames(compilation.types));
-  const bodies = new Map<string, PlacedBlock[]>();
+  const bodies = new Map<string, ContainedBlock[]>();
   for (const place of compilation.structure.places.values()) {
     const container = parentOf(place);
     if (container !== undefined) append(bodies, container, place);
   }
   for (const id of [...compilation.structure.members].toSorted()) {
-    const { block } = compilation.structure.places.get(id) as PlacedBlock;
+    const { block } = compilation.structure.places.get(id) as ContainedBlock;
     if (!block.trigger || isTriggerType(block.type)) checkFields(compilation, block, configs.get(id));
     if (block.trigger || isTriggerType(block.type)) continue;
     if (isContainerType(block.type)) checkBody(compilation, block, bodies.get(id) ?? []);
@@ -145,7 +145,7 @@ function report(
   compilation.sink.push(diagnostic(code, { blockId: block.id, path, message, hint: 'Fill it in.' }));
 }
 
-function checkBody({ structure, sink }: Compilation, block: Block, inner: readonly PlacedBlock[]): void {
+function checkBody({ structure, sink }: Compilation, block: Block, inner: readonly ContainedBlock[]): void {
   if ((structure.regions.get(block.id)?.size ?? 0) > 0) return;
   const reason =
     inner.length === 0
@@ -326,7 +326,7 @@ const CONTROL_FIELDS = new Set(['error', 'selectedOption', 'selectedRoute', '_pa
 /** Reports input formats whose fields would control the run. */
 export function checkStarts({ structure, sink }: Compilation, starts: readonly string[]): void {
   for (const id of starts) {
-    const { block } = structure.places.get(id) as PlacedBlock;
+    const { block } = structure.places.get(id) as ContainedBlock;
     if (block.type === 'chat_trigger') continue;
     const hasMetadata = own(block.fields, 'runMetadata') === true;
     for (const { name, index } of inputFields(own(block.fields, 'inputFormat'))) {

@@ -1,4 +1,4 @@
-import type { PlacedBlock } from '../graph/containment.ts';
+import type { ContainedBlock } from '../graph/containment.ts';
 import type { JsonObject } from '../json.ts';
 import type { Block } from '../schema/workflow.ts';
 import type { Compilation } from './compilation.ts';
@@ -34,7 +34,7 @@ export function checkTriggers(
   if (!infos) return;
   const types = new Map(infos.map((info) => [info.type, info]));
   for (const id of starts) {
-    const { block } = compilation.structure.places.get(id) as PlacedBlock;
+    const { block } = compilation.structure.places.get(id) as ContainedBlock;
     const info = types.get(block.type);
     if (info) checkFields(compilation, block, info);
     else if (isExternal(block)) reportNotFired(compilation, block);

@@ -1,5 +1,5 @@
 import { parentOf } from '../graph/containment.ts';
-import type { PlacedBlock, PlacedBlocks } from '../graph/containment.ts';
+import type { ContainedBlock, ContainedBlocks } from '../graph/containment.ts';
 import { buildStructure } from '../graph/structure.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { MACHINE_VERSION } from '../machine/skeleton.ts';
@@ -84,7 +84,7 @@ function analyze(source: Workflow, options: CompileOptions): { plan?: Plan; diag
   const blocks = new Map<string, BlockConfig>();
   const settings = new Map<string, NodeSettings>();
   for (const id of [...structure.members].toSorted()) {
-    const place = structure.places.get(id) as PlacedBlock;
+    const place = structure.places.get(id) as ContainedBlock;
     const { block } = place;
     const container = isContainerType(block.type) ? readContainer(compilation, block) : undefined;
     const retry = retryPolicy(block, workflow.dialect, sink);
@@ -146,7 +146,7 @@ function createCompilation(source: Workflow, options: CompileOptions, sink: Diag
 }
 
 /** Returns the blocks by id order, so that the choice between equal names does not depend on the order of keys. */
-function namedBlocks(places: PlacedBlocks): NamedBlock[] {
+function namedBlocks(places: ContainedBlocks): NamedBlock[] {
   return [...places.values()]
     .toSorted((a, b) => (a.block.id < b.block.id ? -1 : 1))
     .map((place) => {

@@ -1,4 +1,4 @@
-import type { PlacedBlock } from '../graph/containment.ts';
+import type { ContainedBlock } from '../graph/containment.ts';
 import { routerRows } from '../graph/rows.ts';
 import { isJsonObject, own } from '../json.ts';
 import type { Json } from '../json.ts';
@@ -20,7 +20,7 @@ import type { Block } from '../schema/workflow.ts';
 /**
  * Returns the configuration of one block for its executor, with compiled references. Containers use `readContainer`.
  */
-export function configureBlock(compilation: Compilation, place: PlacedBlock): BlockConfig {
+export function configureBlock(compilation: Compilation, place: ContainedBlock): BlockConfig {
   const { block, containers } = place;
   const trigger = block.trigger || isTriggerType(block.type);
   const code = block.type === 'function' && !trigger ? readCode(compilation, block) : undefined;

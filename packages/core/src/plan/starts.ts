@@ -1,4 +1,4 @@
-import type { PlacedBlock, PlacedBlocks } from '../graph/containment.ts';
+import type { ContainedBlock, ContainedBlocks } from '../graph/containment.ts';
 import { diagnostic } from './diagnostics.ts';
 import type { DiagnosticSink } from './diagnostics.ts';
 import type { Plan } from './plan.ts';
@@ -6,11 +6,11 @@ import { isTriggerType, triggerRank } from './types.ts';
 
 /** Returns the enabled top-level triggers, the default start first, equally suitable ones in file order. */
 export function findStarts(
-  places: PlacedBlocks,
+  places: ContainedBlocks,
   fileOrder: readonly string[],
   sink: DiagnosticSink,
 ): string[] {
-  const rank = (place: PlacedBlock): number =>
+  const rank = (place: ContainedBlock): number =>
     isTriggerType(place.block.type) ? triggerRank(place.block.type) : Infinity;
   const triggers = fileOrder
     .flatMap((id) => places.get(id) ?? [])

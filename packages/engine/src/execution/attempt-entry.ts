@@ -3,7 +3,7 @@ import type { Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { BlockResult } from '@heddle/core/blocks';
 import type { BlockFailure, EntryBody, Place, Stored } from '@heddle/core/run';
-import { chain } from '../maybe-async.ts';
+import { thenMaybe } from '../then-maybe.ts';
 import type { Sanitizer } from '../records/sanitizer.ts';
 
 type Completed = Extract<EntryBody, { type: 'completed' }>;
@@ -32,7 +32,7 @@ export function resultEntry(
   const result = expectResult(returned, name);
   const label = `The output of the block "${name}"`;
   if ('pause' in result) {
-    return chain(sanitizer.store(result.pause, label), (output) => ({
+    return thenMaybe(sanitizer.store(result.pause, label), (output) => ({
       ...header,
       type: 'paused',
       kind: 'human',
@@ -43,13 +43,13 @@ export function resultEntry(
   }
   if ('waitUntilMs' in result) {
     const entry = { ...header, type: 'paused', kind: 'time', dueMs: result.waitUntilMs } as const;
-    return chain(sanitizer.store(result.waiting, label), (output) =>
-      chain(sanitizer.store(result.output, label), (done) => ({ ...entry, output, done })),
+    return thenMaybe(sanitizer.store(result.waiting, label), (output) =>
+      thenMaybe(sanitizer.store(result.output, label), (done) => ({ ...entry, output, done })),
     );
   }
   const { port, set } = result;
   const variables = set && (sanitizer.json(set, label) as { [id: string]: Json });
-  return chain(sanitizer.store(result.output, label), (output) => {
+  return thenMaybe(sanitizer.store(result.output, label), (output) => {
     const { block, scope, try: attempt, resumes, startedMs, input } = header;
     const entry: Completed = { type: 'completed', block, scope, try: attempt, startedMs, input, output };
     if (resumes !== undefined) entry.resumes = resumes;

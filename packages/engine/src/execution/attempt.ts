@@ -5,7 +5,7 @@ import type { ExecutorServices } from '../executors/services.ts';
 import type { Values } from '../records/values.ts';
 import type { AttemptHeader } from './attempt-entry.ts';
 import { BlockSteps } from './block-steps.ts';
-import type { Slot } from './gate.ts';
+import type { Slot } from './concurrency-limiter.ts';
 import type { Emissions } from '../records/emissions.ts';
 import { ChildWaits } from './child-waits.ts';
 import { ReferenceResolver } from './reference-resolver.ts';

@@ -24,7 +24,7 @@ import { fileStorage, fileTooLarge } from '../files/run-files.ts';
 import type { FileStorage } from '../files/run-files.ts';
 import { mockResult } from '../mocks/mock-result.ts';
 import { NO_MOCKS, parseMocks, type Mocks } from '../mocks/mocks.ts';
-import { chain } from '../maybe-async.ts';
+import { thenMaybe } from '../then-maybe.ts';
 import type { BlockTask } from './attempt.ts';
 import type { AttemptPlace } from './attempt-entry.ts';
 import { callChain, childError, findChildRun } from './child-runs.ts';
@@ -34,7 +34,7 @@ import type { WarmUp } from './code-service.ts';
 import { conversationIds, conversationOf } from './conversation.ts';
 import type { RunEnvironment } from './run-environment.ts';
 import type { CommandExecutorParts } from './command-executor.ts';
-import type { Gate } from './gate.ts';
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { declaredInputs } from './plan-queries.ts';
 import type { RunConnections } from './run-connections.ts';
 import type { ReferenceResolver } from './reference-resolver.ts';
@@ -52,7 +52,7 @@ interface ServedRun {
   header: NewRun;
   environment: RunEnvironment;
   replica: Replica;
-  gate: Gate;
+  gate: ConcurrencyLimiter;
   /** Returns the token of the pause point that an attempt opens. */
   token: (this: void, attempt: AttemptPlace) => string;
   connections: RunConnections;
@@ -164,7 +164,7 @@ function triggerExecutor(
   });
   return computeExecutor(block, () => {
     const input = parts.values.load(replica.ledger.input);
-    return chain(input, (loaded) => ({ output: startOutput(block, loaded, metadata) }));
+    return thenMaybe(input, (loaded) => ({ output: startOutput(block, loaded, metadata) }));
   });
 }
 

@@ -10,7 +10,7 @@ import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
 import { InfrastructureError } from '../records/infrastructure-error.ts';
 import type { Values } from '../records/values.ts';
 import type { TailableRunStore } from '../store/stores.ts';
-import type { RunRequest } from './run-start.ts';
+import type { StartRequest } from './run-start.ts';
 
 /** One call of a child run by an attempt of a block. */
 export interface ChildAttempt {
@@ -106,7 +106,7 @@ export async function childRequest(
   definitions: Pick<Definitions, 'find'>,
   parent: NewRun,
   { place, attempt, call, request }: ChildAttempt & { request: ChildRequest },
-): Promise<RunRequest> {
+): Promise<StartRequest> {
   const { workflowId, version } = request.workflow;
   const target = await definitions.find(workflowId, version);
   if (!target) throw new EngineError('WORKFLOW_NOT_FOUND', `The workflow ${workflowId} no longer exists.`);

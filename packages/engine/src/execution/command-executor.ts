@@ -15,8 +15,8 @@ import { failureOf, resultEntry } from './attempt-entry.ts';
 import type { AttemptHeader, AttemptPlace } from './attempt-entry.ts';
 import { Attempt, BlockTask } from './attempt.ts';
 import type { AttemptParts } from './attempt.ts';
-import { Slot } from './gate.ts';
-import type { Gate } from './gate.ts';
+import { Slot } from './concurrency-limiter.ts';
+import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { ReferenceResolver } from './reference-resolver.ts';
 
 type RunCommand = Extract<Command, { type: 'run' }>;
@@ -37,7 +37,7 @@ export interface CommandExecutorParts extends AttemptParts {
   /** Returns the token of the pause point that an attempt opens. */
   token: (this: void, attempt: AttemptPlace) => string;
   /** Limits the number of effects that run at the same time. */
-  gate: Gate;
+  gate: ConcurrencyLimiter;
   /** Receives the entries that result from attempts, expansions and timers. */
   post(body: EntryBody): void;
   /** Receives errors that are not failures of a block: the run must stop. */

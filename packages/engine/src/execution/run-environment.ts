@@ -1,11 +1,11 @@
 import { BlockError, EngineError } from '@heddle/core';
 import type { Clock, Json, Plan } from '@heddle/core';
 import { MIN_SECRET_CHARS } from '../secrets/encodings.ts';
-import { followingStream } from '../secrets/redaction-stream.ts';
+import { dynamicRedactionStream } from '../secrets/redaction-stream.ts';
 import type { RedactionStream } from '../secrets/redaction-stream.ts';
 import { createRedactor, NO_SECRETS } from '../secrets/redactor.ts';
 import type { Redactor } from '../secrets/redactor.ts';
-import { chain } from '../maybe-async.ts';
+import { thenMaybe } from '../then-maybe.ts';
 import { Sanitizer } from '../records/sanitizer.ts';
 import { environmentReads } from './plan-queries.ts';
 import type { EnvironmentReads } from './plan-queries.ts';
@@ -87,7 +87,7 @@ export class Environments {
   open(plan: Plan): RunEnvironment | Promise<RunEnvironment> {
     const reads = environmentReads(plan);
     if (reads.blocks.size === 0) return this.#constant(plan, NO_VALUES);
-    return chain(this.#parts.tenant(plan.workflow.id), (tenant) =>
+    return thenMaybe(this.#parts.tenant(plan.workflow.id), (tenant) =>
       tenant === undefined ? this.#withoutTenant(plan, reads) : this.#ofTenant(plan, reads, tenant),
     );
   }
@@ -214,7 +214,7 @@ class ConstantEnvironment implements RunEnvironment {
 
   /** Returns a stream that also redacts secrets that are added while it is used. */
   stream(): RedactionStream {
-    return followingStream(() => this.#redactor);
+    return dynamicRedactionStream(() => this.#redactor);
   }
 
   refresh(_block: string): Promise<void> | undefined {

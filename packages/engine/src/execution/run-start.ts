@@ -5,7 +5,7 @@ import type { Entry, Stored } from '@heddle/core/run';
 import { startOutput } from '../executors/start.ts';
 import { parseMocks } from '../mocks/mocks.ts';
 import { jsonCopy } from '../json-copy.ts';
-import { chain } from '../maybe-async.ts';
+import { thenMaybe } from '../then-maybe.ts';
 import { newRecord } from '../records/run-record.ts';
 import type { ReusedData } from '../rerun.ts';
 import type { RestartEdits } from '../types.ts';
@@ -15,7 +15,7 @@ import type { RuntimeParts } from './runtime-parts.ts';
 import { randomToken } from './tokens.ts';
 
 /** A request to start a run. */
-export interface RunRequest {
+export interface StartRequest {
   runId: string;
   callerId?: string;
   plan: Plan;
@@ -49,15 +49,15 @@ interface StartParts extends Pick<RuntimeParts, 'clock' | 'report'> {
 }
 
 /** Returns the data that is stored when the run starts. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
-export function prepareStart(parts: StartParts, request: RunRequest): RunStart | Promise<RunStart> {
+export function prepareStart(parts: StartParts, request: StartRequest): RunStart | Promise<RunStart> {
   const { environment, report } = parts;
   const unused = unusedMocks(request);
   if (unused) report(unused, request.runId);
   const start = request.plan.blocks[request.start];
   const input = inputJson(request.input);
   if (start?.trigger) startOutput(start, input);
-  return chain(environment.sanitizer.storeForCaller(input, 'The input'), (stored) =>
-    chain(reuseOf(environment, request.reused), (reused) =>
+  return thenMaybe(environment.sanitizer.storeForCaller(input, 'The input'), (stored) =>
+    thenMaybe(reuseOf(environment, request.reused), (reused) =>
       startWith(parts, request, { input: stored, reused }),
     ),
   );
@@ -115,7 +115,7 @@ interface StartValues {
 
 function startWith(
   { clock, environment }: StartParts,
-  request: RunRequest,
+  request: StartRequest,
   { input, reused }: StartValues,
 ): RunStart {
   const { plan } = request;
@@ -169,7 +169,7 @@ function inputJson(value: unknown): Json {
  * Returns the error that reports mocks that match no block: a mistyped name would silently run the real block. Returns
  * undefined if all match, or if the workflow calls others, because a mock may be for one of their blocks.
  */
-function unusedMocks({ plan, mocks, parent }: RunRequest): EngineError | undefined {
+function unusedMocks({ plan, mocks, parent }: StartRequest): EngineError | undefined {
   if (mocks === null || parent) return undefined;
   const unused = parseMocks(mocks).unusedNames(Object.values(plan.blocks));
   if (unused.length === 0 || hasChildren(plan)) return undefined;
@@ -177,7 +177,7 @@ function unusedMocks({ plan, mocks, parent }: RunRequest): EngineError | undefin
   return new EngineError('OPTIONS_INVALID', `The mocks name unknown blocks: ${names}.`);
 }
 
-function limitsOf(request: RunRequest): { timeoutMs?: number; activeOnly?: boolean } {
+function limitsOf(request: StartRequest): { timeoutMs?: number; activeOnly?: boolean } {
   const { limits } = request.plan;
   const timeoutMs = request.timeoutMs ?? limits.timeoutMs;
   if (timeoutMs === undefined) return {};

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@heddle/core/blocks';
 import { inputFields } from '@heddle/core/fields';
 import { contextOf, failureOf } from '../../../../test/support/block.ts';
-import type { Scene } from '../../../../test/support/block.ts';
+import type { BlockFixture } from '../../../../test/support/block.ts';
 import { childExecutor } from './child.ts';
 import type { ChildOutcome, ChildRequest, ChildWorkflow } from './services.ts';
 
@@ -14,7 +14,11 @@ const DONE: ChildOutcome = { status: 'completed', runId: 'run-2', output: { data
 
 const call = (
   params: JsonObject,
-  more: Scene & { outcome?: ChildOutcome; workflow?: ChildWorkflow | null; requests?: ChildRequest[] } = {},
+  more: BlockFixture & {
+    outcome?: ChildOutcome;
+    workflow?: ChildWorkflow | null;
+    requests?: ChildRequest[];
+  } = {},
 ): unknown => {
   const services = {
     findChild: async () => (more.workflow === null ? undefined : (more.workflow ?? CHILD)),

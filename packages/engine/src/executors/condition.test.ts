@@ -3,7 +3,7 @@ import { createSandbox } from '@heddle/sandbox';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { ExpressionJob, ExpressionOutcome } from '@heddle/sandbox';
 import { contextOf, failureOf } from '../../../../test/support/block.ts';
-import type { Scene } from '../../../../test/support/block.ts';
+import type { BlockFixture } from '../../../../test/support/block.ts';
 import { conditionExecutor } from './condition.ts';
 import type { CodeSandbox } from './services.ts';
 
@@ -12,12 +12,12 @@ afterAll(() => sandbox.close());
 
 const target = (port: string): string => port.replace('condition-', 'to');
 
-const decide = (scene: Scene): unknown =>
+const decide = (scene: BlockFixture): unknown =>
   conditionExecutor.execute(
     contextOf({ type: 'condition', ...scene, services: { target, ...scene.services } }),
   );
 
-const execute = (scene: Scene): unknown => {
+const execute = (scene: BlockFixture): unknown => {
   return decide({ ...scene, services: { sandbox: async () => sandbox, ...scene.services } });
 };
 

@@ -2,14 +2,14 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { createSandbox } from '@heddle/sandbox';
 import type { CollectionSource, Json } from '@heddle/core/blocks';
 import { failureOf, fieldTemplate, loopExpression, lookupOf } from '../../../../test/support/block.ts';
-import type { Scene } from '../../../../test/support/block.ts';
+import type { BlockFixture } from '../../../../test/support/block.ts';
 import { expandContainer } from './container.ts';
 import type { ExpandContext } from './container.ts';
 
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const context = (scene: Scene, more: Partial<ExpandContext> = {}): ExpandContext => ({
+const context = (scene: BlockFixture, more: Partial<ExpandContext> = {}): ExpandContext => ({
   runId: 'run-1',
   lookup: lookupOf(scene),
   sandbox: () => Promise.reject(new Error('no sandbox is needed here')),
@@ -17,11 +17,11 @@ const context = (scene: Scene, more: Partial<ExpandContext> = {}): ExpandContext
   ...more,
 });
 
-const withSandbox = (scene: Scene): ExpandContext => {
+const withSandbox = (scene: BlockFixture): ExpandContext => {
   return context(scene, { sandbox: async () => sandbox });
 };
 
-const P: Scene = {
+const P: BlockFixture = {
   outputs: {
     P: {
       result: {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { contextOf, failureOf } from '../../../../test/support/block.ts';
-import type { Scene } from '../../../../test/support/block.ts';
+import type { BlockFixture } from '../../../../test/support/block.ts';
 import { defineBlock } from './define-block.ts';
 
 const greet = defineBlock({
@@ -23,7 +23,7 @@ const greet = defineBlock({
   },
 });
 
-const run = (block: typeof greet, scene: Scene): unknown =>
+const run = (block: typeof greet, scene: BlockFixture): unknown =>
   block.execute(contextOf({ type: 'greet', ...scene }));
 
 describe('defineBlock', () => {

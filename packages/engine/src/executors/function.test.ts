@@ -2,17 +2,17 @@ import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SandboxError, createSandbox, type FunctionJob, type ImageSource } from '@heddle/sandbox';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { blockOf, contextOf, failureOf } from '../../../../test/support/block.ts';
-import type { Scene } from '../../../../test/support/block.ts';
+import type { BlockFixture } from '../../../../test/support/block.ts';
 import { functionExecutor, mountedNames } from './function.ts';
 import type { CodeSandbox } from './services.ts';
 
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const run = (scene: Scene): unknown => functionExecutor.execute(contextOf(scene));
+const run = (scene: BlockFixture): unknown => functionExecutor.execute(contextOf(scene));
 
 /** Runs in a real sandbox. */
-const runInSandbox = (scene: Scene): unknown => {
+const runInSandbox = (scene: BlockFixture): unknown => {
   return run({ ...scene, services: { sandbox: async () => sandbox } });
 };
 
@@ -25,7 +25,7 @@ const recordingSandbox = (jobs: FunctionJob[]): CodeSandbox => ({
   evaluate: () => Promise.reject(new Error('no expressions here')),
 });
 
-const jobOf = async (scene: Scene): Promise<FunctionJob> => {
+const jobOf = async (scene: BlockFixture): Promise<FunctionJob> => {
   const jobs: FunctionJob[] = [];
   await run({ code: 'return 1', ...scene, services: { sandbox: async () => recordingSandbox(jobs) } });
   return jobs[0]!;
@@ -222,7 +222,7 @@ describe('a function block', () => {
 });
 
 describe('a function block in Python', () => {
-  const python = (scene: Scene): unknown => runInSandbox({ language: 'python', ...scene });
+  const python = (scene: BlockFixture): unknown => runInSandbox({ language: 'python', ...scene });
 
   it('returns the result and console output of the code, with references bound to values', async () => {
     const code = `

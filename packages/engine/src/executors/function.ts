@@ -1,7 +1,7 @@
 import { BlockError, bindCode, envNamesIn, fieldSchemas, referencesIn } from '@heddle/core/blocks';
 import type { BlockConfig, BlockResult, CodeTemplate, Json } from '@heddle/core/blocks';
 import { parsedText, parseJson } from '@heddle/core/fields';
-import type { Limits } from '@heddle/sandbox';
+import type { JobLimits } from '@heddle/sandbox';
 import { authoredValue } from './authored.ts';
 import { codeFailure } from './code-failure.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
@@ -116,7 +116,7 @@ function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
  * Returns the time limits of the code. A timeout of the block also raises the processor time limit, up to the engine's
  * limits. Without a timeout, the sandbox's default processor time limit applies.
  */
-function limitsOf(context: EngineContext): Partial<Limits> {
+function limitsOf(context: EngineContext): Partial<JobLimits> {
   const max = context.services.run.codeLimits ?? {};
   const timeout = Number(context.field('timeout') ?? Number.NaN);
   const configured = Number.isFinite(timeout) && timeout > 0 ? timeout : undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { blockOf, contextOf, failureOf } from '../../../../test/support/block.ts';
-import type { Scene } from '../../../../test/support/block.ts';
+import type { BlockFixture } from '../../../../test/support/block.ts';
 import { humanExecutor } from './human.ts';
 import { resumeOutput } from './human-resume.ts';
 
@@ -16,7 +16,7 @@ const params: JsonObject = {
 };
 const outputs = { Agent: { content: 'All good' } };
 
-const pause = (scene: Scene = {}): JsonObject => {
+const pause = (scene: BlockFixture = {}): JsonObject => {
   const result = humanExecutor.execute(
     contextOf({ type: 'human_in_the_loop', name: 'Approve', params, outputs, ...scene }),
   );
@@ -82,7 +82,7 @@ describe('a human pause', () => {
   });
 
   it('does not read its own output of an earlier iteration', () => {
-    const scene: Scene = { params: { builderData: [{ name: 'go', value: '<approve.url>' }] } };
+    const scene: BlockFixture = { params: { builderData: [{ name: 'go', value: '<approve.url>' }] } };
     const { lookup } = contextOf(scene).services;
     const earlier = { ...lookup, block: () => ({ ran: true as const, output: { url: 'old' } }) };
     expect(pause({ ...scene, services: { lookup: earlier } })).toMatchObject({

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
 import { contextOf, failureOf } from '../../../../test/support/block.ts';
-import type { Scene } from '../../../../test/support/block.ts';
+import type { BlockFixture } from '../../../../test/support/block.ts';
 import { createBlockContext } from './context.ts';
 import { responseExecutor } from './response.ts';
 
@@ -20,7 +20,7 @@ const result = {
 };
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
-const respond = (params: JsonObject, scene: Scene = {}): unknown => {
+const respond = (params: JsonObject, scene: BlockFixture = {}): unknown => {
   const response = responseExecutor.execute(
     contextOf({ type: 'response', params, outputs: { P: { result } }, ...scene }),
   );

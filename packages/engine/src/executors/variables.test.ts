@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject, VariableConfig } from '@heddle/core/blocks';
 import { contextOf, failureOf } from '../../../../test/support/block.ts';
-import type { Scene } from '../../../../test/support/block.ts';
+import type { BlockFixture } from '../../../../test/support/block.ts';
 import { variablesExecutor } from './variables.ts';
 
 const variables: VariableConfig[] = [
@@ -22,7 +22,7 @@ const row = (name: string, type: string, value: Json): JsonObject => ({
   value,
 });
 
-const assign = (rows: Json, scene: Scene = {}): unknown =>
+const assign = (rows: Json, scene: BlockFixture = {}): unknown =>
   variablesExecutor.execute(
     contextOf({ type: 'variables', params: { variables: rows }, variables, ...scene }),
   );

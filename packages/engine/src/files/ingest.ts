@@ -8,7 +8,7 @@ import type { HttpClient } from '../executors/services.ts';
 import { fileFields } from '../executors/start.ts';
 import { storeFile } from './storage.ts';
 import type { NewFile } from './storage.ts';
-import { FileRejected, fileTooLarge, MAX_FILE_BYTES, parseDataUrl, parseFileInput } from './parse.ts';
+import { FileRejectedError, fileTooLarge, MAX_FILE_BYTES, parseDataUrl, parseFileInput } from './parse.ts';
 import type { FileInput } from './parse.ts';
 
 /** Limits for the files of one input. */
@@ -107,12 +107,13 @@ async function storeAll(
       const file =
         input.kind === 'file' ? parseDataUrl(input) : await downloadFile(await httpClient(), input, signal);
       remaining.bytes -= Buffer.byteLength(file.base64, 'base64');
-      if (remaining.bytes < 0) throw new FileRejected('the files of the input exceed the total size limit');
+      if (remaining.bytes < 0)
+        throw new FileRejectedError('the files of the input exceed the total size limit');
       const record = await storeFile(values, file, owner);
       onStored?.(record);
       records.push(record);
     } catch (error) {
-      if (!(error instanceof FileRejected)) throw error;
+      if (!(error instanceof FileRejectedError)) throw error;
       throw invalidInput(`Failed to upload file: ${fileName(input.name)} (${error.message})`);
     }
   }
@@ -141,13 +142,14 @@ function invalidInput(message: string): EngineError {
 /** Maximum time for the download of one file, redirects included. */
 const DOWNLOAD_TIMEOUT_MS = 30_000;
 
-/** Downloads a file through the guarded HTTP client. Throws FileRejected. */
+/** Downloads a file through the guarded HTTP client. Throws FileRejectedError. */
 async function downloadFile(httpClient: HttpClient, file: FileInput, signal?: AbortSignal): Promise<NewFile> {
   const { name, data: url, mime } = file;
   try {
     const limits = { timeoutMs: DOWNLOAD_TIMEOUT_MS, maxResponseBytes: MAX_FILE_BYTES };
     const { status, headers, body } = await httpClient.fetch({ url, ...limits, ...(signal && { signal }) });
-    if (status < 200 || status > 299) throw new FileRejected(`its server answered with status ${status}`);
+    if (status < 200 || status > 299)
+      throw new FileRejectedError(`its server answered with status ${status}`);
     const type = mime ?? headers.find(([header]) => header === 'content-type')?.[1];
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     return { name, type, base64: bytes.toString('base64') };
@@ -155,6 +157,6 @@ async function downloadFile(httpClient: HttpClient, file: FileInput, signal?: Ab
     // The HTTP client has loaded this module already.
     const { isEgressError } = await import('@heddle/sandbox/egress');
     if (!isEgressError(error)) throw error;
-    throw error.code === 'EGRESS_TOO_LARGE' ? fileTooLarge() : new FileRejected(error.message);
+    throw error.code === 'EGRESS_TOO_LARGE' ? fileTooLarge() : new FileRejectedError(error.message);
   }
 }

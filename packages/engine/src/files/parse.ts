@@ -28,16 +28,17 @@ const BASE64 = /^[A-Za-z0-9+/]*$/;
 const DATA_URL = /^data:([^,]{0,200});base64,/i;
 
 /** Thrown for a file that cannot be stored. The message is a clause about the file. */
-export class FileRejected extends Error {}
+export class FileRejectedError extends Error {}
 
-/** Returns the file in a data URL. Throws FileRejected. */
+/** Returns the file in a data URL. Throws FileRejectedError. */
 export function parseDataUrl({ name, data }: FileInput): NewFile {
   const [head, type] = DATA_URL.exec(data) ?? [];
   if (head === undefined) {
-    throw new FileRejected('its data is not a data URL: send data:<media type>;base64,<content>');
+    throw new FileRejectedError('its data is not a data URL: send data:<media type>;base64,<content>');
   }
   const digits = withoutPadding(data.slice(head.length));
-  if (!BASE64.test(digits) || digits.length % 4 === 1) throw new FileRejected('its content is not Base64');
+  if (!BASE64.test(digits) || digits.length % 4 === 1)
+    throw new FileRejectedError('its content is not Base64');
   const file = { name, type, base64: digits.padEnd(Math.ceil(digits.length / 4) * 4, '=') };
   if (Buffer.byteLength(file.base64, 'base64') > MAX_FILE_BYTES) throw fileTooLarge();
   return file;
@@ -49,6 +50,8 @@ function withoutPadding(text: string): string {
   return text.slice(0, end);
 }
 
-export function fileTooLarge(): FileRejected {
-  return new FileRejected(`it is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB, the maximum size of a file`);
+export function fileTooLarge(): FileRejectedError {
+  return new FileRejectedError(
+    `it is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB, the maximum size of a file`,
+  );
 }

@@ -1,7 +1,7 @@
 import type { BlockEmission, Clock } from '@heddle/core/blocks';
 import { placeKey } from '@heddle/core/run';
 import type { Place, Replica } from '@heddle/core/run';
-import { chain } from '../maybe-async.ts';
+import { thenMaybe } from '../then-maybe.ts';
 import type { Sanitizer } from './sanitizer.ts';
 import type { RedactionStream } from '../secrets/redaction-stream.ts';
 import type { LiveEventStore, NewLiveEvent } from '../store/live-events.ts';
@@ -180,7 +180,7 @@ export class Emissions {
     this.#queue = [];
     if (batch.length === 0) return;
     try {
-      const published = chain(this.#loadPlaces(), (places) => this.#send(batch, places));
+      const published = thenMaybe(this.#loadPlaces(), (places) => this.#send(batch, places));
       if (published instanceof Promise)
         this.#publishing = published
           .catch((error: unknown) => this.#fail(error, batch))
@@ -206,7 +206,7 @@ export class Emissions {
   #loadPlaces(): Set<string> | Promise<Set<string>> {
     if (this.#places) return this.#places;
     const { store, replica } = this.#parts;
-    return chain(store.places(replica.runId), (places) => (this.#places = new Set(places)));
+    return thenMaybe(store.places(replica.runId), (places) => (this.#places = new Set(places)));
   }
 
   #send(batch: readonly QueuedEmission[], places: Set<string>): void | Promise<void> {
@@ -226,7 +226,7 @@ export class Emissions {
         key: placeKey(lostAt),
         emission: { type: 'error', message: LOST_MESSAGE },
       });
-    return chain(store.publish(replica.runId, events.map(toLiveEvent)), (last) => {
+    return thenMaybe(store.publish(replica.runId, events.map(toLiveEvent)), (last) => {
       this.#hasFailed = false;
       this.#notify(events, last);
     });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scale } from '../../../../test/support/scale.ts';
-import { followingStream } from './redaction-stream.ts';
+import { dynamicRedactionStream } from './redaction-stream.ts';
 import type { RedactionStream } from './redaction-stream.ts';
 import { createRedactor, NO_SECRETS } from './redactor.ts';
 import type { Redactor } from './redactor.ts';
@@ -153,7 +153,7 @@ describe('a stream of redacted text', () => {
         const stream = redactor.stream();
         for (const part of parts) {
           stream.push(part);
-          expect(stream.held.length).toBeLessThanOrEqual(64);
+          expect(stream.buffered.length).toBeLessThanOrEqual(64);
         }
       }),
     );
@@ -184,7 +184,7 @@ describe('a stream of redacted text', () => {
 describe('a stream that follows the redactor', () => {
   it('also redacts secrets that are added between two parts', () => {
     let current = NO_SECRETS;
-    const stream = followingStream(() => current);
+    const stream = dynamicRedactionStream(() => current);
     expect(stream.push('say ')).toBe('say ');
     current = redactor;
     expect(stream.push('ses')).toBe('');

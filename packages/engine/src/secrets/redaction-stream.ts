@@ -13,29 +13,29 @@ export interface RedactionStream {
    */
   end(options?: { isCut: boolean }): string;
   /** The text that was added and not returned yet, without redaction. */
-  readonly held: string;
+  readonly buffered: string;
 }
 
 /** A stream without secrets. */
-export const PLAIN_STREAM: RedactionStream = { push: (part) => part, end: () => '', held: '' };
+export const PASS_THROUGH: RedactionStream = { push: (part) => part, end: () => '', buffered: '' };
 
 /** Returns a stream with the current redactor, even if that changes between two parts. */
-export function followingStream(current: () => { stream(): RedactionStream }): RedactionStream {
+export function dynamicRedactionStream(current: () => { stream(): RedactionStream }): RedactionStream {
   let redactor = current();
   let stream = redactor.stream();
   const push = (part: string): string => {
     const latest = current();
     if (latest === redactor) return stream.push(part);
-    const { held } = stream;
+    const { buffered } = stream;
     redactor = latest;
     stream = latest.stream();
-    return stream.push(held + part);
+    return stream.push(buffered + part);
   };
   return {
     push,
     end: (options) => push('') + stream.end(options),
-    get held() {
-      return stream.held;
+    get buffered() {
+      return stream.buffered;
     },
   };
 }
@@ -86,7 +86,7 @@ export class FormStream implements RedactionStream {
     this.#limit = automaton.hasSpace ? Math.min(limit, LIMIT_WITH_SPACE) : limit;
   }
 
-  get held(): string {
+  get buffered(): string {
     return this.#half + this.#held.text();
   }
 

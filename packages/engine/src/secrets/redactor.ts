@@ -1,7 +1,7 @@
 import type { Json } from '@heddle/core/blocks';
 import { encodingsOf, MIN_SECRET_CHARS, numberOf, secretPartsOf } from './encodings.ts';
 import { FormAutomaton } from './form-automaton.ts';
-import { FormStream, PLAIN_STREAM } from './redaction-stream.ts';
+import { FormStream, PASS_THROUGH } from './redaction-stream.ts';
 import type { RedactionStream } from './redaction-stream.ts';
 
 /** JSON keywords, which occur in most JSON documents. */
@@ -20,7 +20,7 @@ export interface Redactor {
 export const NO_SECRETS: Redactor = {
   text: (text) => text,
   json: (value) => value,
-  stream: () => PLAIN_STREAM,
+  stream: () => PASS_THROUGH,
 };
 
 /** Secret values by name. All values of a name are secret. */

@@ -71,6 +71,6 @@ export function isEnded(status: string): boolean {
 }
 
 /** True if the run does not continue by itself: it has ended, is suspended, or waits for a person. */
-export function isAtRest(record: RunRecord): boolean {
+export function isIdle(record: RunRecord): boolean {
   return isEnded(record.status) || record.suspended !== undefined || record.pauseKind === 'human';
 }

@@ -83,9 +83,9 @@ export function isHeldByOther(error: unknown, runId?: string): boolean {
 }
 
 /** Thrown in a process that was removed because it did not renew its leases in time. */
-export class ProcessRemoved extends Error {
+export class ProcessRemovedError extends Error {
   constructor() {
     super('This process did not renew its leases in time, and other processes have taken over its runs.');
-    this.name = 'ProcessRemoved';
+    this.name = 'ProcessRemovedError';
   }
 }

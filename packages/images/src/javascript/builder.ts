@@ -13,7 +13,7 @@ import { ImageError, isImageError } from '../error.ts';
 import { dependencyName } from '../grammar.ts';
 import { sha256 } from '../keys.ts';
 import { BUNDLE_REVISION, type Bundle } from './bundle.ts';
-import { bundleWhole, type WholeBundle } from './bundle-whole.ts';
+import { bundleAllModules, type PackageBundle } from './bundle-all.ts';
 import { readNpmLock, type ScriptedPackage } from './lockfile.ts';
 import { BundleLoader } from './bundle-loader.ts';
 import { findNpm } from './npm-settings.ts';
@@ -63,7 +63,7 @@ function limitFailure(
 }
 
 function warningsOf(
-  { missing, warnings: bundleWarnings }: WholeBundle,
+  { missing, warnings: bundleWarnings }: PackageBundle,
   scripted: readonly string[],
   image: Extract<ImageReport, { t: 'made' }>,
 ): string[] {
@@ -112,7 +112,7 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       const names = scripted.map(({ name }) => name);
       context.progress('bundling');
       const modules = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
-      const bundle = await bundleWhole(folder, modules, context).catch((error: unknown) => {
+      const bundle = await bundleAllModules(folder, modules, context).catch((error: unknown) => {
         throw explainMissingScript(error, scripted);
       });
       context.progress('loading');
@@ -139,7 +139,7 @@ function explainMissingScript(error: unknown, scripted: readonly ScriptedPackage
 }
 
 interface BuiltBundle {
-  readonly bundle: WholeBundle;
+  readonly bundle: PackageBundle;
   readonly report: Extract<ImageReport, { t: 'made' }>;
   readonly modules: readonly string[];
   readonly scripted: readonly string[];

@@ -189,7 +189,7 @@ function explain(error: unknown): ImageError {
 }
 
 /** Returns the modules that a failed bundle could not resolve. */
-export function absentIn({ cause }: ImageError): ReadonlySet<string> {
+export function unresolvedModules({ cause }: ImageError): ReadonlySet<string> {
   const messages = (cause as Partial<BuildFailure> | undefined)?.errors ?? [];
   return new Set(messages.flatMap(({ text }) => /^Could not resolve "(.+)"/.exec(text)?.[1] ?? []));
 }

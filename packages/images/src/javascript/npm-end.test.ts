@@ -104,7 +104,7 @@ describe.runIf(process.platform === 'linux')('processes of a build whose host is
       const folders = buildFoldersOf(folder);
       expect(folders.map((path) => existsSync(path))).toEqual(folders.map(() => true));
       const now = (): number => Date.now() + 2 * DAY_MS;
-      await openImages({}, { folder, clock: { now, sleep: () => Promise.resolve() } }).collect();
+      await openImages({}, { folder, clock: { now, sleep: () => Promise.resolve() } }).collectGarbage();
       expect(folders.map((path) => existsSync(path))).toEqual(folders.map(() => false));
     },
   );

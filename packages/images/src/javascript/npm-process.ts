@@ -6,8 +6,8 @@ import {
   BOOT_FILES,
   type Confinement,
   dropArguments,
-  endLeftovers,
-  INSIDE,
+  killOrphanedProcesses,
+  JAIL_PATHS,
   limitArguments,
   runTree,
 } from '@heddle/sandbox/build';
@@ -24,7 +24,7 @@ const THREADS = 64;
 
 /** Paths of npm and its folders in the sandbox. */
 const NPM = '/run/heddle/npm';
-const PATHS = { project: `${INSIDE.work}/project`, home: `${INSIDE.work}/home` };
+const PATHS = { project: `${JAIL_PATHS.work}/project`, home: `${JAIL_PATHS.work}/home` };
 
 /** Sends requests of Node.js to the gate; preloaded before npm. */
 const HOOK = 'registry.cjs';
@@ -86,7 +86,7 @@ function outputCollector() {
 /** Runs npm in a sandbox: only Node.js and npm of the host, no network, no other processes. */
 async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmResult> {
   const { execPath, readable, environment } = bareRoot();
-  const paths = { home: PATHS.home, gate: INSIDE.proxy, hook: `${INSIDE.boot}/${HOOK}` };
+  const paths = { home: PATHS.home, gate: JAIL_PATHS.proxy, hook: `${JAIL_PATHS.boot}/${HOOK}` };
   const { output, onOutput } = outputCollector();
   const end = await runTree(confinement, {
     jail: {
@@ -97,7 +97,7 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
         ...['--bind', run.project, PATHS.project, '--bind', run.home, PATHS.home],
       ],
       folder: PATHS.project,
-      command: [INSIDE.node, `${NPM}/bin/npm-cli.js`, ...run.args],
+      command: [JAIL_PATHS.node, `${NPM}/bin/npm-cli.js`, ...run.args],
       environment: { ...environmentOf(paths), ...environment },
       limits: { memoryMiB: MEMORY_MIB, diskMiB: 64, processes: THREADS },
       fileMiB: run.fileMiB,
@@ -160,7 +160,7 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
     signal.addEventListener('abort', kill, { once: true });
     const finish = (): void => {
       signal.removeEventListener('abort', kill);
-      if (uid !== undefined) endLeftovers(uid);
+      if (uid !== undefined) killOrphanedProcesses(uid);
     };
     child.on('error', (error) => (finish(), reject(error)));
     child.on('close', (code) => (finish(), resolve({ code, ...output })));

@@ -1,6 +1,6 @@
 import { Proxy } from '@heddle/sandbox/build';
 import {
-  type Address,
+  type IpAddress,
   type Connection,
   createEgress,
   denied,
@@ -24,7 +24,7 @@ const TIMEOUT_MS = 300_000;
 const MAX_REDIRECTS = 5;
 
 /** Placeholder for the address of a name that a proxy resolves. */
-const PROXIED_ADDRESS: Address = { address: '192.0.2.1', family: 4 };
+const PROXIED_ADDRESS: IpAddress = { address: '192.0.2.1', family: 4 };
 
 /**
  * npm's only access to its registries: a proxy on a socket that allows only requests to hosts named in the settings. It

@@ -2,8 +2,8 @@ import { chmod } from 'node:fs/promises';
 import {
   unreadablePart,
   type Confinement,
-  INSIDE,
-  insideEnvironment,
+  JAIL_PATHS,
+  jailEnvironment,
   kernelCpuSeconds,
   NATIVE_LIMITS,
   type NativeHost,
@@ -64,8 +64,8 @@ export class Checker {
       jail: {
         rootfs: this.#rootfs,
         execPath: this.#host.execPath,
-        command: [INSIDE.node, `${INSIDE.boot}/boot.cjs`],
-        environment: insideEnvironment(false),
+        command: [JAIL_PATHS.node, `${JAIL_PATHS.boot}/boot.cjs`],
+        environment: jailEnvironment(false),
         limits: { ...NATIVE_LIMITS, memoryMiB: MEMORY_MIB, diskMiB: DISK_MIB },
         cpuSeconds: kernelCpuSeconds(CHECK_MS),
       },

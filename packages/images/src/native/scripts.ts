@@ -3,8 +3,8 @@ import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
   freeSlotUid,
-  INSIDE,
-  insideEnvironment,
+  JAIL_PATHS,
+  jailEnvironment,
   runTree,
   takeSlotUid,
   type TreeEnd,
@@ -49,10 +49,10 @@ function environmentOf(headers: string | undefined, settings: NpmSettings): Reco
   const npmSettings = Object.entries(settings).map(([key, value]) => [`npm_config_${key}`, value] as const);
   return {
     ...Object.fromEntries(npmSettings),
-    ...insideEnvironment(true),
-    NODE_OPTIONS: `--require ${INSIDE.boot}/registry.cjs`,
-    HEDDLE_REGISTRY: INSIDE.proxy,
-    npm_config_cache: `${INSIDE.work}/.npm`,
+    ...jailEnvironment(true),
+    NODE_OPTIONS: `--require ${JAIL_PATHS.boot}/registry.cjs`,
+    HEDDLE_REGISTRY: JAIL_PATHS.proxy,
+    npm_config_cache: `${JAIL_PATHS.work}/.npm`,
     ...(headers !== undefined && { npm_config_nodedir: HEADERS }),
   };
 }
@@ -133,7 +133,7 @@ async function runOne(
     jail: {
       rootfs: root,
       execPath,
-      command: [INSIDE.node, `${INSIDE.boot}/boot.cjs`],
+      command: [JAIL_PATHS.node, `${JAIL_PATHS.boot}/boot.cjs`],
       environment: environmentOf(headers, gate.settings),
       limits: LIMITS,
       cpuSeconds: SCRIPT_MS / 1_000,
@@ -146,7 +146,14 @@ async function runOne(
     },
     job: JSON.stringify({
       language: 'command',
-      command: [INSIDE.node, `${NPM}/bin/npm-cli.js`, 'rebuild', `./${path}`, ...scriptFlags, ...quietFlags],
+      command: [
+        JAIL_PATHS.node,
+        `${NPM}/bin/npm-cli.js`,
+        'rebuild',
+        `./${path}`,
+        ...scriptFlags,
+        ...quietFlags,
+      ],
     }),
     limits: { cpuMs: SCRIPT_MS, wallMs: SCRIPT_MS, resultBytes: 0, outputBytes: OUTPUT_BYTES },
     ...(uid !== undefined && { uid }),

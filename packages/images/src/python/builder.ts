@@ -6,7 +6,7 @@ import type { IsolationOptions } from '@heddle/sandbox';
 import { PYTHON_FILES, PYTHON_IMAGE_FILE } from '@heddle/sandbox/build';
 import type { Assembled, ImageBuilder } from '../builder.ts';
 import { ImageError } from '../error.ts';
-import { makeMemory } from './build/memory.ts';
+import { makeMemorySnapshot } from './build/memory-snapshot.ts';
 import { makeSite } from './build/site.ts';
 import { PythonLoader } from './build/python-loader.ts';
 import { lockPython, readLockData } from './lock.ts';
@@ -55,7 +55,7 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
       const { wheels, warnings } = readLockData(lock);
       const site = await makeSite(wheels, loader, withCredentials(context));
       const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);
-      const memory = await makeMemory([...new Set(names)], site, loader, context);
+      const memory = await makeMemorySnapshot([...new Set(names)], site, loader, context);
       const { version, python } = await distribution();
       return {
         blobs: { 'site.zip': site.path, ...(memory.path !== undefined && { 'memory.snap': memory.path }) },

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { imageFolder } from '../../../../test/support/images.ts';
 import { pythonImage } from '../../../../test/support/python/image.ts';
 import { writeSourceWheel } from '../../../../test/support/python/source-wheel.ts';
-import { isFull, leftOut } from '../../../../test/support/scale.ts';
+import { isFull, reportSkipped } from '../../../../test/support/scale.ts';
 import { readPipSettings } from './pip-settings.ts';
 
 const python = readPipSettings({ env: process.env, home: homedir() });
@@ -62,7 +62,7 @@ return [order.model_dump(), faults, msgpack.unpackb(msgpack.packb([1, 2.5])), ms
       ]);
     });
 
-    if (!isFull) leftOut('beautifulsoup4, jinja2 and pyyaml of the real index');
+    if (!isFull) reportSkipped('beautifulsoup4, jinja2 and pyyaml of the real index');
     it.runIf(isFull)(
       'beautifulsoup4, jinja2 and pyyaml work with wheels without compiled parts from a wheelhouse',
       { timeout: 300_000 },

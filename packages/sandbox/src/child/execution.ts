@@ -3,7 +3,7 @@ import { hash, random, readMessage, type GuestMessage } from './bridge.ts';
 import { LIMIT_MESSAGES } from './limit-text.ts';
 import type { Realm, RealmUser, Realms } from './realms.ts';
 import { Stdout } from './stdout.ts';
-import { callHostSync, pause } from './wait.ts';
+import { callHostSync, sleepSync } from './wait.ts';
 
 /** Services of the process for its jobs. */
 export interface ProcessContext {
@@ -241,7 +241,7 @@ export class Execution implements RealmUser {
       case 'sync':
         return this.#wait(() => this.#callSync(message));
       case 'sleep':
-        return this.#wait(() => pause(Math.min(message.ms, this.#wallLeft())));
+        return this.#wait(() => sleepSync(Math.min(message.ms, this.#wallLeft())));
       case 'random':
         return this.#charge(message.bytes) ? random(message.bytes) : undefined;
       case 'hash':

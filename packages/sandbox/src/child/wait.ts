@@ -5,7 +5,7 @@ import { SYNC_FD } from '../isolation/program.ts';
 const cell = new Int32Array(new SharedArrayBuffer(4));
 
 /** Blocks the thread for `ms` milliseconds. */
-export function pause(ms: number): string {
+export function sleepSync(ms: number): string {
   if (ms > 0) Atomics.wait(cell, 0, 0, ms);
   return '';
 }

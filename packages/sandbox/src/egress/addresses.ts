@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { SandboxError } from '../error.ts';
-import type { Address } from './types.ts';
+import type { IpAddress } from './types.ts';
 
 /** Classification of an address: public, private, or reserved (never for user code). */
 export type AddressClass = 'public' | 'private' | 'reserved';
@@ -44,7 +44,7 @@ const GLOBAL_6 = ranges('2000::/3');
 const SPECIAL_6 = ranges('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
 /** Returns the IPv4 address of a mapped IPv6 address (`::ffff:a.b.c.d`), otherwise the address itself. */
-export function normalize(address: Address): Address {
+export function normalize(address: IpAddress): IpAddress {
   if (address.family !== 6) return address;
   const hostname = new URL(`http://[${address.address.split('%')[0] ?? ''}]/`).hostname.slice(1, -1);
   const match = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(hostname);
@@ -55,7 +55,7 @@ export function normalize(address: Address): Address {
 }
 
 /** Returns the class of a normalized address. */
-export function classOf({ address, family }: Address): AddressClass {
+export function classOf({ address, family }: IpAddress): AddressClass {
   const type = family === 4 ? 'ipv4' : 'ipv6';
   if (METADATA.check(address, type)) return 'reserved';
   if (family === 4)

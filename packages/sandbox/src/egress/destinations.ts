@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 import { SandboxError } from '../error.ts';
-import type { Address, EgressPolicy } from './types.ts';
+import type { IpAddress, EgressPolicy } from './types.ts';
 
 /** Host names or an address range, with a port: `any`, or undefined if none is given. */
 interface Destination {
@@ -14,7 +14,7 @@ export interface Destinations {
   /** Returns whether a destination names this host, in the form of a URL's hostname. */
   hasHost(host: string): boolean;
   /** Returns whether a range contains this normalized address. */
-  hasAddress(address: Address): boolean;
+  hasAddress(address: IpAddress): boolean;
   /** True if there are any ranges. */
   readonly hasRanges: boolean;
 }

@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEgress, type Address, type Egress, type EgressPolicy, type EgressRequest } from './index.ts';
+import { createEgress, type IpAddress, type Egress, type EgressPolicy, type EgressRequest } from './index.ts';
 
-const LOCAL: Address = { address: '127.0.0.1', family: 4 };
+const LOCAL: IpAddress = { address: '127.0.0.1', family: 4 };
 const seen: {
   method: string;
   url: string;
@@ -67,7 +67,7 @@ const clients: Egress[] = [];
 afterAll(() => Promise.all(clients.map((client) => client.close())));
 
 /** A client for which every host except those of `resolve` is the test server. */
-function client(policy: EgressPolicy = {}, resolve: Record<string, Address[]> = {}): Egress {
+function client(policy: EgressPolicy = {}, resolve: Record<string, IpAddress[]> = {}): Egress {
   const egress = createEgress(
     { allowPrivate: ['127.0.0.1/32'], ports: 'any', ...policy },
     async (host) => resolve[host] ?? [LOCAL],
@@ -88,7 +88,7 @@ const lastRequest = () => seen.at(-1) as (typeof seen)[number];
 async function send(
   request: EgressRequest,
   policy: EgressPolicy = {},
-  resolve: Record<string, Address[]> = {},
+  resolve: Record<string, IpAddress[]> = {},
 ) {
   return client(policy, resolve).fetch(request);
 }
@@ -187,7 +187,7 @@ describe('the egress client', () => {
   });
 
   it('refuses a host with one private address', async () => {
-    const addresses: Address[] = [{ address: '93.184.216.34', family: 4 }, LOCAL];
+    const addresses: IpAddress[] = [{ address: '93.184.216.34', family: 4 }, LOCAL];
     expect(
       await codeOf(
         send({ url: urlOf('/', 'both.test') }, { allowPrivate: false }, { 'both.test': addresses }),
@@ -233,13 +233,13 @@ describe('the egress client', () => {
   });
 
   it('limits the response bytes of several requests together, not counting failed ones', async () => {
-    const allowance = { leftBytes: 250_000 };
+    const allowance = { remainingBytes: 250_000 };
     const big = (): Promise<string> => codeOf(send({ url: urlOf('/big'), allowance }));
     expect(await codeOf(send({ url: urlOf('/big'), allowance, maxResponseBytes: 10 }))).toBe(
       'EGRESS_TOO_LARGE',
     );
     expect([await big(), await big(), await big()]).toEqual(['reached', 'reached', 'EGRESS_TOO_LARGE']);
-    expect(allowance.leftBytes).toBe(50_000);
+    expect(allowance.remainingBytes).toBe(50_000);
   });
 
   it('fails with EGRESS_FAILED if nothing listens', async () => {
@@ -399,7 +399,7 @@ describe('a response that is read as it arrives', () => {
 });
 
 describe('addresses of servers of other protocols', () => {
-  const PUBLIC: Address = { address: '93.184.216.34', family: 4 };
+  const PUBLIC: IpAddress = { address: '93.184.216.34', family: 4 };
   const resolve = (host: string) => Promise.resolve(host.startsWith('inside') ? [PUBLIC, LOCAL] : [PUBLIC]);
   const addressesOf = (host: string, serverPort: number, policy: EgressPolicy = {}) =>
     createEgress(policy, resolve).addresses({ host, port: serverPort, ports: [5432] });

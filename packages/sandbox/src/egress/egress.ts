@@ -6,7 +6,7 @@ import { followRedirects, redirectOf, type Hop } from './redirects.ts';
 import { Transport, type Connection, type Exchange, type Reply, type StreamedReply } from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import type {
-  Address,
+  IpAddress,
   EgressPolicy,
   EgressRequest,
   EgressResponse,
@@ -38,7 +38,7 @@ export interface Egress {
    * Checks a server of another protocol, and returns the addresses that were checked: connect only to these. Throws
    * EgressError EGRESS_DENIED.
    */
-  addresses(server: Server): Promise<readonly Address[]>;
+  addresses(server: Server): Promise<readonly IpAddress[]>;
   /** Closes all connections; running requests fail. */
   close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { isDestination } from './destinations.ts';
 import { createCheck } from './guard.ts';
-import type { Address, EgressPolicy } from './types.ts';
+import type { IpAddress, EgressPolicy } from './types.ts';
 
-const PUBLIC: Address = { address: '93.184.216.34', family: 4 };
-const hosts: Record<string, Address[]> = {
+const PUBLIC: IpAddress = { address: '93.184.216.34', family: 4 };
+const hosts: Record<string, IpAddress[]> = {
   'example.com': [PUBLIC],
   'v6.example.com': [{ address: '2606:2800:220:1::1', family: 6 }],
   'mixed.example.com': [PUBLIC, { address: '10.0.0.1', family: 4 }],

@@ -5,7 +5,7 @@ import { normalize, parseRanges, classOf } from './addresses.ts';
 import { destinationsOf } from './destinations.ts';
 import type { Destinations } from './destinations.ts';
 import { denied, EgressError } from './error.ts';
-import type { Address, EgressPolicy, Resolve, Target } from './types.ts';
+import type { IpAddress, EgressPolicy, Resolve, Target } from './types.ts';
 
 const DEFAULT_PORTS = [80, 443, 8080, 8443];
 const MAX_URL_CHARS = 8_192;
@@ -14,7 +14,7 @@ const INTERNAL_NAME =
   /(?:^|\.)(?:localhost|local|localdomain|internal|intranet|lan|corp|home|private|home\.arpa|svc|cluster)$/;
 
 const systemResolve: Resolve = async (host) =>
-  (await lookup(host, { all: true, verbatim: true })) as Address[];
+  (await lookup(host, { all: true, verbatim: true })) as IpAddress[];
 
 /** Checks a URL against a policy. */
 export type Check = (url: string | URL) => Promise<Target>;
@@ -66,10 +66,10 @@ function hasPort({ ports = DEFAULT_PORTS }: EgressPolicy, port: number): boolean
   return ports === 'any' || ports.includes(port);
 }
 
-async function addressesOf(host: string, resolve: Resolve): Promise<readonly Address[]> {
+async function addressesOf(host: string, resolve: Resolve): Promise<readonly IpAddress[]> {
   const family = isIP(host);
   if (family !== 0) return [{ address: host, family: family as 4 | 6 }];
-  let addresses: readonly Address[];
+  let addresses: readonly IpAddress[];
   try {
     addresses = await resolve(host);
   } catch (error) {
@@ -92,7 +92,7 @@ function denialOf(refusal: string, target: string, { remedy = REMEDY }: EgressPo
 const REMEDY = 'add "{target}" to exceptions in the egress policy';
 
 /** Returns the function that decides whether a policy, apart from its exceptions, allows an address. */
-function addressRule({ allowPrivate = false }: EgressPolicy): (address: Address) => boolean {
+function addressRule({ allowPrivate = false }: EgressPolicy): (address: IpAddress) => boolean {
   const allowedRanges = typeof allowPrivate === 'boolean' ? undefined : parseRanges(allowPrivate);
   return (address) => {
     const kind = classOf(address);
@@ -123,7 +123,7 @@ function parseUrl(text: string | URL): RequestedUrl {
 class Guard {
   readonly #policy: EgressPolicy;
   readonly #resolve: Resolve;
-  readonly #permits: (address: Address) => boolean;
+  readonly #permits: (address: IpAddress) => boolean;
   readonly #exceptions: (port: number) => Destinations;
   readonly #denied: (port: number) => Destinations;
 
@@ -160,7 +160,7 @@ class Guard {
     requested: RequestedUrl,
     refusal: string | undefined,
     hasRanges: boolean,
-  ): Promise<readonly Address[]> {
+  ): Promise<readonly IpAddress[]> {
     const error = refusal === undefined ? undefined : denialOf(refusal, targetOf(requested), this.#policy);
     if (error && !hasRanges) throw error;
     try {
@@ -174,7 +174,7 @@ class Guard {
    * Throws unless the address is allowed. `isException`: the policy names the host as an exception, so that it may
    * resolve to private addresses.
    */
-  #expectPermitted(requested: RequestedUrl, address: Address, isException: boolean): void {
+  #expectPermitted(requested: RequestedUrl, address: IpAddress, isException: boolean): void {
     const kind = classOf(address);
     if (this.#permits(address) || (isException && kind === 'private')) return;
     const description = kind === 'private' ? 'a private address' : 'a reserved address';

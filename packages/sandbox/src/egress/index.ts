@@ -8,7 +8,7 @@ export type { Pairs } from './headers.ts';
 export { followRedirects, type Hop } from './redirects.ts';
 export type { Connection } from './transport.ts';
 export type {
-  Address,
+  IpAddress,
   EgressPolicy,
   EgressRequest,
   EgressResponse,

@@ -5,7 +5,7 @@ import { ByteBuffer } from '../byte-buffer.ts';
 import { EgressError } from './error.ts';
 import type { Pairs } from './headers.ts';
 import { limitBytes } from './wire.ts';
-import type { Allowance, Target } from './types.ts';
+import type { ByteQuota, Target } from './types.ts';
 
 /** One HTTP request without redirects. */
 export interface Exchange {
@@ -19,7 +19,7 @@ export interface Exchange {
   readonly limitedBy: 'maxFileBytes' | 'maxResponseBytes' | undefined;
   /** True if the body is written to a file as it arrives. */
   readonly toFile: boolean;
-  readonly allowance: Allowance | undefined;
+  readonly allowance: ByteQuota | undefined;
 }
 
 interface Head {
@@ -204,26 +204,26 @@ async function* chunksOf(
 ): AsyncGenerator<Uint8Array, void> {
   const source =
     decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
-  const quota = allowance ?? { leftBytes: Infinity };
+  const quota = allowance ?? { remainingBytes: Infinity };
   let bytes = 0;
   let ended = false;
   try {
     for await (const chunk of source) {
       const { byteLength } = chunk as Uint8Array;
       bytes += byteLength;
-      quota.leftBytes -= byteLength;
+      quota.remainingBytes -= byteLength;
       if (bytes > maxBytes)
         throw tooLarge(
           target,
           `more than ${maxBytes} bytes${limitedBy ? `; raise ${limitedBy} to allow it` : ''}`,
         );
-      if (quota.leftBytes < 0)
+      if (quota.remainingBytes < 0)
         throw tooLarge(target, 'more bytes than all requests of this job may receive together');
       yield chunk as Uint8Array;
     }
     ended = true;
   } finally {
-    if (!ended) quota.leftBytes += bytes;
+    if (!ended) quota.remainingBytes += bytes;
     body.destroy();
   }
 }

@@ -41,8 +41,8 @@ export type HeaderPairs = readonly (readonly [name: string, value: string])[];
  * A quota of response bytes shared by several requests. Bytes of a response that is not read to its end are returned to
  * it.
  */
-export interface Allowance {
-  leftBytes: number;
+export interface ByteQuota {
+  remainingBytes: number;
 }
 
 export interface EgressRequest {
@@ -64,7 +64,7 @@ export interface EgressRequest {
    */
   readonly toFile?: boolean;
   /** Shared by the requests of one job: concurrent responses could otherwise exceed the host's memory together. */
-  readonly allowance?: Allowance;
+  readonly allowance?: ByteQuota;
 }
 
 interface ResponseHead {
@@ -90,13 +90,13 @@ export interface EgressStream extends ResponseHead {
   readonly body: ReadableStream<Uint8Array>;
 }
 
-export interface Address {
+export interface IpAddress {
   readonly address: string;
   readonly family: 4 | 6;
 }
 
 /** Returns all addresses of a host name. */
-export type Resolve = (host: string) => Promise<readonly Address[]>;
+export type Resolve = (host: string) => Promise<readonly IpAddress[]>;
 
 /** A server of a protocol other than HTTP. */
 export interface Server {
@@ -111,5 +111,5 @@ export interface Server {
 /** A URL that the policy allows, with the addresses that were checked: only these may be connected to. */
 export interface Target {
   readonly url: URL;
-  readonly addresses: readonly Address[];
+  readonly addresses: readonly IpAddress[];
 }

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { endLeftovers, freeSlotUid, takeSlotUid } from './slot-uid.ts';
+import { killOrphanedProcesses, freeSlotUid, takeSlotUid } from './slot-uid.ts';
 import { spawnConfined } from './spawn.ts';
 import { isMapped } from './users.ts';
 
@@ -98,12 +98,12 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     freeSlotUid(uid);
   });
 
-  it.runIf(isRootOnLinux)('have no processes left after endLeftovers', async () => {
+  it.runIf(isRootOnLinux)('have no processes left after killOrphanedProcesses', async () => {
     const range = { from: 61_030, to: 61_030 };
     const uid = takeSlotUid(range);
     const leftover = spawn('/bin/sleep', ['60'], { uid, gid: uid, stdio: 'ignore' });
     await once(leftover, 'spawn');
-    endLeftovers(uid);
+    killOrphanedProcesses(uid);
     freeSlotUid(uid);
     expect(await once(leftover, 'exit')).toEqual([null, 'SIGKILL']);
   });

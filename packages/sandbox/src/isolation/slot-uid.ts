@@ -119,7 +119,7 @@ export function freeSlotUid(uid: number): void {
 }
 
 /** Ends processes that still run with the user id of an ended process. */
-export function endLeftovers(uid: number): void {
+export function killOrphanedProcesses(uid: number): void {
   for (const pid of processesByUser().get(uid) ?? []) {
     try {
       process.kill(pid, 'SIGKILL');

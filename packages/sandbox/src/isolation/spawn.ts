@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import type { Invocation } from './confine.ts';
-import { endLeftovers, freeSlotUid } from './slot-uid.ts';
+import { killOrphanedProcesses, freeSlotUid } from './slot-uid.ts';
 
 const CLOSE_ON_EXEC = 0o2000000;
 
@@ -83,7 +83,7 @@ export function spawnConfined({
   if (uid !== undefined) {
     // Both events: a command that cannot be started has no exit.
     const free = (): void => {
-      if (mayLeaveProcesses) endLeftovers(uid);
+      if (mayLeaveProcesses) killOrphanedProcesses(uid);
       freeSlotUid(uid);
     };
     child.once('exit', free).once('error', free);

@@ -1,4 +1,4 @@
-import type { Limits } from '../limits.ts';
+import type { JobLimits } from '../limits.ts';
 import { warnHost } from '../host-fault.ts';
 import { failure } from '../outcome.ts';
 import type { Ending, Job } from '../pool/job.ts';
@@ -20,7 +20,7 @@ interface End {
   readonly text: string;
 }
 
-function stopEnd(stopped: TreeStop, limits: Limits, memoryMiB = 0): End {
+function stopEnd(stopped: TreeStop, limits: JobLimits, memoryMiB = 0): End {
   switch (stopped) {
     case 'cpu':
       return { code: 'TIMEOUT_CPU', text: `The code used more than ${limits.cpuMs} ms of processor time.` };
@@ -52,7 +52,7 @@ function errorEnd(name: string, message: string): End {
 }
 
 /** Returns the end of a job whose process exited without a result. */
-function exitEnd({ exitCode, stderr }: TreeEnd, limits: Limits, subject: string): End {
+function exitEnd({ exitCode, stderr }: TreeEnd, limits: JobLimits, subject: string): End {
   if (exitCode === EXIT_SIGXCPU) return stopEnd('cpu', limits);
   if (exitCode === EXIT_SIGABRT && /out of memory/i.test(stderr))
     return { code: 'OUT_OF_MEMORY', text: 'The code used up the memory of its process.' };
@@ -61,7 +61,7 @@ function exitEnd({ exitCode, stderr }: TreeEnd, limits: Limits, subject: string)
   return errorEnd('ExitError', `The ${subject} ended with exit code ${exitCode}${detail}`);
 }
 
-function scriptEnd(end: TreeEnd, output: TreeOutput, limits: Limits): End {
+function scriptEnd(end: TreeEnd, output: TreeOutput, limits: JobLimits): End {
   if (end.exitCode !== 0) return exitEnd(end, limits, 'script');
   if (output.isResultTooLarge) return stopEnd('result', limits);
   return { code: 'OK', text: output.result === undefined ? 'null' : asJson(output.result) };
@@ -79,7 +79,7 @@ function asJson(text: string): string {
   }
 }
 
-function programEnd(end: TreeEnd, limits: Limits): End | undefined {
+function programEnd(end: TreeEnd, limits: JobLimits): End | undefined {
   if (end.result === '') return exitEnd(end, limits, 'process of the code');
   const text = end.result.slice(1);
   // Error details are parsed later, by the same code and under the same limits as those of isolates.

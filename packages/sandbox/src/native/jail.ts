@@ -5,7 +5,7 @@ import type { Confinement } from '../isolation/confine.ts';
 import { librariesOf } from '../isolation/libraries.ts';
 import { seccompFilter } from '../isolation/seccomp.ts';
 import type { Architecture } from '../isolation/syscalls.ts';
-import { INSIDE } from './layout.ts';
+import { JAIL_PATHS } from './layout.ts';
 import { RESERVED_DATA_MIB, OPEN_FILES, type NativeLimits } from './limits.ts';
 
 /**
@@ -77,14 +77,21 @@ const tmpfs = (mib: number, path: string): string[] => ['--size', String(mib * 2
 function mounts({ rootfs, execPath, limits, proxy, mounts: extraMounts = [] }: NativeJail): string[] {
   return [
     ...(rootfs === undefined ? [] : ['--ro-bind', rootfs, '/']),
-    ...['--ro-bind', realpathSync(execPath), INSIDE.node, '--ro-bind', realpathSync(BOOT_FILES), INSIDE.boot],
+    ...[
+      '--ro-bind',
+      realpathSync(execPath),
+      JAIL_PATHS.node,
+      '--ro-bind',
+      realpathSync(BOOT_FILES),
+      JAIL_PATHS.boot,
+    ],
     ...procMounts(),
     ...['--dev', '/dev', ...tmpfs(16, '/dev/shm'), '--remount-ro', '/dev'],
     ...tmpfs(limits.diskMiB, '/tmp'),
-    ...tmpfs(limits.diskMiB, INSIDE.work),
+    ...tmpfs(limits.diskMiB, JAIL_PATHS.work),
     ...tmpfs(8, '/run'),
-    ...['--ro-bind-data', String(JAIL_FDS.job), INSIDE.job],
-    ...(proxy === undefined ? [] : ['--ro-bind', proxy, INSIDE.proxy]),
+    ...['--ro-bind-data', String(JAIL_FDS.job), JAIL_PATHS.job],
+    ...(proxy === undefined ? [] : ['--ro-bind', proxy, JAIL_PATHS.proxy]),
     ...extraMounts,
     ...['--json-status-fd', String(JAIL_FDS.status)],
   ];
@@ -131,7 +138,13 @@ export function nativeInvocation(
   uid: number | undefined,
   jail: NativeJail,
 ): NativeInvocation {
-  const { limits, readable = [], folder = INSIDE.work, fileMiB = limits.diskMiB, processes = true } = jail;
+  const {
+    limits,
+    readable = [],
+    folder = JAIL_PATHS.work,
+    fileMiB = limits.diskMiB,
+    processes = true,
+  } = jail;
   const prlimit = tools.prlimit as string;
   const processLimit = uids === undefined && processes ? processLimitOf(jail, prlimit) : NO_PROCESS_LIMIT;
   const jailArguments = bubblewrapArguments({

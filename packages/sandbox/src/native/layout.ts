@@ -1,5 +1,5 @@
 /** Paths inside the sandbox. */
-export const INSIDE = {
+export const JAIL_PATHS = {
   boot: '/opt/heddle/boot',
   node: '/usr/local/bin/node',
   /** The job as JSON. */
@@ -21,11 +21,11 @@ export const RESULT_FD = 3;
 const PATH = '/opt/heddle/bin:/opt/heddle/node_modules/.bin:/usr/local/bin:/usr/bin:/usr/sbin';
 
 /** Returns the environment of programs inside the sandbox. `hasProxy` is true if requests are allowed. */
-export function insideEnvironment(hasProxy: boolean): Record<string, string> {
+export function jailEnvironment(hasProxy: boolean): Record<string, string> {
   const proxy = `http://127.0.0.1:${PROXY_PORT}`;
   return {
     PATH,
-    HOME: INSIDE.work,
+    HOME: JAIL_PATHS.work,
     USER: 'user',
     LANG: 'C.UTF-8',
     TMPDIR: '/tmp',

@@ -8,7 +8,7 @@ import { FairQueue } from '../pool/queue.ts';
 import { endingOf } from './ending.ts';
 import type { NativeHost } from './host.ts';
 import { toNativeJob } from './job.ts';
-import { INSIDE, insideEnvironment } from './layout.ts';
+import { JAIL_PATHS, jailEnvironment } from './layout.ts';
 import type { NativeLimits } from './limits.ts';
 import { TreeOutput } from './output.ts';
 import type { Proxy, ProxyOptions } from './proxy.ts';
@@ -183,8 +183,8 @@ export class NativePool {
         jail: {
           rootfs,
           execPath: host.execPath,
-          command: [INSIDE.node, `${INSIDE.boot}/boot.cjs`],
-          environment: insideEnvironment(proxy !== undefined),
+          command: [JAIL_PATHS.node, `${JAIL_PATHS.boot}/boot.cjs`],
+          environment: jailEnvironment(proxy !== undefined),
           limits: native,
           cpuSeconds: kernelCpuSeconds(cpuMs),
           proxy: proxy?.path,

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { isEgressError } from '../egress/error.ts';
-import type { Allowance, EgressRequest, EgressResponse, Target } from '../egress/types.ts';
+import type { ByteQuota, EgressRequest, EgressResponse, Target } from '../egress/types.ts';
 import { unlessAborted } from '../egress/unless-aborted.ts';
 
 /** The requests that a proxy allows, and its quotas. */
@@ -52,7 +52,7 @@ export class Proxy {
   readonly #sockets = new Set<Duplex>();
   readonly #closing = new AbortController();
   /** Shared by all concurrent responses. */
-  readonly #allowance: Allowance;
+  readonly #allowance: ByteQuota;
   #requests = 0;
   #bytes = 0;
 
@@ -66,7 +66,7 @@ export class Proxy {
 
   private constructor(options: ProxyOptions, folder: string) {
     this.#options = options;
-    this.#allowance = { leftBytes: options.bytes };
+    this.#allowance = { remainingBytes: options.bytes };
     this.#folder = folder;
     this.#server = createServer((request, response) => void this.#answer(request, response));
     this.#server.maxConnections = MAX_SOCKETS;

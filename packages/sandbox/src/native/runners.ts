@@ -1,4 +1,4 @@
-import { resolveLimits, type Limits } from '../limits.ts';
+import { resolveLimits, type JobLimits } from '../limits.ts';
 import { resolveOptions, type SandboxOptions } from '../options.ts';
 import type { Runner } from '../runners.ts';
 import { NativeHost } from './host.ts';
@@ -6,7 +6,7 @@ import { NATIVE_LIMITS } from './limits.ts';
 import { NativePool, type NativePoolOptions } from './native-pool.ts';
 
 /** Native jobs start programs, which takes longer, so their processor time limit is higher. */
-const LIMITS: Partial<Limits> = { cpuMs: 60_000 };
+const LIMITS: Partial<JobLimits> = { cpuMs: 60_000 };
 
 /** Runners of jobs with native images, by language. */
 export interface NativeRunners {

@@ -1,8 +1,8 @@
 import type { SandboxErrorCode, SandboxFailure } from '../outcome.ts';
 import { failure } from '../outcome.ts';
-import type { Allowance } from '../egress/types.ts';
+import type { ByteQuota } from '../egress/types.ts';
 import type { LoadedImage } from '../image.ts';
-import type { Limits } from '../limits.ts';
+import type { JobLimits } from '../limits.ts';
 import type { GuestMode, ChildMessage, UnitKind } from '../protocol.ts';
 
 type Done = Extract<ChildMessage, { t: 'done' }>;
@@ -27,7 +27,7 @@ export class Job {
   /** The kind of its code. */
   readonly kind: UnitKind;
   readonly args: readonly (string | number)[];
-  readonly limits: Limits;
+  readonly limits: JobLimits;
   /** When it began to wait for a process. */
   queuedAtMs = performance.now();
   /** Host calls issued so far. A job without any can be retried, because it had no visible effects. */
@@ -44,7 +44,7 @@ export class Job {
    * Common quota of the responses to all its requests. Higher than the process's own limit, so that the latter applies
    * first.
    */
-  readonly allowance: Allowance;
+  readonly allowance: ByteQuota;
   readonly #resolve: (ending: Ending) => void;
   readonly #cleanups: (() => void)[] = [];
 
@@ -62,7 +62,7 @@ export class Job {
     this.kind = spec.kind;
     this.args = spec.args;
     this.limits = spec.limits;
-    this.allowance = { leftBytes: 2 * spec.limits.bridgeChars };
+    this.allowance = { remainingBytes: 2 * spec.limits.bridgeChars };
     this.#resolve = resolve;
   }
 

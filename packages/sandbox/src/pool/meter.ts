@@ -2,7 +2,7 @@
 export interface Durations {
   readonly count: number;
   readonly totalMs: number;
-  readonly mostMs: number;
+  readonly maxMs: number;
 }
 
 /** Why a process ended. `died`: by itself; `failed`: before it was ready; otherwise the pool ended it. */
@@ -46,17 +46,17 @@ export interface PoolMetrics {
 class DurationTotal implements Durations {
   count = 0;
   totalMs = 0;
-  mostMs = 0;
+  maxMs = 0;
 
   add(ms: number): void {
     this.count++;
     this.totalMs += ms;
-    this.mostMs = Math.max(this.mostMs, ms);
+    this.maxMs = Math.max(this.maxMs, ms);
   }
 
   get value(): Durations {
-    const { count, totalMs, mostMs } = this;
-    return { count, totalMs, mostMs };
+    const { count, totalMs, maxMs } = this;
+    return { count, totalMs, maxMs };
   }
 }
 

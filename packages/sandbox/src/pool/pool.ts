@@ -4,7 +4,7 @@ import type { HostCall, ChildMessage } from '../protocol.ts';
 import type { Ending, Job } from './job.ts';
 import { Meter, type PoolMetrics } from './meter.ts';
 import type { PoolOptions } from './options.ts';
-import { choose, isStuck, planGrowth, assignHelper, STUCK_MS } from './placement.ts';
+import { choose, isStuck, planGrowth, assignHelper, STUCK_MS } from './assignment.ts';
 import { FairQueue } from './queue.ts';
 import type { Assignment, ProcessTarget, Slot, SlotEvents } from './slot.ts';
 import { Starter } from './starter.ts';

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { endProcess } from '../end-process.ts';
 import type { LoadedImage } from '../image.ts';
 import { warnHost } from '../host-fault.ts';
-import type { HostAnswer, HostCall, ChildRequest, ChildMessage } from '../protocol.ts';
+import type { HostResponse, HostCall, ChildRequest, ChildMessage } from '../protocol.ts';
 import type { EndReason } from './meter.ts';
 import { syncCallPipe, SYNC_CALL, type SyncCall, type SyncCallPipe } from './sync-calls.ts';
 import { readChildMessage } from './child-messages.ts';
@@ -146,7 +146,7 @@ export class Slot {
     assignment.deadline = setTimeout(() => this.#events.overdue(this, assignment), ms);
   }
 
-  answer(assignment: Assignment, answer: HostAnswer & { readonly call: number }): void {
+  answer(assignment: Assignment, answer: HostResponse & { readonly call: number }): void {
     if (!this.jobs.has(assignment.id)) return;
     if (answer.call === SYNC_CALL) this.#syncCalls?.answer(answer);
     else this.#send({ t: 'answer', id: assignment.id, ...answer });

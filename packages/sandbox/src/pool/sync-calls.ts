@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { MAX_HEAD_CHARS, readFrame, writeFrame } from '../frames.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
 import { SYNC_FD } from '../isolation/program.ts';
-import type { HostAnswer } from '../protocol.ts';
+import type { HostResponse } from '../protocol.ts';
 
 /** Call number of synchronous calls: a process makes one at a time. */
 export const SYNC_CALL = -1;
@@ -56,7 +56,7 @@ export class SyncCallPipe {
     (pipe as Duplex & { unref?: () => void }).unref?.();
   }
 
-  answer({ ok, head, body }: HostAnswer): void {
+  answer({ ok, head, body }: HostResponse): void {
     if (this.#pipe.writable) this.#pipe.write(writeFrame({ ok, head }, body));
   }
 

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '@heddle/api';
-import { cursorCodec, EVERYONE, notFound, operationsOf, PEOPLE, workspace } from '@heddle/api/areas';
+import {
+  cursorCodec,
+  AUTHENTICATED_PRINCIPALS,
+  notFound,
+  operationsOf,
+  USER_PRINCIPALS,
+  workspace,
+} from '@heddle/api/areas';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import type { Catalog } from './catalog.ts';
@@ -16,7 +23,12 @@ export interface CatalogServices {
 }
 
 const define = operationsOf<CatalogServices>();
-const READ = { tag: 'Catalog', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
+const READ = {
+  tag: 'Catalog',
+  scope: 'api:read',
+  role: 'read',
+  principals: AUTHENTICATED_PRINCIPALS,
+} as const;
 const IN_WORKSPACE = { resource: workspace('query') } as const;
 const cursors = cursorCodec(schemas.position);
 
@@ -117,7 +129,7 @@ export const executeTool = define({
   tag: 'Catalog',
   scope: 'api:write',
   role: 'write',
-  principals: PEOPLE,
+  principals: USER_PRINCIPALS,
   resource: workspace('body'),
   audit: { resourceType: 'tool', actions: ['TOOL_EXECUTED'] },
   executes: true,

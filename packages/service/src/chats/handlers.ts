@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { AreaContext, AreaHandler, Limiter } from '@heddle/api';
 import { ApiError, isApiError, memoryLimiter } from '@heddle/api';
 import { notFound } from '@heddle/api/areas';
-import { executeOnPage, readJson, resolveSelectors, respondError, takeFrom } from '@heddle/api/pages';
+import {
+  executeFromWebPage,
+  readJson,
+  resolveSelectors,
+  respondError,
+  consumeRateLimit,
+} from '@heddle/api/pages';
 import type { Definition } from '@heddle/api/ports';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
@@ -204,7 +210,7 @@ class PageHandler {
   ): Promise<Response> {
     const outputs = await this.#outputs(workflow, outputsOf(chat));
     const { origin } = new URL(request.url);
-    return executeOnPage(this.#services, workflow, {
+    return executeFromWebPage(this.#services, workflow, {
       ...{ page, input, signal: request.signal, origin },
       ...(outputs.length > 0 && { selectedOutputs: outputs }),
     });
@@ -239,8 +245,8 @@ class PageHandler {
   /** Throws 429 if a limit is exceeded. */
   async #enforceLimit(limiter: Limiter, { address }: Pick<Visit, 'address'>, { id }: ChatRow): Promise<void> {
     const now = { nowMs: this.#services.now() };
-    if (address !== undefined) await takeFrom(limiter, 'address', [`${id} ${address}`], now);
-    await takeFrom(limiter, 'operation', [id], now);
+    if (address !== undefined) await consumeRateLimit(limiter, 'address', [`${id} ${address}`], now);
+    await consumeRateLimit(limiter, 'operation', [id], now);
   }
 }
 

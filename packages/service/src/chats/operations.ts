@@ -4,12 +4,12 @@ import {
   badRequest,
   conflict,
   cursorCodec,
-  EVERYONE,
+  AUTHENTICATED_PRINCIPALS,
   forbidden,
   noQuery,
   notFound,
   operationsOf,
-  PEOPLE,
+  USER_PRINCIPALS,
   workflowPath,
   workspace,
 } from '@heddle/api/areas';
@@ -19,7 +19,7 @@ import { pageOf } from '../paging.ts';
 import type { ServiceStore } from '../store/open.ts';
 import type { WorkflowRow } from '../store/schema.ts';
 import { workflowRow } from '../workflows/context.ts';
-import { holdFolders } from '../workflows/folders.ts';
+import { lockFolders } from '../workflows/folders.ts';
 import { hashPassword } from './password.ts';
 import * as schemas from './schemas.ts';
 import type { ChatRow, Db } from './tables.ts';
@@ -36,7 +36,7 @@ export interface ChatServices extends Pick<
 
 const define = operationsOf<ChatServices>();
 const SHARED = { tag: 'Workflows', resource: workflowRow, params: workflowPath, query: noQuery } as const;
-const ADMIN = { role: 'admin', principals: PEOPLE, capability: 'deploy.chat' } as const;
+const ADMIN = { role: 'admin', principals: USER_PRINCIPALS, capability: 'deploy.chat' } as const;
 const READ = { scope: 'api:read', errors: [400, 401, 403, 404, 429] } as const;
 const WRITE = { scope: 'api:write' } as const;
 const PATH = '/api/v2/workflows/{workflowId}/deployments/chat';
@@ -123,7 +123,7 @@ export const listChatDeployments = define({
   tag: 'Workflows',
   summary: 'List the chat deployments of a workspace',
   role: 'read',
-  principals: EVERYONE,
+  principals: AUTHENTICATED_PRINCIPALS,
   resource: workspace('query'),
   params: z.strictObject({}),
   query: schemas.listQuery,
@@ -235,5 +235,5 @@ async function requireUnlocked(
   tx: Db,
   { workspace_id: workspaceId, folder_path }: WorkflowRow,
 ): Promise<void> {
-  await holdFolders(tx as never, { workspaceId, paths: [folder_path] });
+  await lockFolders(tx as never, { workspaceId, paths: [folder_path] });
 }

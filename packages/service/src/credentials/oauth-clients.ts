@@ -74,12 +74,12 @@ const MAX_RESPONSE_BYTES = 65_536;
 const MAX_ACCOUNT_CHARS = 255;
 
 /** Thrown when a server issues no token. The message contains no token, no code and no text of the server. */
-export class OAuthFailure extends Error {
-  override readonly name = 'OAuthFailure';
+export class OAuthError extends Error {
+  override readonly name = 'OAuthError';
   /** `invalid_grant`: the server no longer accepts the refresh token, or the code. */
   readonly code: 'invalid_grant' | 'no_client' | 'failed';
 
-  constructor(code: OAuthFailure['code'], message: string) {
+  constructor(code: OAuthError['code'], message: string) {
     super(message);
     this.code = code;
   }
@@ -87,7 +87,7 @@ export class OAuthFailure extends Error {
 
 /** Returns whether the server no longer accepts the refresh token. */
 export function isInvalidGrant(error: unknown): boolean {
-  return error instanceof OAuthFailure && error.code === 'invalid_grant';
+  return error instanceof OAuthError && error.code === 'invalid_grant';
 }
 
 /** An authorization that a person has to give in a browser. */
@@ -124,15 +124,15 @@ export class OAuthClients {
     return Object.keys(this.#options.clients);
   }
 
-  /** Returns the client of a provider. Throws an OAuthFailure `no_client` if the operator has configured none. */
+  /** Returns the client of a provider. Throws an OAuthError `no_client` if the operator has configured none. */
   config(provider: string): OAuthClientConfig {
     const { clients } = this.#options;
     const client = Object.hasOwn(clients, provider) ? clients[provider] : undefined;
     if (client) return client;
-    throw new OAuthFailure('no_client', `There is no OAuth client for ${provider} in the configuration.`);
+    throw new OAuthError('no_client', `There is no OAuth client for ${provider} in the configuration.`);
   }
 
-  /** Exchanges a refresh token for new tokens. Throws an OAuthFailure. */
+  /** Exchanges a refresh token for new tokens. Throws an OAuthError. */
   async refresh(provider: string, refreshToken: string): Promise<OAuthMaterial> {
     const response = await this.#call(provider, async (configuration, { refreshTokenGrant }) =>
       refreshTokenGrant(configuration, refreshToken),
@@ -140,7 +140,7 @@ export class OAuthClients {
     return this.#materialOf(provider, response, refreshToken);
   }
 
-  /** Begins an authorization with PKCE, which ends with a redirect to `redirectUri`. Throws an OAuthFailure. */
+  /** Begins an authorization with PKCE, which ends with a redirect to `redirectUri`. Throws an OAuthError. */
   async authorize(provider: string, redirectUri: string): Promise<Authorization> {
     const { scopes, parameters } = this.config(provider);
     return this.#call(provider, async (configuration, oauth) => {
@@ -160,7 +160,7 @@ export class OAuthClients {
 
   /**
    * Completes an authorization with the URL to which the browser was redirected. Checks the state and sends the code
-   * verifier. Throws an OAuthFailure.
+   * verifier. Throws an OAuthError.
    */
   async exchange(
     provider: string,
@@ -272,7 +272,7 @@ export class OAuthClients {
       }),
     });
     if (result.success && result.data.type === 'oauth') return result.data;
-    throw new OAuthFailure('failed', `${provider} sent a token that cannot be stored.`);
+    throw new OAuthError('failed', `${provider} sent a token that cannot be stored.`);
   }
 }
 
@@ -331,19 +331,19 @@ interface AnyFailure {
 }
 
 /** Returns a failure that contains only codes and the status, which cannot be secrets. */
-function failureOf(provider: string, error: unknown): OAuthFailure {
-  if (error instanceof OAuthFailure) return error;
+function failureOf(provider: string, error: unknown): OAuthError {
+  if (error instanceof OAuthError) return error;
   const failure = (error ?? {}) as AnyFailure;
   const reason = ifMatching(failure.error, ERROR_CODE);
   if (reason === 'invalid_grant')
-    return new OAuthFailure('invalid_grant', `${provider} no longer accepts the authorization (${reason}).`);
+    return new OAuthError('invalid_grant', `${provider} no longer accepts the authorization (${reason}).`);
   const { code: causeCode } = (failure.cause ?? {}) as AnyFailure;
   const code = reason ?? ifMatching(failure.code, FAILURE_CODE) ?? ifMatching(causeCode, FAILURE_CODE);
   const details = [
     code ?? 'no response',
     ...(typeof failure.status === 'number' ? [`status ${failure.status}`] : []),
   ];
-  return new OAuthFailure('failed', `${provider} issued no token (${details.join(', ')}).`);
+  return new OAuthError('failed', `${provider} issued no token (${details.join(', ')}).`);
 }
 
 function ifMatching(value: unknown, pattern: RegExp): string | undefined {

@@ -5,10 +5,10 @@ import {
   badRequest,
   conflict,
   cursorCodec,
-  EVERYONE,
+  AUTHENTICATED_PRINCIPALS,
   notFound,
   operationsOf,
-  PEOPLE,
+  USER_PRINCIPALS,
   workspace,
 } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
@@ -43,8 +43,13 @@ export interface CredentialServices {
 
 type CredentialView = z.output<typeof schemas.credential>;
 
-const READ = { tag: 'Credentials', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
-const WRITE = { tag: 'Credentials', scope: 'api:write', principals: PEOPLE } as const;
+const READ = {
+  tag: 'Credentials',
+  scope: 'api:read',
+  role: 'read',
+  principals: AUTHENTICATED_PRINCIPALS,
+} as const;
+const WRITE = { tag: 'Credentials', scope: 'api:write', principals: USER_PRINCIPALS } as const;
 /** Changes of one credential, by its admins. */
 const CHANGE = {
   ...WRITE,

@@ -1,5 +1,5 @@
 import {
-  PEOPLE,
+  USER_PRINCIPALS,
   cursorCodec,
   emptyBody,
   forbidden,
@@ -27,7 +27,7 @@ import { engineFormat, readGraph } from '../workflows/graph.ts';
 import { withoutCredentials } from '../workflows/redact.ts';
 import { activeVersion, deploymentOf, needsRedeployment, versionOf } from '../workflows/views.ts';
 
-const ADMIN = { ...WRITE, role: 'admin', principals: PEOPLE } as const;
+const ADMIN = { ...WRITE, role: 'admin', principals: USER_PRINCIPALS } as const;
 
 export const deployWorkflow = defineChange({
   id: 'deployWorkflow',

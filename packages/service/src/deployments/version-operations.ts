@@ -1,4 +1,4 @@
-import { conflict, emptyBody, noQuery, notFound, PEOPLE, workflowPath } from '@heddle/api/areas';
+import { conflict, emptyBody, noQuery, notFound, USER_PRINCIPALS, workflowPath } from '@heddle/api/areas';
 import type { VersionRow, WorkflowRow } from '../store/schema.ts';
 import {
   defineChange,
@@ -13,7 +13,7 @@ import * as schemas from '../workflows/draft-schemas.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { makeLive } from './live-operations.ts';
 
-const ADMIN = { ...WRITE, role: 'admin', principals: PEOPLE, errors: WRITE_ERRORS } as const;
+const ADMIN = { ...WRITE, role: 'admin', principals: USER_PRINCIPALS, errors: WRITE_ERRORS } as const;
 export const rollbackWorkflow = defineChange({
   ...ADMIN,
   ...records('WORKFLOW_ROLLED_BACK'),

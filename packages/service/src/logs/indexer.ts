@@ -8,7 +8,7 @@ import { isCorruptRecord } from './corrupt-record.ts';
 import { countRuns, removeLogs, saveLogs } from './store.ts';
 import type { EndedLog, NewLog } from './store.ts';
 import type { LogStatus, LogTables } from './tables.ts';
-import { changeTotals, totalBatch, withdraw } from './totals.ts';
+import { changeTotals, totalBatch, subtractFromTotals } from './totals.ts';
 import { callsModel, modelUsage } from './usage.ts';
 
 type Db = Kysely<LogTables>;
@@ -121,7 +121,7 @@ export class LogIndexer {
     const logs = await newLogs({ engine, db, report }, runs);
     const endings = await triggers.endedRuns(db, { engine, report }, logs);
     await db.transaction().execute(async (transaction) => {
-      const withdrawn = await withdraw(transaction, [...runs.keys(), ...removedIds]);
+      const withdrawn = await subtractFromTotals(transaction, [...runs.keys(), ...removedIds]);
       await saveLogs(transaction, logs);
       const ended = await countRuns(transaction, logs);
       await recordEvents(transaction, ended.flatMap(eventOf));

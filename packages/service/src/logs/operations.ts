@@ -1,4 +1,4 @@
-import { cursorCodec, EVERYONE, notFound, operationsOf, workspace } from '@heddle/api/areas';
+import { cursorCodec, AUTHENTICATED_PRINCIPALS, notFound, operationsOf, workspace } from '@heddle/api/areas';
 import * as z from 'zod';
 import { listLogs, logDetailOf, logStatsOf } from './logs.ts';
 import type { LogServices } from './logs.ts';
@@ -11,7 +11,7 @@ const SHARED = {
   tag: 'Logs',
   scope: 'api:read',
   role: 'read',
-  principals: EVERYONE,
+  principals: AUTHENTICATED_PRINCIPALS,
   params: z.strictObject({}),
 } as const;
 

@@ -3,7 +3,7 @@ import type { Kysely, RawBuilder } from 'kysely';
 import { contains, escapeLike, isAfter } from '../paging.ts';
 import { isPostgres } from '../store/dialect.ts';
 import type { LogLevel, LogRow, LogTables } from './tables.ts';
-import { WIDTHS } from './totals.ts';
+import { BUCKET_WIDTHS_MS } from './totals.ts';
 
 type Db = Kysely<LogTables>;
 
@@ -61,7 +61,7 @@ export async function mayMatch(
   if (!folderPaths && !triggers && workflowName === undefined) return true;
   const where = sql.join(statsConditions({ workspaceId, folderPaths, triggers, workflowName }), sql` and `);
   const { rows } = await sql`
-    select 1 where exists (select 1 from run_totals where width_ms = ${sql.lit(WIDTHS[0])} and ${where})
+    select 1 where exists (select 1 from run_totals where width_ms = ${sql.lit(BUCKET_WIDTHS_MS[0])} and ${where})
       or exists (select 1 from run_logs where totalled = 0 and ${where})`.execute(db);
   return rows.length > 0;
 }

@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
  * Widths of the periods that have totals, in milliseconds, widest first. Each is eight times the next, so that a few
  * periods of each width cover a period of the statistics, except for parts of a minute at its ends.
  */
-export const WIDTHS: readonly number[] = [512, 64, 8, 1].map((minutes) => minutes * MINUTE_MS);
+export const BUCKET_WIDTHS_MS: readonly number[] = [512, 64, 8, 1].map((minutes) => minutes * MINUTE_MS);
 
 const COLUMNS = [
   'workspace_id',
@@ -63,7 +63,7 @@ export async function totalBatch(db: Db): Promise<boolean> {
  * Marks the runs as not added to the totals. Returns the change that `changeTotals` has to make in the same
  * transaction.
  */
-export async function withdraw(db: Db, engineIds: readonly string[]): Promise<TotalsChange> {
+export async function subtractFromTotals(db: Db, engineIds: readonly string[]): Promise<TotalsChange> {
   if (engineIds.length === 0) return { runs: [], sign: -1 };
   const runs = await db
     .updateTable('run_logs')
@@ -100,7 +100,7 @@ export async function changeTotals(db: Db, { runs, sign }: TotalsChange): Promis
 function totalsOf(runs: readonly EndedRun[], sign: 1 | -1): RunTotals[] {
   const totals = new Map<string, RunTotals>();
   for (const run of runs)
-    for (const width of WIDTHS) {
+    for (const width of BUCKET_WIDTHS_MS) {
       // PostgreSQL returns 64-bit integers as strings.
       const start = Math.floor(Number(run.started_ms) / width) * width;
       const { workspace_id, workflow_id, trigger, level } = run;
@@ -140,7 +140,7 @@ export interface Ranges {
 
 /** Returns the ranges by which to read the runs of these periods, in ascending order. */
 export function rangesOf(periods: readonly Range[]): Ranges {
-  const totals = new Map<number, Range[]>(WIDTHS.map((width) => [width, []]));
+  const totals = new Map<number, Range[]>(BUCKET_WIDTHS_MS.map((width) => [width, []]));
   const [edges, covered]: [Range[], Range[]] = [[], []];
   const add = (ranges: Range[] | undefined, range: Range): void => {
     if (range.from < range.to) ranges?.push(range);
@@ -148,7 +148,7 @@ export function rangesOf(periods: readonly Range[]): Ranges {
   for (const { segment, from, to } of periods) {
     // The range that wider periods cover; none at first.
     let inner: [number, number] | undefined;
-    for (const width of WIDTHS) {
+    for (const width of BUCKET_WIDTHS_MS) {
       const outer: [number, number] = [Math.ceil(from / width) * width, Math.floor(to / width) * width];
       if (outer[0] >= outer[1]) continue;
       const [left, right] = inner ?? [outer[1], outer[1]];

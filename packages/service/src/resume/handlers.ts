@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { memoryLimiter } from '@heddle/api';
 import type { AreaContext, AreaHandler, Limiter } from '@heddle/api';
 import { notFound } from '@heddle/api/areas';
-import { answerOnPage, findPause, readJson, respondError, takeFrom } from '@heddle/api/pages';
+import { answerOnPage, findPause, readJson, respondError, consumeRateLimit } from '@heddle/api/pages';
 import type { PagePause } from '@heddle/api/pages';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
@@ -60,7 +60,7 @@ class ResumeHandler {
     const asset = isRead ? await assetAt(parts) : undefined;
     if (asset) return asset;
     const time = { nowMs: this.#services.now() };
-    if (address !== undefined) await takeFrom(this.#limiter, 'address', [address], time);
+    if (address !== undefined) await consumeRateLimit(this.#limiter, 'address', [address], time);
     const page = parts.length === 3 ? await this.#find(parts) : undefined;
     if (isRead) return page ? pageResponse(pageOf(page)) : pageResponse(closedPage(), 404);
     if (method !== 'POST' || !page) throw notFound('Question');
@@ -70,7 +70,7 @@ class ResumeHandler {
   async #submit(request: Request, page: PagePause): Promise<Response> {
     expectSameSite(request);
     const { publicInputs: limits, every, now } = this.#services;
-    await takeFrom(this.#limiter, 'operation', [page.pause.token], { nowMs: now() });
+    await consumeRateLimit(this.#limiter, 'operation', [page.pause.token], { nowMs: now() });
     const { input } = await readJson(request, answerBody, { limits, maxBytes: BODY_BYTES, every });
     await answerOnPage(this.#services, page, input as JsonObject);
     return Response.json({ success: true }, { headers: { 'Cache-Control': 'no-store' } });

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { removeLogs } from '../logs/store.ts';
 import type { LogTables } from '../logs/tables.ts';
-import type { RetentionJob, Sweeping } from './sweep.ts';
+import type { RetentionJob, SweepContext } from './sweep.ts';
 
 type Db = Kysely<LogTables>;
 
@@ -46,14 +46,14 @@ export function runRetention(options: RunOptions): RetentionJob {
   };
 }
 
-async function deleteOlder(options: RunOptions, sweeping: Sweeping, beforeMs: number): Promise<void> {
+async function deleteOlder(options: RunOptions, sweeping: SweepContext, beforeMs: number): Promise<void> {
   let last: EndedRun | undefined;
   do last = await deleteBatch(options, sweeping, { beforeMs, last, excess: Infinity });
   while (last);
 }
 
 /** Deletes the oldest runs until all take at most `maxBytes`. Children are deleted too, possibly beyond that. */
-async function deleteUntil(options: RunOptions, sweeping: Sweeping, maxBytes: number): Promise<void> {
+async function deleteUntil(options: RunOptions, sweeping: SweepContext, maxBytes: number): Promise<void> {
   const beforeMs = options.now() - options.minAgeMs;
   let last: EndedRun | undefined;
   do {
@@ -72,7 +72,7 @@ async function deleteUntil(options: RunOptions, sweeping: Sweeping, maxBytes: nu
  */
 async function deleteBatch(
   options: RunOptions,
-  sweeping: Sweeping,
+  sweeping: SweepContext,
   batch: { beforeMs: number; last: EndedRun | undefined; excess: number },
 ): Promise<EndedRun | undefined> {
   const runs = await endedRuns(options.db, batch.beforeMs, batch.last);
@@ -101,7 +101,7 @@ async function deleteRun({ engine, db }: RunOptions, engineId: string): Promise<
 }
 
 /** Stores the sizes of ended runs that have none yet. Returns false if the sweep must end. */
-async function measure({ engine, db }: RunOptions, sweeping: Sweeping): Promise<boolean> {
+async function measure({ engine, db }: RunOptions, sweeping: SweepContext): Promise<boolean> {
   for (;;) {
     const ids = await unmeasuredRuns(db);
     if (ids.length === 0) return true;

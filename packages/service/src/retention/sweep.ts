@@ -4,13 +4,13 @@ import type { LogTables } from '../logs/tables.ts';
 import { releaseLease, takeLease } from './lease.ts';
 
 /** A running sweep. */
-export interface Sweeping {
+export interface SweepContext {
   /** Resolves after a pause in which runs continue, with false if the sweep must end. */
   next(): Promise<boolean>;
 }
 
 /** Deletes one kind of records beyond its limit. */
-export type RetentionJob = (sweeping: Sweeping) => Promise<void>;
+export type RetentionJob = (sweeping: SweepContext) => Promise<void>;
 
 export interface SweepOptions {
   db: Kysely<LogTables>;

@@ -20,7 +20,7 @@ import type { SandboxTables } from './tables.ts';
 export const SANDBOXES = { listSandboxes, createSandbox, getSandbox, updateSandbox, deleteSandbox } as const;
 
 /** The options of the sandboxes of workspaces. */
-export interface SandboxOptions {
+export interface SandboxAreaOptions {
   store: Pick<ServiceStore, 'database'>;
   /** Opens the image store when it is first needed. The caller closes it, before the sandboxes. */
   images: () => Promise<ImageStore>;
@@ -45,7 +45,7 @@ export function openSandboxes({
   images: open,
   onError,
   waitsForBuilds: waits,
-}: SandboxOptions): Sandboxes {
+}: SandboxAreaOptions): Sandboxes {
   const db = store.database as Kysely<SandboxTables>;
   const images = new SandboxImages({ db, images: open, report: onError, waits });
   return {

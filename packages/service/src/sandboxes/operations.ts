@@ -4,10 +4,10 @@ import type { Bucket, Limiter } from '@heddle/api';
 import {
   conflict,
   cursorCodec,
-  EVERYONE,
+  AUTHENTICATED_PRINCIPALS,
   notFound,
   operationsOf,
-  PEOPLE,
+  USER_PRINCIPALS,
   unavailable,
   workspace,
 } from '@heddle/api/areas';
@@ -40,8 +40,8 @@ type SandboxView = z.output<typeof schemas.sandbox>;
 
 const define = operationsOf<SandboxServices>();
 const TAG = 'Sandboxes';
-const READ = { tag: TAG, scope: 'api:read', role: 'read', principals: EVERYONE } as const;
-const WRITE = { tag: TAG, scope: 'api:write', role: 'admin', principals: PEOPLE } as const;
+const READ = { tag: TAG, scope: 'api:read', role: 'read', principals: AUTHENTICATED_PRINCIPALS } as const;
+const WRITE = { tag: TAG, scope: 'api:write', role: 'admin', principals: USER_PRINCIPALS } as const;
 const ONE = { params: schemas.sandboxPath } as const;
 /** Rate limit of the writes of a workspace. */
 export const WRITES: Bucket = { capacity: 20, perMinute: 10 };

@@ -1,6 +1,13 @@
 import { ApiError } from '@heddle/api';
 import type { Principal } from '@heddle/api';
-import { badRequest, cursorCodec, notFound, operationsOf, PEOPLE, workspace } from '@heddle/api/areas';
+import {
+  badRequest,
+  cursorCodec,
+  notFound,
+  operationsOf,
+  USER_PRINCIPALS,
+  workspace,
+} from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
 import { expectSealing } from '../sealing.ts';
@@ -21,7 +28,7 @@ export interface SecretServices {
 type Scope = 'workspace' | 'personal';
 type SecretView = z.output<typeof schemas.secret>;
 
-const SHARED = { tag: 'Secrets', role: 'read', principals: PEOPLE } as const;
+const SHARED = { tag: 'Secrets', role: 'read', principals: USER_PRINCIPALS } as const;
 const READ = { ...SHARED, scope: 'api:read' } as const;
 const WRITE = { ...SHARED, scope: 'api:write' } as const;
 const define = operationsOf<SecretServices>();

@@ -1,10 +1,10 @@
 import {
   badRequest,
   cursorCodec,
-  EVERYONE,
+  AUTHENTICATED_PRINCIPALS,
   notFound,
   operationsOf,
-  PEOPLE,
+  USER_PRINCIPALS,
   workspace,
 } from '@heddle/api/areas';
 import * as z from 'zod';
@@ -22,14 +22,14 @@ const SHARED = {
   path: '/api/v2/skills/{skillId}/editors',
   params: schemas.skillPath,
 } as const;
-const WRITE = { ...SHARED, scope: 'api:write', principals: PEOPLE } as const;
+const WRITE = { ...SHARED, scope: 'api:write', principals: USER_PRINCIPALS } as const;
 const define = operationsOf<SkillServices>();
 const cursors = cursorCodec(schemas.position);
 
 export const listSkillEditors = define({
   ...SHARED,
   scope: 'api:read',
-  principals: EVERYONE,
+  principals: AUTHENTICATED_PRINCIPALS,
   id: 'listSkillEditors',
   method: 'GET',
   summary: 'List who may change a skill: workspace admins, and those to whom it was granted',

@@ -4,10 +4,10 @@ import {
   badRequest,
   conflict,
   cursorCodec,
-  EVERYONE,
+  AUTHENTICATED_PRINCIPALS,
   notFound,
   operationsOf,
-  PEOPLE,
+  USER_PRINCIPALS,
   workspace,
 } from '@heddle/api/areas';
 import * as z from 'zod';
@@ -20,8 +20,8 @@ import { addSkill, changeSkill, countSkills, pageOfSkills, removeSkill } from '.
 import type { SkillInfo, SkillRow } from './tables.ts';
 
 const SHARED = { tag: 'Skills', capability: 'skills.use' } as const;
-const READ = { ...SHARED, scope: 'api:read', role: 'read', principals: EVERYONE } as const;
-const WRITE = { ...SHARED, scope: 'api:write', principals: PEOPLE } as const;
+const READ = { ...SHARED, scope: 'api:read', role: 'read', principals: AUTHENTICATED_PRINCIPALS } as const;
+const WRITE = { ...SHARED, scope: 'api:write', principals: USER_PRINCIPALS } as const;
 const none = z.strictObject({});
 const define = operationsOf<SkillServices>();
 const cursors = cursorCodec(schemas.position);

@@ -1,5 +1,5 @@
 import { v7 as newId } from 'uuid';
-import type { Audit, AuditEvent, IntendedEvent } from '@heddle/api/ports';
+import type { Audit, AuditEvent, PreparedEvent } from '@heddle/api/ports';
 import type { Db } from './database.ts';
 import type { AuditRow } from './schema.ts';
 
@@ -20,7 +20,7 @@ export class AuditStore implements Audit {
   }
 
   /** Records the event before its action. Until it is confirmed, its outcome is `intended`. */
-  async intend(event: RecordedEvent): Promise<IntendedEvent> {
+  async prepare(event: RecordedEvent): Promise<PreparedEvent> {
     const row = rowOf(event);
     await this.#db
       .insertInto('audit')
@@ -30,7 +30,7 @@ export class AuditStore implements Audit {
       confirm: async () => {
         await this.#db.updateTable('audit').set({ outcome: null }).where('id', '=', row.id).execute();
       },
-      withdraw: async () => {
+      abort: async () => {
         await this.#db.deleteFrom('audit').where('id', '=', row.id).execute();
       },
     };

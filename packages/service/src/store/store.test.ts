@@ -207,8 +207,8 @@ async function expectRowsOfOlder(store: ServiceStore): Promise<void> {
   } as const;
   expect(await workflows.list(list)).toMatchObject([{ id: 'w' }]);
   const event = { action: 'run.cancelled', workspaceId: 'looms', resourceType: 'workflow', resourceId: 'w' };
-  await (await audit.intend(event)).confirm();
-  await audit.intend(event);
+  await (await audit.prepare(event)).confirm();
+  await audit.prepare(event);
   const outcomes = (await audit.ofResource('w')).map(({ action, outcome }) => [action, outcome]);
   expect(outcomes).toHaveLength(3);
   expect(outcomes[0]).toEqual(['workflow.created', null]);

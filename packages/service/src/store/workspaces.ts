@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal, Role } from '@heddle/api';
-import type { Access, AccessAnswer } from '@heddle/api/ports';
+import type { Access, AccessDecision } from '@heddle/api/ports';
 import { compiledQuery } from './compiled.ts';
 import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
@@ -86,7 +86,7 @@ export class WorkspaceStore implements Access {
       .execute();
   }
 
-  async check({ kind, userId }: Principal, workspaceId: string, role: Role): Promise<AccessAnswer> {
+  async check({ kind, userId }: Principal, workspaceId: string, role: Role): Promise<AccessDecision> {
     const member = userId === null ? undefined : await this.membership(workspaceId, userId);
     if (!member) return 'concealed';
     if (kind === 'personal' && !member.personalKeys) return 'PERSONAL_API_KEYS_DISABLED';

@@ -7,7 +7,7 @@ import { graphOf } from '../workflows/graph.ts';
 import { fingerprintOf } from './fingerprint.ts';
 import { fieldsOf, isEmpty } from './graph.ts';
 import type { PortableGraph } from './graph.ts';
-import { placeKey } from './instructions.ts';
+import { occurrenceKey } from './instructions.ts';
 import { REFERENCE_KINDS } from './kinds.ts';
 import { isReady, strippedReferences } from './plan.ts';
 import type { ImportPlan, PlannedBinding } from './plan.ts';
@@ -92,8 +92,10 @@ export function warningsOf(file: ImportFile, plan: ImportPlan): string[] {
   const names = namesOf(file.graph);
   const whereOf = ({ blockId, subBlockKey }: PlannedBinding['occurrence']): string =>
     `${names.get(blockId) ?? blockId}: ${subBlockKey}`;
-  const planned = new Set(plan.bindings.map(({ occurrence }) => placeKey(occurrence)));
-  const stripped = strippedReferences(file).filter(({ occurrence }) => !planned.has(placeKey(occurrence)));
+  const planned = new Set(plan.bindings.map(({ occurrence }) => occurrenceKey(occurrence)));
+  const stripped = strippedReferences(file).filter(
+    ({ occurrence }) => !planned.has(occurrenceKey(occurrence)),
+  );
   const emptyFields = new Set(stripped.map(({ occurrence }) => whereOf(occurrence)));
   const lines = [...file.warnings];
   for (const { occurrence, kind, sourceId } of plan.unresolvedBindings) {

@@ -59,9 +59,9 @@ export class Instructions {
       if (binding?.targetId === undefined) return mappedTarget;
       this.#used.add(binding);
       if (binding.kind !== kind)
-        throw badRequest(`${placeName(binding)} has a ${kind}, and the binding names a ${binding.kind}`);
+        throw badRequest(`${occurrenceName(binding)} has a ${kind}, and the binding names a ${binding.kind}`);
       if (mappedTarget !== undefined && mappedTarget !== binding.targetId)
-        throw conflictError(placeName(binding));
+        throw conflictError(occurrenceName(binding));
       return binding.targetId;
     };
   }
@@ -96,7 +96,7 @@ export class Instructions {
       const isOther = earlier && (earlier.targetId !== binding.targetId || earlier.kind !== binding.kind);
       // A binding of the whole value and a binding of one of its items contradict each other as well.
       const isMixed = byPosition.size > 0 && byPosition.has(undefined) !== (position === undefined);
-      if (isOther || isMixed) throw conflictError(placeName(binding));
+      if (isOther || isMixed) throw conflictError(occurrenceName(binding));
       byPosition.set(position, binding);
     }
   }
@@ -110,13 +110,13 @@ export function expectFewPositions(places: readonly Occurrence[]): void {
 }
 
 /** Returns a string that is equal for occurrences at the same place. */
-export function placeKey({ blockId, subBlockKey, valuePath }: Occurrence): string {
+export function occurrenceKey({ blockId, subBlockKey, valuePath }: Occurrence): string {
   return JSON.stringify([blockId, subBlockKey, valuePath]);
 }
 
 /** Returns the key of a binding. A field with an id may also have placeholders, which are bound separately. */
 function bindingKey(occurrence: Occurrence): string {
-  return `${occurrence.encoding === 'environment'} ${placeKey(occurrence)}`;
+  return `${occurrence.encoding === 'environment'} ${occurrenceKey(occurrence)}`;
 }
 
 function idKey(kind: KindName, sourceId: string): string {
@@ -132,7 +132,7 @@ function conflictError(subject: string): ApiError {
 }
 
 /** Returns the name of an occurrence in errors. */
-export function placeName({ blockId, subBlockKey, valuePath }: Occurrence): string {
+export function occurrenceName({ blockId, subBlockKey, valuePath }: Occurrence): string {
   const path = [subBlockKey, ...valuePath].join('.');
   return `"${shorten(path)}" of block "${shorten(blockId)}"`;
 }

@@ -3,7 +3,7 @@ import type { BlockTargets, ConfigurationField, DependentValue } from './configu
 import { fieldsOf, withFieldValues } from './graph.ts';
 import type { Field, PortableGraph } from './graph.ts';
 import { badRequest } from '@heddle/api/areas';
-import { expectFewPositions, Instructions, placeKey, placeName } from './instructions.ts';
+import { expectFewPositions, Instructions, occurrenceKey, occurrenceName } from './instructions.ts';
 import type { Binding, Mapping, Target } from './instructions.ts';
 import { REFERENCE_KINDS } from './kinds.ts';
 import type { KindName, Slot } from './kinds.ts';
@@ -129,11 +129,11 @@ function referencesIn(graph: PortableGraph): Reference[] {
 export function strippedReferences({ graph, manifest }: Pick<Payload, 'graph' | 'manifest'>): Reference[] {
   if (!manifest) return [];
   expectFewPositions(manifest.references.flatMap(({ occurrences }) => occurrences));
-  const places = new Set(referencesIn(graph).map(({ occurrence }) => placeKey(occurrence)));
+  const places = new Set(referencesIn(graph).map(({ occurrence }) => occurrenceKey(occurrence)));
   const fields = fieldsByPlace(graph);
   return manifest.references.flatMap(({ kind, sourceId, occurrences }) =>
     occurrences.flatMap((occurrence): Reference[] => {
-      if (kind === 'env-var' || places.has(placeKey(occurrence))) return [];
+      if (kind === 'env-var' || places.has(occurrenceKey(occurrence))) return [];
       const slot = slotOf(fields, occurrence, kind);
       return slot ? [{ kind, sourceId, required: isRequired(kind, slot), occurrence }] : [];
     }),
@@ -211,7 +211,7 @@ function resolveBindings(
   const fields = fieldsByPlace(graph);
   return bindings.map(({ kind, targetId, ...occurrence }) => {
     const slot = slotOf(fields, occurrence, kind);
-    if (!slot) throw badRequest(`${placeName(occurrence)} cannot have a ${kind}`);
+    if (!slot) throw badRequest(`${occurrenceName(occurrence)} cannot have a ${kind}`);
     const reference = { kind, sourceId: targetId ?? '', required: isRequired(kind, slot), occurrence };
     return resolveTo(reference, targetId, existing);
   });

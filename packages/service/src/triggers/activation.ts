@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { WorkflowBlock } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { jitterOf } from './due.ts';
-import { CHECK_MS } from './events/silence.ts';
+import { CHECK_MS } from './events/inactivity.ts';
 import { lockedTriggers, withNumbers } from './rows.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 import type { TriggerType } from './types.ts';

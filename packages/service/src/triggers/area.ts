@@ -62,12 +62,15 @@ function openTriggers(context: AreaContext, registry: Triggers): OpenedTriggers 
     types.size === 0 ? undefined : new FlowReleaser({ ...services, every, db: database as never });
   const scheduler =
     schedules.size === 0 ? undefined : new Scheduler({ ...services, every, notifyHeld, types: schedules });
-  const unsubscribes = [registry.onChange(() => scheduler?.wake()), registry.onHeld(() => releaser?.hurry())];
+  const unsubscribes = [
+    registry.onChange(() => scheduler?.wake()),
+    registry.onHeld(() => releaser?.checkNow()),
+  ];
   return {
     ...services,
     types,
     ...{ notifyHeld, changed: () => registry.changed() },
-    wantHooks: (transaction, changed) => registry.wantHooks(transaction, changed),
+    recordDesiredHooks: (transaction, changed) => registry.recordDesiredHooks(transaction, changed),
     close: async () => {
       for (const unsubscribe of unsubscribes) unsubscribe();
       await scheduler?.close();

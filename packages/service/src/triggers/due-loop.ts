@@ -38,7 +38,7 @@ export class DueLoop {
   }
 
   /** Checks again as soon as possible. Call it when something is due. */
-  hurry(): void {
+  checkNow(): void {
     this.wake();
     if (this.#working) this.#isUrgent = true;
     else this.#beat();

@@ -1,6 +1,6 @@
 import { isLive } from './fire.ts';
 import type { Db, LiveTrigger } from './fire.ts';
-import { turnBy, withNumbers } from './rows.ts';
+import { workspaceRank, withNumbers } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
 
 /** A trigger of a live version that has a due instant. */
@@ -24,7 +24,7 @@ export async function dueTriggers(
       query
         .selectFrom('triggers')
         .select('id')
-        .select(turnBy('fire_ms', 'id'))
+        .select(workspaceRank('fire_ms', 'id'))
         .where('fire_ms', '<=', nowMs)
         .where('type', 'in', [...types.keys()])
         .$if(except.length > 0, (rows) => rows.where('workspace_id', 'not in', except)),

@@ -6,8 +6,8 @@ import type { JsonObject } from '@heddle/core';
 import type { NewReservation, QueuedRun } from '@heddle/api/ports';
 import type { Kysely } from 'kysely';
 import { addAllQueued, addQueued } from '../store/reservations.ts';
-import { placeEvent } from './flow/place.ts';
-import type { FlowEvent, Placement } from './flow/place.ts';
+import { decideEvent } from './flow/decide.ts';
+import type { FlowEvent, FlowDecision } from './flow/decide.ts';
 import { flowOf } from './flow/policy.ts';
 import { prepareEvent } from './flow/settle.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
@@ -104,7 +104,7 @@ export async function queueAllDue(
     db,
     unheld.map((run) => ({ reservation: reservationOf(run, nowMs), start: run.run.start })),
   );
-  for (const { held } of runs) if (held) await placeEvent(db as never, held);
+  for (const { held } of runs) if (held) await decideEvent(db as never, held);
   return unheld;
 }
 
@@ -112,8 +112,12 @@ export async function queueAllDue(
  * Reserves and queues the run in the transaction. Returns the decision of flow control; undefined if the run may start
  * immediately.
  */
-export async function queueDue(db: Db, admitted: AdmittedRun, nowMs: number): Promise<Placement | undefined> {
-  if (admitted.held) return placeEvent(db as never, admitted.held);
+export async function queueDue(
+  db: Db,
+  admitted: AdmittedRun,
+  nowMs: number,
+): Promise<FlowDecision | undefined> {
+  if (admitted.held) return decideEvent(db as never, admitted.held);
   await addQueued(db, reservationOf(admitted, nowMs), admitted.run.start);
   return undefined;
 }

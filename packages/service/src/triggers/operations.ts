@@ -3,7 +3,7 @@ import {
   conflict,
   cursorCodec,
   emptyBody,
-  EVERYONE,
+  AUTHENTICATED_PRINCIPALS,
   noQuery,
   notFound,
   operationsOf,
@@ -14,7 +14,7 @@ import { isApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { pageOf } from '../paging.ts';
-import { holdFolders } from '../workflows/folders.ts';
+import { lockFolders } from '../workflows/folders.ts';
 import { dueAfter } from './activation.ts';
 import { admitDue, claimDue, queueDue } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
@@ -31,14 +31,24 @@ export interface TriggerServices extends FireServices {
   /** Reports that a trigger has changed. */
   changed: () => void;
   /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
-  wantHooks: (transaction: unknown, changed: { workflowId: string; nowMs: number }) => Promise<void>;
+  recordDesiredHooks: (transaction: unknown, changed: { workflowId: string; nowMs: number }) => Promise<void>;
   /** Reports that an event waits for flow control. */
   notifyHeld: () => void;
 }
 
 const define = operationsOf<TriggerServices>();
-const READ = { tag: 'Triggers', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
-const WRITE = { tag: 'Triggers', scope: 'api:write', role: 'write', principals: EVERYONE } as const;
+const READ = {
+  tag: 'Triggers',
+  scope: 'api:read',
+  role: 'read',
+  principals: AUTHENTICATED_PRINCIPALS,
+} as const;
+const WRITE = {
+  tag: 'Triggers',
+  scope: 'api:write',
+  role: 'write',
+  principals: AUTHENTICATED_PRINCIPALS,
+} as const;
 const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 423, 429] as const;
 const RUN_ERRORS = [...WRITE_ERRORS, 402, 503] as const;
@@ -302,7 +312,7 @@ async function updateTrigger(
       .executeTakeFirst();
     // The workflow was undeployed, or another version has become live.
     if (!updated) throw notFound('Trigger');
-    await services.wantHooks(tx, { workflowId: row.workflow_id, nowMs: services.now() });
+    await services.recordDesiredHooks(tx, { workflowId: row.workflow_id, nowMs: services.now() });
     await audit({ resourceId: row.id }, tx);
     return updated;
   });
@@ -317,7 +327,7 @@ async function requireUnlocked(
   db: Db,
   { workspace_id: workspaceId, folderPath }: DeployedTrigger,
 ): Promise<void> {
-  await holdFolders(db as never, { workspaceId, paths: [folderPath] });
+  await lockFolders(db as never, { workspaceId, paths: [folderPath] });
 }
 
 /** Returns the type of a schedule. Throws 409 for other triggers, and for a type that this process does not support. */

@@ -18,7 +18,7 @@ export function withNumbers(row: TriggerRow): TriggerRow {
 }
 
 /** Selects the position of a row among the rows of its workspace, as `turn`. Sorted by it, workspaces take turns. */
-export function turnBy(...columns: readonly [string, string]): AliasedRawBuilder<number, 'turn'> {
+export function workspaceRank(...columns: readonly [string, string]): AliasedRawBuilder<number, 'turn'> {
   const order = sql.join(columns.map((column) => sql.ref(column)));
   return sql<number>`row_number() over (partition by workspace_id order by ${order})`.as('turn');
 }

@@ -17,8 +17,8 @@ import { forgetCursors } from './feeds/store.ts';
 import type { FeedDb } from './feeds/store.ts';
 import { hookProblem, hookStates } from './hooks/views.ts';
 import type { HookState } from './hooks/views.ts';
-import { archivedWithHooks, wantHooks } from './hooks/wanted.ts';
-import type { HookRules, HookSettings } from './hooks/wanted.ts';
+import { archivedWithHooks, recordDesiredHooks } from './hooks/desired-hooks.ts';
+import type { HookRules, HookSettings } from './hooks/desired-hooks.ts';
 import type { HookTables } from './hooks/database.ts';
 import type { TriggerType } from './types.ts';
 import { activatePaths, webhooksOf } from './webhooks/paths.ts';
@@ -60,7 +60,7 @@ export class Triggers {
   async activate(transaction: unknown, activation: Activation): Promise<void> {
     await activateTriggers(transaction as Db, activation);
     await activatePaths(transaction as Kysely<WebhookTables>, activation);
-    await this.wantHooks(transaction, activation);
+    await this.recordDesiredHooks(transaction, activation);
     await activateEvents(transaction, activation);
     const { workspaceId, workflowId, version, nowMs: happenedMs } = activation;
     const fields = { workspaceId, workflowId, happenedMs, details: { version } };
@@ -74,7 +74,7 @@ export class Triggers {
   ): Promise<void> {
     const { nowMs: happenedMs, ...fields } = workflow;
     await deactivateTriggers(transaction as Db, fields.workflowId);
-    await this.wantHooks(transaction, workflow);
+    await this.recordDesiredHooks(transaction, workflow);
     await deactivateEvents(transaction, fields.workflowId);
     await recordEvents(transaction, [{ kind: 'workflow_undeployed', ...fields, happenedMs }]);
     await forgetCursors(transaction as FeedDb, [fields.workflowId]);
@@ -87,18 +87,18 @@ export class Triggers {
   ): Promise<void> {
     await forgetCursors(transaction as FeedDb, await stopArchived(transaction as Db, workspaceId));
     for (const workflowId of await archivedWithHooks(transaction as Kysely<HookTables>, workspaceId))
-      await this.wantHooks(transaction, { workflowId, nowMs });
+      await this.recordDesiredHooks(transaction, { workflowId, nowMs });
   }
 
   /** Starts the triggers of a restored workflow again. */
   async startRestored(transaction: unknown, workflow: { workflowId: string; nowMs: number }): Promise<void> {
     await startRestored(transaction as Db, this.types, workflow);
-    await this.wantHooks(transaction, workflow);
+    await this.recordDesiredHooks(transaction, workflow);
   }
 
   /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
-  wantHooks(transaction: unknown, workflow: { workflowId: string; nowMs: number }): Promise<void> {
-    return wantHooks(transaction as Kysely<HookTables>, this.hooks, workflow);
+  recordDesiredHooks(transaction: unknown, workflow: { workflowId: string; nowMs: number }): Promise<void> {
+    return recordDesiredHooks(transaction as Kysely<HookTables>, this.hooks, workflow);
   }
 
   /**
@@ -119,7 +119,7 @@ export class Triggers {
   ): Promise<void> {
     if (results.ended.size === 0) return;
     for (const workflowId of await countEnded(transaction as Db, runs, results))
-      await this.wantHooks(transaction, { workflowId, nowMs: results.nowMs });
+      await this.recordDesiredHooks(transaction, { workflowId, nowMs: results.nowMs });
   }
 
   /** Returns the triggers of the live version of a workflow, and warnings for suspended triggers and failed hooks. */

@@ -2,7 +2,7 @@ import { notFound } from '@heddle/api/areas';
 import type { Transaction } from 'kysely';
 import { isPostgres } from '../store/dialect.ts';
 import type { WorkflowRow } from '../store/schema.ts';
-import { holdFolders } from './folders.ts';
+import { lockFolders } from './folders.ts';
 import type { Db } from './folders.ts';
 import type { WorkflowTables } from './tables.ts';
 
@@ -25,7 +25,7 @@ export async function changeUnlocked<T>(
     const result = await db.transaction().execute(async (tx) => {
       const unlocked = await activeRow(tx, workflowId);
       const paths = [unlocked.folder_path, ...(targetFolder === undefined ? [] : [targetFolder])];
-      await holdFolders(tx, { workspaceId: unlocked.workspace_id, paths });
+      await lockFolders(tx, { workspaceId: unlocked.workspace_id, paths });
       const locked = await activeRow(tx, workflowId, { lock: true });
       // The workflow was moved while this transaction waited: the next attempt locks the folders of its new path.
       if (locked.folder_path !== unlocked.folder_path) return undefined;

@@ -1,5 +1,5 @@
 import type { Engine, TenantEnvironments } from '@heddle/engine';
-import { EVERYONE, conflict, operationsOf } from '@heddle/api/areas';
+import { AUTHENTICATED_PRINCIPALS, conflict, operationsOf } from '@heddle/api/areas';
 import type { Operation, Resource } from '@heddle/api/areas';
 import { typeNames, typeTable } from '@heddle/core/drafts';
 import type * as z from 'zod';
@@ -7,7 +7,7 @@ import type { BlockDescription } from '../catalog/catalog.ts';
 import type { ServiceStore } from '../store/open.ts';
 import type { Triggers } from '../triggers/triggers.ts';
 import type { WorkflowRow } from '../store/schema.ts';
-import { holdFolders } from './folders.ts';
+import { lockFolders } from './folders.ts';
 import type { Db } from './folders.ts';
 import { idsOf } from './graph.ts';
 import type { Graph } from './graph.ts';
@@ -60,14 +60,24 @@ export function defineChange<
   return {
     ...operation,
     async handle(services, call, row) {
-      await holdFolders(tablesOf(services), { workspaceId: row.workspace_id, paths: [row.folder_path] });
+      await lockFolders(tablesOf(services), { workspaceId: row.workspace_id, paths: [row.folder_path] });
       return operation.handle(services, call, row);
     },
   };
 }
 
-export const READ = { tag: 'Workflows', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
-export const WRITE = { tag: 'Workflows', scope: 'api:write', role: 'write', principals: EVERYONE } as const;
+export const READ = {
+  tag: 'Workflows',
+  scope: 'api:read',
+  role: 'read',
+  principals: AUTHENTICATED_PRINCIPALS,
+} as const;
+export const WRITE = {
+  tag: 'Workflows',
+  scope: 'api:write',
+  role: 'write',
+  principals: AUTHENTICATED_PRINCIPALS,
+} as const;
 
 /** The errors of reads, and of writes. */
 export const READ_ERRORS = [400, 401, 403, 404, 429] as const;

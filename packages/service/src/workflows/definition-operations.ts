@@ -1,4 +1,4 @@
-import { PEOPLE, cursorCodec, noQuery, workflowPath, workspace } from '@heddle/api/areas';
+import { USER_PRINCIPALS, cursorCodec, noQuery, workflowPath, workspace } from '@heddle/api/areas';
 import * as z from 'zod';
 import {
   READ,
@@ -85,7 +85,7 @@ export const replaceWorkflowState = defineChange({
   path: '/api/v2/workflows/{workflowId}/state',
   summary: 'Replace the draft graph',
   ...WRITE,
-  principals: PEOPLE,
+  principals: USER_PRINCIPALS,
   ...records('WORKFLOW_STATE_REPLACED'),
   resource: workflowRow,
   params: workflowPath,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ApiError } from '@heddle/api';
-import { badRequest, PEOPLE } from '@heddle/api/areas';
+import { badRequest, USER_PRINCIPALS } from '@heddle/api/areas';
 import type { Json, JsonObject } from '@heddle/core';
 import { changeUnlocked } from './change.ts';
 import { parentIdOf } from './containers.ts';
@@ -43,7 +43,7 @@ export const applyWorkflowOperations = defineChange({
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/operations',
   summary: 'Edit the draft graph block by block',
-  principals: PEOPLE,
+  principals: USER_PRINCIPALS,
   query: schemas.dryRunQuery,
   body: operationsBody,
   success: [{ status: 200, schema: schemas.operationsResult, description: 'What was applied' }],

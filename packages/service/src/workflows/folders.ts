@@ -77,7 +77,7 @@ async function expectFolders(db: Db, keys: FolderKeys, access: Access): Promise<
  * Locks the rows of the existing folders and of their ancestors until the transaction ends. Throws 423 if one of them
  * is locked.
  */
-export async function holdFolders(db: Db, keys: FolderKeys): Promise<void> {
+export async function lockFolders(db: Db, keys: FolderKeys): Promise<void> {
   for (const row of await lockRows(db, keys, 'read')) expectNotLocked(row);
 }
 

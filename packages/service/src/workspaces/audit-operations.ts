@@ -1,4 +1,4 @@
-import { cursorCodec, operationsOf, PEOPLE, workspace } from '@heddle/api/areas';
+import { cursorCodec, operationsOf, USER_PRINCIPALS, workspace } from '@heddle/api/areas';
 import { pageOfEvents } from './audit-events.ts';
 import { tablesOf } from './operations.ts';
 import type { WorkspaceServices } from './operations.ts';
@@ -14,7 +14,7 @@ export const listWorkspaceAuditLogs = operationsOf<WorkspaceServices>()({
   summary: 'List who did what in a workspace, newest first',
   scope: 'api:read',
   role: 'admin',
-  principals: PEOPLE,
+  principals: USER_PRINCIPALS,
   resource: workspace('path'),
   params: schemas.workspacePath,
   query: schemas.eventsQuery,

@@ -1,4 +1,11 @@
-import { badRequest, cursorCodec, notFound, operationsOf, PEOPLE, workspace } from '@heddle/api/areas';
+import {
+  badRequest,
+  cursorCodec,
+  notFound,
+  operationsOf,
+  USER_PRINCIPALS,
+  workspace,
+} from '@heddle/api/areas';
 import type { Db } from '../store/database.ts';
 import type { ApiKeyInfo } from '../store/keys.ts';
 import { pageOf } from '../paging.ts';
@@ -9,7 +16,7 @@ import * as schemas from './schemas.ts';
 const MAX_KEYS = 100;
 
 const define = operationsOf<WorkspaceServices>();
-const ADMIN = { tag: 'API Keys', role: 'admin', principals: PEOPLE } as const;
+const ADMIN = { tag: 'API Keys', role: 'admin', principals: USER_PRINCIPALS } as const;
 const cursors = cursorCodec(schemas.position);
 
 export const listWorkspaceApiKeys = define({

@@ -1,4 +1,11 @@
-import { cursorCodec, EVERYONE, none, notFound, operationsOf, workspace } from '@heddle/api/areas';
+import {
+  cursorCodec,
+  AUTHENTICATED_PRINCIPALS,
+  none,
+  notFound,
+  operationsOf,
+  workspace,
+} from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import type { ServiceStore } from '../store/open.ts';
 import { findWorkspace, pageOfMembers, pageOfWorkspaces } from './directory.ts';
@@ -12,7 +19,12 @@ export interface WorkspaceServices {
 }
 
 const define = operationsOf<WorkspaceServices>();
-const READ = { tag: 'Workspaces', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
+const READ = {
+  tag: 'Workspaces',
+  scope: 'api:read',
+  role: 'read',
+  principals: AUTHENTICATED_PRINCIPALS,
+} as const;
 const cursors = cursorCodec(schemas.workspacePosition);
 const memberCursors = cursorCodec(schemas.memberPosition);
 

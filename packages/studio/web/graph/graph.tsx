@@ -13,11 +13,11 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import type { MouseEvent } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
 import { Loading } from '../parts/notice.tsx';
-import { FarBlocks } from './far-blocks.tsx';
+import { SimplifiedBlocks } from './simplified-blocks.tsx';
 import { BLOCK_HEIGHT, BLOCK_WIDTH, absolutePlaces, boundsOf } from './layout.ts';
 import type { Box } from './layout.ts';
-import { NearBlocks } from './near-blocks.tsx';
-import { usePlaces } from './use-places.ts';
+import { DetailedBlocks } from './detailed-blocks.tsx';
+import { useLayout } from './use-layout.ts';
 
 /** Below this zoom a block is less than 25 pixels high, and its text cannot be read. */
 const READABLE_ZOOM = 25 / BLOCK_HEIGHT;
@@ -45,7 +45,7 @@ interface GraphProps {
  * screen readers.
  */
 export function BlockGraph(props: GraphProps) {
-  const places = usePlaces(props.graph);
+  const places = useLayout(props.graph);
   const region = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState<Size>();
   useLayoutEffect(() => {
@@ -111,9 +111,9 @@ function DrawnGraph({
       proOptions={{ hideAttribution: true }}
     >
       <Controls showInteractive={false} onFitView={fit} />
-      {isReady && isFar && <FarBlocks {...{ boxes, byBlock, selectedId }} />}
+      {isReady && isFar && <SimplifiedBlocks {...{ boxes, byBlock, selectedId }} />}
       {isReady && !isFar && (
-        <NearBlocks {...{ graph, boxes, byBlock, selectedId, selectBlock }} isReadable={!isSmallText} />
+        <DetailedBlocks {...{ graph, boxes, byBlock, selectedId, selectBlock }} isReadable={!isSmallText} />
       )}
       {isLarge && <Follow blockId={selectedId} boxes={boxes} />}
     </ReactFlow>

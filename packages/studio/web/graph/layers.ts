@@ -15,7 +15,7 @@ interface Graph {
   edges: readonly { source: string; target: string; port: string }[];
 }
 
-export interface PlacedBlock {
+export interface PositionedBlock {
   block: Block;
   /** Position and size within the whole graph. */
   box: Box;
@@ -37,7 +37,7 @@ export interface Line {
 /** The blocks at one depth of nesting, and the lines to them, which are drawn below the blocks. */
 export interface Layer {
   lines: Line[];
-  blocks: PlacedBlock[];
+  blocks: PositionedBlock[];
 }
 
 /** Returns the layers to draw, the outermost first. Takes O(blocks + edges). */

@@ -1,7 +1,7 @@
-import { placesOf } from './layout.ts';
+import { layoutGraph } from './layout.ts';
 import type { LayoutGraph } from './layout.ts';
 
 /** Lays out the graph of each message and posts the places. */
 globalThis.addEventListener('message', ({ data }: MessageEvent<LayoutGraph>) => {
-  globalThis.postMessage(placesOf(data));
+  globalThis.postMessage(layoutGraph(data));
 });

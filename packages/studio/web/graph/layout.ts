@@ -33,7 +33,7 @@ const MAX_DAGRE_BLOCKS = 500;
 const MAX_QUICK_BLOCKS = { dagre: 60, all: 2500 };
 
 /** True if the layout of a graph probably takes longer than the start of a worker. */
-export function isSlowToPlace({ blocks }: LayoutGraph): boolean {
+export function needsLayoutWorker({ blocks }: LayoutGraph): boolean {
   if (blocks.length > MAX_QUICK_BLOCKS.all) return true;
   const children = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
   const dagreGroups = [...children.values()].filter(
@@ -46,7 +46,7 @@ export function isSlowToPlace({ blocks }: LayoutGraph): boolean {
  * Returns the places of all blocks: where the editor has put them, otherwise along the edges from left to right.
  * Containers are as large as their blocks need.
  */
-export function placesOf(graph: LayoutGraph): Map<string, Box> {
+export function layoutGraph(graph: LayoutGraph): Map<string, Box> {
   const children = Map.groupBy(graph.blocks, ({ parentId }) => parentId ?? '');
   const ids = new Set(graph.blocks.map(({ id }) => id));
   const places = new Map<string, Box>();

@@ -1,5 +1,5 @@
 import type { RunRecord } from '@heddle/core';
-import { isAtRest, isEnded } from '@heddle/engine/runtime';
+import { isIdle, isEnded } from '@heddle/engine/runtime';
 
 /** Delay before the second read of a record. It doubles with each read, up to the maximum. */
 const FIRST_DELAY_MS = 10;
@@ -25,7 +25,7 @@ export class RunWaiter {
 
   /** Resolves when the record covers `seq` entries and the run is paused or has ended. */
   untilIdle(runId: string, seq: number): Promise<void> {
-    return this.#poll(runId, (record) => record !== undefined && record.seq >= seq && isAtRest(record));
+    return this.#poll(runId, (record) => record !== undefined && record.seq >= seq && isIdle(record));
   }
 
   /** Resolves when the record covers more than `seq` entries, the run has ended, or there is no record. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { EngineError } from '@heddle/core';
 import type { Json, RunRecord } from '@heddle/core';
 import { isEnded, pointClosed, RemoteRuns, runNotFound } from '@heddle/engine/runtime';
-import type { LiveRun, RecordedRun, RunRequest, RuntimeParts, RuntimePort } from '@heddle/engine/runtime';
+import type { LiveRun, RecordedRun, StartRequest, RuntimeParts, RuntimePort } from '@heddle/engine/runtime';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
@@ -37,7 +37,7 @@ export class TemporalRuntime implements RuntimePort {
     this.#waiter = new RunWaiter(async (runId) => parts.runtime.stores.runs.record(runId));
   }
 
-  async start(request: RunRequest): Promise<LiveRun> {
+  async start(request: StartRequest): Promise<LiveRun> {
     const { runId, signal, plan } = request;
     expectFit(plan);
     const recorded = await this.#runs.record(request);

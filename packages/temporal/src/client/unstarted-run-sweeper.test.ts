@@ -1,6 +1,6 @@
 import { EngineError } from '@heddle/core';
 import { createHost, RemoteRuns } from '@heddle/engine/runtime';
-import type { RunRequest } from '@heddle/engine/runtime';
+import type { StartRequest } from '@heddle/engine/runtime';
 import { openStores } from '@heddle/engine/stores';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { compilePlan } from '../../../../test/support/compiled.ts';
@@ -12,7 +12,7 @@ import { profileOf } from '../options.ts';
 import { UnstartedRunSweeper } from './unstarted-run-sweeper.ts';
 
 const plan = compilePlan([fn('A', 'return 1')], ['Start -> A']);
-const request: RunRequest = {
+const request: StartRequest = {
   runId: 'run-1',
   plan,
   version: undefined,

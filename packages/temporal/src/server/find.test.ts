@@ -49,7 +49,7 @@ const messages: string[] = [];
 async function find(options: Partial<FindOptions> = {}): Promise<FoundServer> {
   messages.length = 0;
   return findServer({
-    say: (line) => messages.push(line),
+    log: (line) => messages.push(line),
     downloads: 'http://127.0.0.1:9',
     ...options,
     env: {
@@ -198,7 +198,7 @@ describe('a build', () => {
     const say = (line: string): void => {
       if (line.startsWith('Waiting for another process')) writeFileSync(join(folder, 'waiting'), '');
     };
-    const results = await Promise.all([find({ say }), find({ say })]);
+    const results = await Promise.all([find({ log: say }), find({ log: say })]);
     expect(results).toEqual([
       expect.objectContaining({ kind: 'binary', source: 'go' }),
       expect.objectContaining({ kind: 'binary', source: 'go' }),

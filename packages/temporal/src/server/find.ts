@@ -39,7 +39,7 @@ export type FoundServer =
 export interface FindOptions {
   readonly env: Env;
   /** Called with lines about steps that take minutes. */
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
   /** Sources to try; default all. Without `go` and `download`, all steps are fast. */
   readonly sources?: readonly ServerSource[];
   /** URL of the service that returns the URLs of archives; default Temporal's. */
@@ -98,7 +98,7 @@ const FINDERS: Readonly<Record<ServerSource, Finder>> = {
     const path = cachedBinary(cacheFolder(env, VERSION));
     return isExecutable(path) ? probe(path, 'cache', env) : unavailable(`${path} does not exist yet`);
   },
-  go: async (options) => install('go', options, goInstaller(VERSION, options.env, options.say)),
+  go: async (options) => install('go', options, goInstaller(VERSION, options.env, options.log)),
   download: async (options) => {
     const service = options.downloads ?? DOWNLOADS;
     return install('download', options, downloadInstaller(VERSION, { service, env: options.env }));
@@ -130,7 +130,7 @@ async function serverVersionOf(
 
 async function install(
   source: ServerSource,
-  { env, say }: FindOptions,
+  { env, log }: FindOptions,
   installer: Installer,
 ): Promise<Attempt> {
   const folder = cacheFolder(env, VERSION);
@@ -139,7 +139,7 @@ async function install(
     const problem = await installOnce(folder, {
       isReady: async () => isExecutable(path) && (await serverVersionOf(path, env)).problem === undefined,
       install: installer,
-      onWait: () => say(`Waiting for another process that installs Temporal ${VERSION} into ${folder}.`),
+      onWait: () => log(`Waiting for another process that installs Temporal ${VERSION} into ${folder}.`),
     });
     return problem === undefined ? await probe(path, source, env) : unavailable(problem);
   } catch (error) {

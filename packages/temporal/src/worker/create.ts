@@ -10,7 +10,7 @@ import type {
   BlockOptions,
   DeploymentOptions,
   ServerOptions,
-  StoreOptions,
+  StoreLocation,
   WorkerTuning,
 } from '../options.ts';
 import { WorkerGroup } from './worker-group.ts';
@@ -21,7 +21,7 @@ import { statusOf } from './status.ts';
 import type { WorkerStatus } from './status.ts';
 
 export type WorkerOptions = ServerOptions &
-  StoreOptions &
+  StoreLocation &
   DeploymentOptions &
   BlockOptions & {
     tuning?: WorkerTuning;

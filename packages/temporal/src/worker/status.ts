@@ -1,5 +1,5 @@
 import type { RuntimeParts } from '@heddle/engine/runtime';
-import type { Role } from '../options.ts';
+import type { ProcessRole } from '../options.ts';
 import type { TaskCounter } from './task-meter.ts';
 import type { WorkerGroup } from './worker-group.ts';
 
@@ -7,7 +7,7 @@ import type { WorkerGroup } from './worker-group.ts';
 export interface WorkerStatus {
   /** `polling`: accepts work. `draining`: finishes running work. `stopped`, `failed`: has ended. */
   state: 'polling' | 'draining' | 'stopped' | 'failed';
-  roles: readonly Role[];
+  roles: readonly ProcessRole[];
   /** Running activities, including local ones. */
   activities: number;
   /** Running workflow tasks. */

@@ -6,7 +6,7 @@ import type { WorkerOptions, WorkerStatus } from '@temporalio/worker';
 import { activitiesOf } from '../activities/activities.ts';
 import type { Deployment } from '../deployment.ts';
 import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
-import type { Role, WorkerTuning } from '../options.ts';
+import type { ProcessRole, WorkerTuning } from '../options.ts';
 import { workflowCacheSize } from './memory.ts';
 import { TaskMeter } from './task-meter.ts';
 import { versioningOptions, waitForVersion } from './version.ts';
@@ -20,7 +20,7 @@ const HEARTBEAT_THROTTLE_MS = 500;
 const CHECK_MS = 500;
 /** Time for blocks to finish after a worker has failed. Short, because other workers wait to run these blocks. */
 const AFTER_FAILURE = { drainMs: 5000, killMs: 5000 } as const;
-const ALL_ROLES: readonly Role[] = ['engine', 'effects', 'segments'];
+const ALL_ROLES: readonly ProcessRole[] = ['engine', 'effects', 'segments'];
 
 export interface WorkerGroupOptions {
   deployment: Deployment;
@@ -44,7 +44,7 @@ type PollingWorker = Pick<Worker, 'run' | 'shutdown' | 'getState' | 'getStatus'>
 
 /** The workers of one process, one for each task queue. */
 export class WorkerGroup {
-  readonly roles: readonly Role[];
+  readonly roles: readonly ProcessRole[];
   readonly meter: TaskMeter;
   /**
    * Resolves when all workers have stopped (false) or were abandoned (true). Rejects with the error of a failed worker,
@@ -61,7 +61,11 @@ export class WorkerGroup {
   /** Starts polling. `shutdown` is aborted when running blocks must stop. */
   constructor(
     workers: readonly PollingWorker[],
-    { shutdown, meter, roles }: { shutdown: AbortController; meter: TaskMeter; roles: readonly Role[] },
+    {
+      shutdown,
+      meter,
+      roles,
+    }: { shutdown: AbortController; meter: TaskMeter; roles: readonly ProcessRole[] },
   ) {
     this.#workers = workers;
     this.#shutdown = shutdown;
@@ -166,7 +170,7 @@ function commonOptions(
     dataConverter,
     maxHeartbeatThrottleInterval: HEARTBEAT_THROTTLE_MS,
     defaultHeartbeatThrottleInterval: HEARTBEAT_THROTTLE_MS,
-    maxConcurrentActivityTaskExecutions: tuning.activities ?? 100,
+    maxConcurrentActivityTaskExecutions: tuning.maxConcurrentActivities ?? 100,
     // The group cancels blocks itself, so that their results are reported.
     shutdownGraceTime: '1 day',
     interceptors: { activity: [meter.interceptor] },
@@ -174,7 +178,7 @@ function commonOptions(
   };
 }
 
-const ROLE_OPTIONS: { [role in Role]: RoleOptions } = {
+const ROLE_OPTIONS: { [role in ProcessRole]: RoleOptions } = {
   engine: (activities, { bundle = BUNDLE, tuning }) => ({
     workflowBundle: { codePath: bundle },
     activities: {

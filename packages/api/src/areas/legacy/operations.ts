@@ -1,6 +1,6 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import type { AreaContext } from '../../context.ts';
-import { EVERYONE } from '../../auth/principal.ts';
+import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import { validate } from '../../http/parse.ts';
 import { operationsOf } from '../../operation.ts';
 import type { Reply } from '../../operation.ts';
@@ -19,7 +19,7 @@ import * as schemas from './schemas.ts';
 const define = operationsOf<AreaContext>();
 const SHARED = {
   tag: 'Older interface',
-  principals: EVERYONE,
+  principals: AUTHENTICATED_PRINCIPALS,
   resource: workflowResource,
   legacy: true,
   query: noQuery,
@@ -45,10 +45,10 @@ export const executeLegacy = define({
   body: schemas.anyBody,
   bodyOptional: true,
   success: [
-    { status: 200, schema: schemas.executed, description: 'The result of the run' },
+    { status: 200, schema: schemas.executionResult, description: 'The result of the run' },
     {
       status: 202,
-      schema: schemas.accepted,
+      schema: schemas.acceptedJob,
       description: 'With X-Execution-Mode: async: the run was accepted',
     },
   ],
@@ -175,10 +175,10 @@ export const resumeExecution = define({
   success: [
     {
       status: 200,
-      schema: schemas.executed,
+      schema: schemas.executionResult,
       description: 'The result of the run when it ends or pauses again',
     },
-    { status: 202, schema: schemas.accepted, description: 'The answer was accepted' },
+    { status: 202, schema: schemas.acceptedJob, description: 'The answer was accepted' },
   ],
   errors: EXECUTE_ERRORS,
   async handle(services, call, workflow) {

@@ -2,14 +2,14 @@ import type { Json } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Engine, RunDetail, LogDetail } from '@heddle/engine';
 import type { AreaContext } from '../../context.ts';
-import { EVERYONE } from '../../auth/principal.ts';
+import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import { notFound } from '../../errors.ts';
 import { operationsOf } from '../../operation.ts';
 import type { Definition } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
 import { noQuery, workflowPath } from '../shapes.ts';
 import { findRun } from '../runs/find.ts';
-import { pauseLinks } from '../runs/page-answer.ts';
+import { pauseLinks } from '../runs/pause-point-ref.ts';
 import * as schemas from './schemas.ts';
 
 /** `hasResumePage`: the host serves the page on which pauses are answered. */
@@ -25,7 +25,7 @@ const SHARED = {
   method: 'GET',
   tag: 'Older interface',
   legacy: true,
-  principals: EVERYONE,
+  principals: AUTHENTICATED_PRINCIPALS,
   resource: workflowResource,
   scope: 'api:write',
   role: 'write',

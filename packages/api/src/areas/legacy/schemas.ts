@@ -13,7 +13,7 @@ export const contextPath = executionPath.extend({ contextId: z.string().min(1) }
 
 export const jobPath = z.strictObject({ jobId: z.string().min(1).max(160) });
 
-export const executed = z.object({
+export const executionResult = z.object({
   success: z.boolean(),
   executionId: z.string(),
   output: json,
@@ -25,7 +25,7 @@ export const executed = z.object({
   }),
 });
 
-export const accepted = z.object({
+export const acceptedJob = z.object({
   success: z.boolean(),
   async: z.boolean(),
   jobId: z.string(),

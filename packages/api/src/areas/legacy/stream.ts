@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Json } from '@heddle/core';
 import type { RunDetail, RunEvent } from '@heddle/engine';
 import type { AreaContext } from '../../context.ts';
-import { EVERYONE } from '../../auth/principal.ts';
+import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import { badRequest, notFound, refusalOf } from '../../errors.ts';
 import { eventStream } from '../../http/stream.ts';
 import type { ServerSentEvent } from '../../http/stream.ts';
@@ -20,7 +20,7 @@ export const streamExecution = operationsOf<AreaContext>()({
   tag: 'Older interface',
   summary: 'Follow an execution, from its beginning or after an event',
   legacy: true,
-  principals: EVERYONE,
+  principals: AUTHENTICATED_PRINCIPALS,
   resource: workflowResource,
   scope: 'api:read',
   role: 'read',

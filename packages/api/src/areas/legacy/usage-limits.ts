@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { LimitState } from '../../admission/limiter.ts';
 import type { AreaContext } from '../../context.ts';
-import { EVERYONE, accountOf } from '../../auth/principal.ts';
+import { AUTHENTICATED_PRINCIPALS, accountOf } from '../../auth/principal.ts';
 import { operationsOf } from '../../operation.ts';
 import { none } from '../../resource.ts';
 import { noQuery, timestamp } from '../shapes.ts';
@@ -29,7 +29,7 @@ export const getUsageLimits = operationsOf<AreaContext>()({
   tag: 'Older interface',
   summary: 'Get the rate limits and the usage of the caller',
   legacy: true,
-  principals: EVERYONE,
+  principals: AUTHENTICATED_PRINCIPALS,
   resource: none,
   scope: 'api:read',
   role: 'read',

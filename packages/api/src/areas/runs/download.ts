@@ -1,7 +1,7 @@
 import { fileName, filesIn, mediaType } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { AreaContext } from '../../context.ts';
-import { EVERYONE } from '../../auth/principal.ts';
+import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import { isApiError, notFound } from '../../errors.ts';
 import { operationsOf } from '../../operation.ts';
 import type { Definition } from '../../ports.ts';
@@ -17,7 +17,7 @@ export const downloadRunFile = operationsOf<AreaContext>()({
   path: '/api/v2/workflows/{workflowId}/runs/{runId}/files/{fileId}',
   tag: 'Workflow Runs',
   summary: 'Download a file of a run’s output',
-  principals: EVERYONE,
+  principals: AUTHENTICATED_PRINCIPALS,
   scope: 'api:read',
   role: 'read',
   resource: workflowResource,

@@ -5,7 +5,7 @@ import { callChainOf } from '../../admission/call-chain.ts';
 import type { Release, RunRequest } from '../../admission/usage.ts';
 import type { AreaContext } from '../../context.ts';
 import { expectAccess } from '../../auth/authorize.ts';
-import { EVERYONE, PEOPLE, accountOf } from '../../auth/principal.ts';
+import { AUTHENTICATED_PRINCIPALS, USER_PRINCIPALS, accountOf } from '../../auth/principal.ts';
 import {
   ApiError,
   badRequest,
@@ -63,7 +63,7 @@ export const executeWorkflow = operationsOf<AreaContext>()({
   path: '/api/v2/workflows/{workflowId}/execute',
   tag: 'Workflow Runs',
   summary: 'Execute a workflow',
-  principals: [...EVERYONE, 'anonymous'],
+  principals: [...AUTHENTICATED_PRINCIPALS, 'anonymous'],
   scope: 'api:write',
   role: 'read',
   resource: workflowResource,
@@ -129,7 +129,7 @@ async function expectMode(
   { body, principal }: Pick<ExecuteCall, 'body' | 'principal'>,
 ): Promise<void> {
   if (isManual(body)) {
-    const need = { role: 'write', principals: PEOPLE, noun: 'Workflow' } as const;
+    const need = { role: 'write', principals: USER_PRINCIPALS, noun: 'Workflow' } as const;
     await expectAccess(services, principal, workspaceId, need);
   }
   if (body.async && !services.queue) throw badRequest('Runs cannot be started asynchronously here');

@@ -3,7 +3,7 @@ import { mayWrite } from '../../auth/authorize.ts';
 import { cursorCodec } from '../../cursor.ts';
 import { badRequest } from '../../errors.ts';
 import { operationsOf } from '../../operation.ts';
-import { EVERYONE } from '../../auth/principal.ts';
+import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import type { Definition } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
 import { workflowPath } from '../shapes.ts';
@@ -11,13 +11,18 @@ import { MAX_INLINE_BYTES, filesFor, runFilesOf } from './files.ts';
 import { findRun } from './find.ts';
 import type { FoundRun } from './find.ts';
 import { withCallerId } from './ids.ts';
-import { pageOfRuns } from './page.ts';
+import { listRunsPage } from './list-page.ts';
 import * as schemas from './schemas.ts';
 import { resolveSelectors, selectedValues } from './selected.ts';
 import { pausedOf, resultOf, triggerOf, unstartedRun } from './views.ts';
 
 const TAG = 'Workflow Runs';
-const READ = { principals: EVERYONE, scope: 'api:read', role: 'read', resource: workflowResource } as const;
+const READ = {
+  principals: AUTHENTICATED_PRINCIPALS,
+  scope: 'api:read',
+  role: 'read',
+  resource: workflowResource,
+} as const;
 const define = operationsOf<AreaContext>();
 
 export const getWorkflowRun = define({
@@ -99,7 +104,7 @@ export const listWorkflowRuns = define({
     }
     const filters = { ...query, workflow: workflow.id };
     const [from] = runsCursor.decode(cursor, filters) ?? [];
-    const { items, next } = await pageOfRuns(services, workflow, query, from);
+    const { items, next } = await listRunsPage(services, workflow, query, from);
     return { page: items, nextCursor: next === undefined ? null : runsCursor.encode([next], filters) };
   },
 });

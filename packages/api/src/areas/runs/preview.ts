@@ -1,7 +1,7 @@
 import { isEngineError } from '@heddle/core';
 import type { RestartPreview } from '@heddle/engine';
 import type { AreaContext } from '../../context.ts';
-import { PEOPLE } from '../../auth/principal.ts';
+import { USER_PRINCIPALS } from '../../auth/principal.ts';
 import { badRequest } from '../../errors.ts';
 import { operationsOf } from '../../operation.ts';
 import { workflow as workflowResource } from '../../resource.ts';
@@ -16,7 +16,7 @@ export const previewRunFromBlock = operationsOf<AreaContext>()({
   path: '/api/v2/workflows/{workflowId}/runs/preview',
   tag: 'Workflow Runs',
   summary: 'Preview what a run from a block would reuse',
-  principals: PEOPLE,
+  principals: USER_PRINCIPALS,
   scope: 'api:read',
   role: 'write',
   resource: workflowResource,

@@ -7,7 +7,7 @@ import { FairQueue } from './fair-queue.ts';
 import type { FairOptions } from './fair-queue.ts';
 import { engineIds } from './ids.ts';
 import { redactedMessage } from './redacted-message.ts';
-import { StartPace } from './start-pace.ts';
+import { RunStartThrottle } from './start-throttle.ts';
 import type { QueuedRun, QueuedStart, ReservationFailure, Reservations, StartQueue } from '../../ports.ts';
 
 /** Maximum number of queued runs that are being started concurrently. */
@@ -34,7 +34,7 @@ export class RunQueue {
     concurrency: MAX_CONCURRENT_STARTS,
     queueClass: FairQueue,
   });
-  readonly #pace = new StartPace();
+  readonly #pace = new RunStartThrottle();
   /** The engine's ids of submitted runs that have not been started. */
   readonly #submitted = new Set<string>();
   #isClosed = false;
@@ -96,7 +96,7 @@ export class RunQueue {
   }
 
   async #start(submission: Submission): Promise<void> {
-    if (this.#starts.size < PRECEDENCE_THRESHOLD) await this.#pace.turn();
+    if (this.#starts.size < PRECEDENCE_THRESHOLD) await this.#pace.wait();
     if (this.#isClosed) return;
     const { release } = submission;
     const run = await this.#startAndDequeue(submission).catch((error: unknown) => {

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { Engine, ExecuteOptions, RunDetail, RunHandle } from '@heddle/engine';
 import { admitRun } from '../../admission/admit-run.ts';
 import type { AreaContext } from '../../context.ts';
-import { EVERYONE, PEOPLE, accountOf } from '../../auth/principal.ts';
+import { AUTHENTICATED_PRINCIPALS, USER_PRINCIPALS, accountOf } from '../../auth/principal.ts';
 import { badRequest, conflict, forbidden } from '../../errors.ts';
 import { operationsOf } from '../../operation.ts';
 import type { Definition } from '../../ports.ts';
@@ -22,7 +22,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
   path: '/api/v2/workflows/{workflowId}/runs/{runId}/rerun',
   tag: 'Workflow Runs',
   summary: 'Start a run again, from its beginning or from a block',
-  principals: EVERYONE,
+  principals: AUTHENTICATED_PRINCIPALS,
   scope: 'api:write',
   role: 'write',
   resource: workflowResource,
@@ -47,7 +47,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
   async handle(services, call, workflow) {
     const { path, principal, headers, origin, recordAround } = call;
     // Replaced fields change what the block does, like a change of the draft.
-    if (call.body?.fields && !PEOPLE.some((kind) => kind === principal.kind))
+    if (call.body?.fields && !USER_PRINCIPALS.some((kind) => kind === principal.kind))
       throw forbidden(
         'WORKSPACE_KEY_OPERATION_NOT_PERMITTED',
         'Only people can replace the fields of a block',

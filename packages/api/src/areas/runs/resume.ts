@@ -3,7 +3,7 @@ import type { Json } from '@heddle/core';
 import type { RunDetail, RunResource } from '@heddle/engine';
 import { reserveUsage } from '../../admission/admit-run.ts';
 import type { AreaContext } from '../../context.ts';
-import { EVERYONE } from '../../auth/principal.ts';
+import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import { badRequest, conflict } from '../../errors.ts';
 import type { ApiError } from '../../errors.ts';
 import { operationsOf } from '../../operation.ts';
@@ -24,7 +24,7 @@ export const resumeRun = operationsOf<AreaContext>()({
   path: '/api/v2/workflows/{workflowId}/runs/{runId}/resume',
   tag: 'Workflow Runs',
   summary: 'Answer a pause point that waits for a person',
-  principals: EVERYONE,
+  principals: AUTHENTICATED_PRINCIPALS,
   scope: 'api:write',
   role: 'write',
   resource: workflowResource,

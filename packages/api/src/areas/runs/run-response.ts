@@ -25,7 +25,7 @@ export async function runResponse(
   try {
     for (let isStarted = false; !waitSignal.aborted;) {
       const response = await endedResponse(services, engineId, waitSignal);
-      if (response === 'queued') await pause(services, POLL_MS);
+      if (response === 'queued') await sleep(services, POLL_MS);
       else if (response !== 'started') return response;
       else if (isStarted) return undefined;
       else isStarted = true;
@@ -58,7 +58,7 @@ async function endedResponse(
   }
 }
 
-function pause({ every }: Services, ms: number): Promise<void> {
+function sleep({ every }: Services, ms: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const stop = every(ms, resolve);
   return promise.finally(stop);

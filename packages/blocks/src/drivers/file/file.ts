@@ -2,7 +2,7 @@ import { own } from '@heddle/core/blocks';
 import { data, flag, integer, text } from '../../integrations/integration.ts';
 import { defineDriver } from '../driver.ts';
 import type { DriverArgument, DriverCall, DriverTool } from '../driver.ts';
-import { unusable } from '../failures.ts';
+import { invalidCallError } from '../failures.ts';
 import { listFolder, MAX_ENTRIES } from './list.ts';
 import { headersIn, parsedFiles, readFiles, textsOf, withRecords, withTexts } from './read.ts';
 import { appendToFile, editFile, insertIntoFile, moveFile, writeFile } from './write.ts';
@@ -38,7 +38,7 @@ async function parseFromEitherField(call: DriverCall) {
   const [method, file, filePath] = ['inputMethod', 'file', 'filePath'].map((name) => own(call.args, name));
   const sources = method === 'upload' ? file : method === 'url' ? filePath : (file ?? filePath);
   if (sources === undefined || (method === undefined && file !== undefined && filePath !== undefined))
-    throw unusable('must have either "file" or "filePath"');
+    throw invalidCallError('must have either "file" or "filePath"');
   return withTexts(await parsedFiles(call, sources));
 }
 
@@ -74,7 +74,7 @@ const readTools: { readonly [id: string]: DriverTool } = {
     run: async (call) => {
       const url = own(call.args, 'fileUrl');
       if (typeof url !== 'string' || !/^\s*https?:/i.test(url))
-        throw unusable('has a URL that does not begin with http:// or https://');
+        throw invalidCallError('has a URL that does not begin with http:// or https://');
       return withRecords(await parsedFiles(call, url, headersIn(own(call.args, 'headers'))));
     },
   },
@@ -200,7 +200,7 @@ export const integration = defineDriver({
     files: 'The files; in older versions of the block each with its text.',
     file: 'The first file.',
     combinedContent: 'The texts of all files, separated by lines of equals signs.',
-    processedFiles: 'The files as files of the run (older versions).',
+    processedFiles: 'The files of the run (older versions).',
     contents: 'The text of each file.',
     lineRanges: 'If offset or limit is set: offset, lineCount and totalLines of each file.',
     entries:

@@ -1,7 +1,7 @@
 import { own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { fileName } from '@heddle/core/files';
-import { unusable } from '../failures.ts';
+import { invalidCallError } from '../failures.ts';
 
 const MAX_PATH_CHARS = 4096;
 
@@ -16,7 +16,7 @@ export function folderIn(args: JsonObject, name: string): string | undefined {
   if (path === '/') return path;
   if (path.startsWith('/') && path.length <= MAX_PATH_CHARS && path.slice(1).split('/').every(isSegment))
     return path;
-  throw unusable(
+  throw invalidCallError(
     `has an invalid folder ${JSON.stringify(stringOf(value).slice(0, 200))}: write a path such as /Reports/Q3%20Results, with a slash before each name and percent-encoded names`,
   );
 }
@@ -35,7 +35,7 @@ function isSegment(segment: string): boolean {
 export function nameIn(value: Json | undefined): string {
   const name = stringOf(value).trim();
   if (name !== '' && fileName(name) === name) return name;
-  throw unusable(
+  throw invalidCallError(
     `has an invalid file name ${JSON.stringify(name.slice(0, 100))}: a name has 1 to 255 characters, without slashes and control characters`,
   );
 }

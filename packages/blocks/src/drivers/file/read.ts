@@ -5,7 +5,7 @@ import type { FileRecord } from '@heddle/core/files';
 import type { Context } from '../../define.ts';
 import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
-import { refuse, unusable } from '../failures.ts';
+import { refuse, invalidCallError } from '../failures.ts';
 import { folderIn } from './folders.ts';
 import { chunksOf, contentOf, MAX_FILES, openSource, sourcesOf, workspaceFiles } from './sources.ts';
 import type { Content, Source } from './sources.ts';
@@ -88,13 +88,13 @@ async function selectedSources({ args, context }: DriverCall): Promise<Source[]>
   const file = own(args, 'file');
   if (file !== undefined) return sourcesOf(file);
   const folderPath = folderIn(args, 'folderPath');
-  if (folderPath === undefined) throw unusable('has neither a file nor a folder');
+  if (folderPath === undefined) throw invalidCallError('has neither a file nor a folder');
   const recursive = own(args, 'includeSubfolders') !== false;
   const query = { folderPath, recursive, limit: MAX_ENTRIES };
   const listing = await workspaceFiles(context).list(query);
   if (!listing) throw unknownFolder(folderPath);
   if (listing.files.length > MAX_FILES || listing.truncated)
-    throw unusable(
+    throw invalidCallError(
       `reads a folder with more than ${MAX_FILES} files or ${MAX_ENTRIES} entries: choose a smaller one, or files`,
     );
   return listing.files.map(({ id }) => ({ kind: 'workspace', id }));
@@ -105,7 +105,7 @@ export function unknownFolder(path: string): ReturnType<typeof refuse> {
   return refuse('FILE_UNKNOWN', `The workspace has no folder ${JSON.stringify(path.slice(0, 200))}.`);
 }
 
-/** Returns the files as files of the run, without their texts. Contents are streamed, not held in memory. */
+/** Returns the files of the run, without their texts. Contents are streamed, not held in memory. */
 export async function readFiles(call: DriverCall): Promise<JsonObject> {
   const files: JsonObject[] = [];
   for (const source of await selectedSources(call)) files.push(await readFile(call.context, source));
@@ -114,7 +114,9 @@ export async function readFiles(call: DriverCall): Promise<JsonObject> {
 
 async function readFile(context: Context, source: Source): Promise<JsonObject> {
   if (source.kind === 'url')
-    throw unusable('has a URL instead of a workspace file: use the operation file_fetch to download files');
+    throw invalidCallError(
+      'has a URL instead of a workspace file: use the operation file_fetch to download files',
+    );
   const { name, type, chunks } = await openSource(context, source);
   if (source.kind === 'run') return { ...source.record };
   const record = await context.services.storeFile({ name: fileName(name), type, chunks });
@@ -148,7 +150,7 @@ export function headersIn(value: Json | undefined): [string, string][] {
   if (value === undefined) return [];
   const rows = Array.isArray(value) ? value.map(cellsOf) : [value];
   return rows.flatMap((row): [string, string][] => {
-    if (!isJsonObject(row)) throw unusable('has invalid headers: they must be a table or an object');
+    if (!isJsonObject(row)) throw invalidCallError('has invalid headers: they must be a table or an object');
     const key = own(row, 'Key');
     if (!Array.isArray(value))
       return Object.entries(row).map(([name, text]): [string, string] => [name, plainText(text)]);

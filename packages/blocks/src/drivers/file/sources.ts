@@ -5,7 +5,7 @@ import type { FileRecord } from '@heddle/core/files';
 import type { RunTenantFiles } from '@heddle/engine/tenant-data';
 import type { Context } from '../../define.ts';
 import { download } from '../../download.ts';
-import { missingFeature, refuse, unusable } from '../failures.ts';
+import { missingFeature, refuse, invalidCallError } from '../failures.ts';
 
 /** Maximum number of files of a call. */
 export const MAX_FILES = 50;
@@ -47,7 +47,7 @@ export function unknownFile(name: string): ReturnType<typeof refuse> {
  */
 export function sourcesOf(value: Json): Source[] {
   const values = Array.isArray(value) ? value : [value];
-  if (values.length > MAX_FILES) throw unusable(`has more than ${MAX_FILES} files`);
+  if (values.length > MAX_FILES) throw invalidCallError(`has more than ${MAX_FILES} files`);
   return values.map(sourceOf);
 }
 
@@ -58,7 +58,7 @@ function sourceOf(value: Json): Source {
   const [id, url] = ['id', 'url'].map((name) => (isJsonObject(value) ? own(value, name) : undefined));
   if (typeof id === 'string' && id !== '') return { kind: 'workspace', id: checkedId(id) };
   if (typeof url === 'string' && url !== '') return namedSource(url);
-  throw unusable(
+  throw invalidCallError(
     'has a file that is neither a file of this run, nor a URL, nor the id of a file of the workspace. Files that were chosen in an editor are not part of an exported workflow',
   );
 }
@@ -68,14 +68,14 @@ function namedSource(text: string): Source {
   if (!isUrl) return { kind: 'workspace', id: checkedId(text) };
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return { kind: 'url', url };
-  throw unusable('has a URL that does not begin with http:// or https://');
+  throw invalidCallError('has a URL that does not begin with http:// or https://');
 }
 
 /** Refuses ids with slashes, which a host could interpret as paths. */
 function checkedId(text: string): string {
   if (text !== '' && text.length <= MAX_ID_CHARS && text.isWellFormed() && !/[/\\\p{Cc}]/u.test(text))
     return text;
-  throw unusable(
+  throw invalidCallError(
     `has a file ${JSON.stringify(text.slice(0, 100))}, which is neither a URL nor the id of a file: ids have up to ${MAX_ID_CHARS} characters, without slashes`,
   );
 }

@@ -4,7 +4,7 @@ import type { RunTenantFiles, TenantFile } from '@heddle/engine/tenant-data';
 import type { Context } from '../../define.ts';
 import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
-import { unusable } from '../failures.ts';
+import { invalidCallError } from '../failures.ts';
 import { folderIn, nameIn } from './folders.ts';
 import { lineCountOf, occurrencesOf } from './occurrences.ts';
 import {
@@ -48,14 +48,14 @@ async function newContent(
 ): Promise<{ type: string; chunks: Chunks }> {
   const [content, file] = ['content', 'file'].map((each) => own(args, each));
   if ((content === undefined) === (file === undefined))
-    throw unusable(
+    throw invalidCallError(
       content === undefined
         ? 'has neither a text nor a file to store'
         : 'has both a text and a file to store',
     );
   if (file === undefined) return { type: textTypeOf(name), chunks: textChunks(plainText(content ?? null)) };
   const [source, ...others] = sourcesOf(file);
-  if (!source || others.length > 0) throw unusable('must have one file to store');
+  if (!source || others.length > 0) throw invalidCallError('must have one file to store');
   if (source.kind !== 'url') return openSource(context, source);
   const { bytes, type = 'application/octet-stream' } = await contentOf(context, source);
   return { type, chunks: chunksOf(bytes) };
@@ -78,12 +78,12 @@ export async function editFile(call: DriverCall): Promise<JsonObject> {
   const [from = '', to = ''] = ['oldString', 'newString'].map((name) =>
     plainText(own(call.args, name) ?? null),
   );
-  if (from === '') throw unusable('has no text to replace');
+  if (from === '') throw invalidCallError('has no text to replace');
   return editedText(call, (text) => {
     const positions = occurrencesOf(from, text, MAX_SHOWN_LINES + 1);
     const [position] = positions;
-    if (position === undefined) throw unusable('replaces a text that is not in the file');
-    if (positions.length > 1) throw unusable(ambiguityProblem(text, positions));
+    if (position === undefined) throw invalidCallError('replaces a text that is not in the file');
+    if (positions.length > 1) throw invalidCallError(ambiguityProblem(text, positions));
     return text.slice(0, position) + to + text.slice(position + from.length);
   });
 }
@@ -101,7 +101,7 @@ export async function insertIntoFile(call: DriverCall): Promise<JsonObject> {
   return editedText(call, (text) => {
     const lines = text === '' ? [] : text.split('\n');
     if (after > lines.length)
-      throw unusable(`inserts lines after line ${after} of a file with ${lines.length} lines`);
+      throw invalidCallError(`inserts lines after line ${after} of a file with ${lines.length} lines`);
     return [...lines.slice(0, after), content.replace(/\n$/, ''), ...lines.slice(after)].join('\n');
   });
 }
@@ -152,7 +152,7 @@ async function change(
 /** Returns the id of the file that a call names by its id or its name. Throws FILE_UNKNOWN. */
 async function targetIn(args: JsonObject, files: RunTenantFiles): Promise<string> {
   const [target, ...others] = [own(args, 'file') ?? null].flat();
-  if (others.length > 0) throw unusable('changes more than one file');
+  if (others.length > 0) throw invalidCallError('changes more than one file');
   const text = typeof target === 'string' ? target.trim() : idOf(target ?? null);
   // A name has no slashes either, so both are read in the same way.
   const name = nameIn(text);
@@ -166,14 +166,14 @@ async function targetIn(args: JsonObject, files: RunTenantFiles): Promise<string
   if (!match) throw unknownFile(name);
   if (otherMatches.length === 0) return match.id;
   const folders = listing.files.map(({ folderPath }) => folderPath).join(', ');
-  throw unusable(`names a file that is in several folders (${folders}): name its folder, or its id`);
+  throw invalidCallError(`names a file that is in several folders (${folders}): name its folder, or its id`);
 }
 
 function idOf(value: Json): string {
   const ids = isJsonObject(value) ? ['workspaceFileId', 'id'].map((name) => own(value, name)) : [];
   const id = ids.find((each) => typeof each === 'string');
   if (typeof id === 'string') return id;
-  throw unusable('does not name the file to change by its id or its name');
+  throw invalidCallError('does not name the file to change by its id or its name');
 }
 
 /** Moves a file to another folder. */

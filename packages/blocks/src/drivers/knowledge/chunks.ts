@@ -2,7 +2,7 @@ import { own } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
-import { unusable } from '../failures.ts';
+import { invalidCallError } from '../failures.ts';
 import { documentOf, expectFound, idIn, knowledgeOf, pageOf, textIn } from './base.ts';
 
 const ENABLED = { true: 'enabled', false: 'disabled' } as const;
@@ -39,7 +39,7 @@ export async function addChunk(call: DriverCall): Promise<JsonObject> {
 export async function updateChunk(call: DriverCall): Promise<JsonObject> {
   const [content, enabled] = ['content', 'enabled'].map((name) => own(call.args, name));
   if (content === undefined && enabled === undefined)
-    throw unusable('has neither "content" nor "enabled" to change');
+    throw invalidCallError('has neither "content" nor "enabled" to change');
   const change = {
     ...(content !== undefined && { content: plainText(content).toWellFormed() }),
     ...(typeof enabled === 'boolean' && { enabled }),

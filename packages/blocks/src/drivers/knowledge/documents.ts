@@ -7,7 +7,7 @@ import type {
 } from '@heddle/engine/tenant-data';
 import { plainText } from '../../openapi/wire.ts';
 import type { DriverCall } from '../driver.ts';
-import { unusable } from '../failures.ts';
+import { invalidCallError } from '../failures.ts';
 import { textTypeOf } from '../file/text.ts';
 import { documentOf, expectFound, idIn, knowledgeOf, pageOf, textIn } from './base.ts';
 
@@ -69,9 +69,10 @@ async function store(call: DriverCall, replaces: NewKnowledgeDocument['replaces'
 function tagsIn(value: Json | undefined): NewKnowledgeDocument['tags'] {
   if (value === undefined) return {};
   if (isJsonObject(value)) return value;
-  if (!Array.isArray(value)) throw unusable('has an invalid "documentTags": it must be an object or a list');
+  if (!Array.isArray(value))
+    throw invalidCallError('has an invalid "documentTags": it must be an object or a list');
   const entries = value.flatMap((row): [string, Json][] => {
-    if (!isJsonObject(row)) throw unusable('has an invalid tag: it must be an object');
+    if (!isJsonObject(row)) throw invalidCallError('has an invalid tag: it must be an object');
     const name = own(row, 'tagName');
     const tagValue = own(row, 'value') ?? own(row, 'tagValue') ?? '';
     return typeof name === 'string' && name.trim() !== '' && tagValue !== '' ? [[name.trim(), tagValue]] : [];

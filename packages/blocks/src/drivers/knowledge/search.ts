@@ -2,7 +2,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { KnowledgeTagFilter, TagOperator } from '@heddle/engine/tenant-data';
 import type { DriverCall } from '../driver.ts';
-import { unusable } from '../failures.ts';
+import { invalidCallError } from '../failures.ts';
 import { expectFound, idIn, knowledgeOf, textIn } from './base.ts';
 
 const OPERATORS: ReadonlySet<string> = new Set([
@@ -28,7 +28,7 @@ export async function searchKnowledge(call: DriverCall): Promise<JsonObject> {
   const query = textIn(args, 'query')?.trim();
   const tagFilters = filtersIn(own(args, 'tagFilters'));
   if (!query && tagFilters.length === 0)
-    throw unusable('has neither a "query" nor "tagFilters" to search for');
+    throw invalidCallError('has neither a "query" nor "tagFilters" to search for');
   const [topK, inputCount] = ['topK', 'rerankerInputCount'].map((name) => own(args, name));
   const mode = textIn(args, 'searchMode');
   const results = await knowledge.search({
@@ -52,9 +52,9 @@ export async function searchKnowledge(call: DriverCall): Promise<JsonObject> {
 /** Returns the filters of a list as editors write it, without rows that have no name or no value. */
 function filtersIn(value: Json | undefined): KnowledgeTagFilter[] {
   if (value === undefined) return [];
-  if (!Array.isArray(value)) throw unusable('has an invalid "tagFilters": it must be a list');
+  if (!Array.isArray(value)) throw invalidCallError('has an invalid "tagFilters": it must be a list');
   return value.flatMap((row) => {
-    if (!isJsonObject(row)) throw unusable('has an invalid tag filter: it must be an object');
+    if (!isJsonObject(row)) throw invalidCallError('has an invalid tag filter: it must be an object');
     const tagName = own(row, 'tagName');
     const tagValue = own(row, 'tagValue') ?? own(row, 'value') ?? '';
     return typeof tagName !== 'string' || tagName.trim() === '' || tagValue === ''
@@ -67,16 +67,16 @@ function filterOf(tagName: string, value: Json, row: JsonObject): KnowledgeTagFi
   const operator = own(row, 'operator') ?? 'eq';
   const valueTo = own(row, 'valueTo');
   if (typeof operator !== 'string' || !OPERATORS.has(operator))
-    throw unusable(
+    throw invalidCallError(
       `has a filter for the tag ${JSON.stringify(tagName.slice(0, 100))} with an invalid operator: it must be one of ${[...OPERATORS].join(', ')}`,
     );
   if (typeof value === 'object')
-    throw unusable(
+    throw invalidCallError(
       `compares the tag ${JSON.stringify(tagName.slice(0, 100))} with an invalid value: it must be a string, a number or a boolean`,
     );
   const hasEnd = typeof valueTo === 'number' || (typeof valueTo === 'string' && valueTo !== '');
   if (operator === 'between' && !hasEnd)
-    throw unusable(
+    throw invalidCallError(
       `has a range filter for the tag ${JSON.stringify(tagName.slice(0, 100))} without an end in "valueTo"`,
     );
   return { tagName, operator: operator as TagOperator, value, ...(hasEnd && { valueTo }) };

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 import type { EventCondition, EventRule } from '@heddle/engine/triggers';
 import * as z from 'zod';
-import { nonEmpty, oneOf, problemsOf, whole } from '../read-fields.ts';
+import { nonEmpty, oneOf, problemsOf, integerField } from '../read-fields.ts';
 
 const MAX_WORKFLOWS = 100;
 const MAX_HOURS = 168;
@@ -64,18 +64,18 @@ export const eventFields = z.object({
     .describe(
       'Ids of the workflows that are watched. Default: all workflows of the workspace except the trigger’s own.',
     ),
-  consecutiveFailures: whole(1, 100)
+  consecutiveFailures: integerField(1, 100)
     .default(3)
     .describe(
       'consecutive_failures: fires after this number of failed runs in a row, from 1 to 100. Default: 3.',
     ),
-  failureRatePercent: whole(1, 100)
+  failureRatePercent: integerField(1, 100)
     .default(50)
     .describe('failure_rate: fires if at least this percentage of at least 5 runs has failed. Default: 50.'),
-  durationThresholdMs: whole(1, 30 * 24 * HOUR_MS)
+  durationThresholdMs: integerField(1, 30 * 24 * HOUR_MS)
     .default(30_000)
     .describe('latency_threshold: fires if a run takes longer, in milliseconds. Default: 30,000.'),
-  latencySpikePercent: whole(1, 10_000)
+  latencySpikePercent: integerField(1, 10_000)
     .default(100)
     .describe(
       'latency_spike: fires if a run takes longer than the average of at least 5 earlier runs by more than this percentage. Default: 100, which is twice as long.',
@@ -85,18 +85,18 @@ export const eventFields = z.object({
     .describe(
       'cost_threshold: fires if a run costs more, in credits; 200 credits are a dollar. Default: 200.',
     ),
-  errorCountThreshold: whole(1, 10_000)
+  errorCountThreshold: integerField(1, 10_000)
     .default(10)
     .describe('error_count: fires after at least this number of failed runs. Default: 10.'),
-  windowHours: whole(1, MAX_HOURS)
+  windowHours: integerField(1, MAX_HOURS)
     .default(24)
     .describe(
       'failure_rate, latency_spike, error_count: the length of the window in hours, from 1 to 168. Default: 24.',
     ),
-  inactivityHours: whole(1, MAX_HOURS)
+  inactivityHours: integerField(1, MAX_HOURS)
     .default(24)
     .describe('no_activity: fires after this number of hours without a run, from 1 to 168. Default: 24.'),
-  cooldownMinutes: whole(0, MAX_COOLDOWN_MINUTES)
+  cooldownMinutes: integerField(0, MAX_COOLDOWN_MINUTES)
     .optional()
     .describe(
       'Minutes until the trigger can fire again for the same workflow, up to 10,080. Default: 60 for conditions, 0 for events.',

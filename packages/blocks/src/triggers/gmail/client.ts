@@ -5,7 +5,7 @@ import { parseJson } from '@heddle/core/fields';
 import { feedError } from '../feed.ts';
 import type { FeedCall } from '@heddle/engine/triggers';
 import { pollRequest, statusError } from '../http.ts';
-import { BEGINNING_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
+import { TRUNCATED_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
 
 const SERVICE = 'gmail';
 const BASE_URL = 'https://gmail.googleapis.com';
@@ -148,7 +148,7 @@ export class GmailClient {
     const otherHeaders = lines.filter((each) => !/^content-/i.test(each));
     const body = typeof snippet === 'string' ? snippet : '';
     const message = [...otherHeaders, 'Content-Type: text/plain; charset=utf-8', '', body].join('\r\n');
-    return Buffer.from(message).subarray(0, BEGINNING_BYTES);
+    return Buffer.from(message).subarray(0, TRUNCATED_BYTES);
   }
 
   async #json(path: string, query: { [name: string]: string } = {}): Promise<JsonObject> {

@@ -88,7 +88,7 @@ function readGmail(block: JsonObject): ReturnType<TriggerInfo['read']> {
 }
 
 /** The block types that are triggers for messages of Gmail in trigger mode. */
-export const gmails: readonly FeedTrigger[] = ['gmail', 'gmail_v2'].map((type) => ({
+export const gmailTriggers: readonly FeedTrigger[] = ['gmail', 'gmail_v2'].map((type) => ({
   kind: 'feed',
   type,
   read: readGmail,

@@ -5,7 +5,7 @@ import { parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
 import { feedConfig, feedFields } from '../feed.ts';
 import type { FeedConfig } from '../feed.ts';
-import { filledFields, flag, listOf, problemsOf, text, whole } from '../read-fields.ts';
+import { filledFields, flag, listOf, problemsOf, text, integerField } from '../read-fields.ts';
 
 const MAX_MAILBOXES = 10;
 const MAX_CRITERION = 500;
@@ -18,7 +18,7 @@ export const imapFields = z.object({
   host: shortText
     .regex(/^[^\s/@]+$/, { error: 'the name of a server, such as imap.example.com' })
     .describe('The mail server, such as imap.example.com.'),
-  port: whole(1, 65_535, PORT_ERROR)
+  port: integerField(1, 65_535, PORT_ERROR)
     .optional()
     .describe('The port. Default: 993, or 143 if `secure` is false or none.'),
   secure: z

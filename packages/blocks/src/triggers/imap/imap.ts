@@ -4,7 +4,7 @@ import type { ImapFlow } from 'imapflow';
 import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import { flowControlFields } from '../flow-control.ts';
 import {
-  BEGINNING_BYTES,
+  TRUNCATED_BYTES,
   mailOutputs,
   MAX_MESSAGE_BYTES,
   MAX_POLL_BYTES,
@@ -192,7 +192,7 @@ async function messageOf(
   const metadata = await client.fetchOne(String(uid), { size: true, internalDate: true }, options);
   if (!metadata) return undefined;
   const isCut = (metadata.size ?? 0) > MAX_MESSAGE_BYTES;
-  const maxLength = isCut ? BEGINNING_BYTES : MAX_MESSAGE_BYTES;
+  const maxLength = isCut ? TRUNCATED_BYTES : MAX_MESSAGE_BYTES;
   const content = await client.fetchOne(String(uid), { source: { start: 0, maxLength } }, options);
   if (!content || !content.source) return undefined;
   return { raw: content.source, isCut, atMs: timeOf(metadata.internalDate) };

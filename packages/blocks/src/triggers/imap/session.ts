@@ -4,7 +4,7 @@ import type { BlockError } from '@heddle/core/blocks';
 import type { ImapFlow } from 'imapflow';
 import { feedError } from '../feed.ts';
 import type { FeedCall } from '@heddle/engine/triggers';
-import { BEGINNING_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
+import { TRUNCATED_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
 import type { ImapConfig } from './fields.ts';
 
 /** The allowed ports if the egress policy names none. */
@@ -90,7 +90,7 @@ async function connectToFirst(
       disableCompression: true,
       ...{ connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: IDLE_MS },
       ...{ maxLineLength: MAX_LINE, maxResponseTokens: MAX_TOKENS },
-      ...{ maxLiteralSize: MAX_MESSAGE_BYTES, maxResponseSize: MAX_MESSAGE_BYTES + BEGINNING_BYTES },
+      ...{ maxLiteralSize: MAX_MESSAGE_BYTES, maxResponseSize: MAX_MESSAGE_BYTES + TRUNCATED_BYTES },
     });
     // The promise of the pending command is rejected, too.
     client.on('error', () => undefined);

@@ -6,7 +6,7 @@ import type { FeedItem } from '@heddle/engine/triggers';
 
 /** Messages up to this size are read as a whole; of larger messages only the beginning is read. */
 export const MAX_MESSAGE_BYTES = 10 * 2 ** 20;
-export const BEGINNING_BYTES = 256 * 2 ** 10;
+export const TRUNCATED_BYTES = 256 * 2 ** 10;
 /** After this many bytes, a poll reads no further message. The next poll reads the remaining ones. */
 export const MAX_POLL_BYTES = 20 * 2 ** 20;
 const MAX_TEXT = 500_000;

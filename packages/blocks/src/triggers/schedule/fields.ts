@@ -2,7 +2,7 @@ import type { TriggerProblem } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { SchedulePolicy } from '@heddle/engine/triggers';
 import * as z from 'zod';
-import { nonEmpty, oneOf, problemsOf, whole } from '../read-fields.ts';
+import { nonEmpty, oneOf, problemsOf, integerField } from '../read-fields.ts';
 import { cronProblem, nextDue } from './next-due.ts';
 import type { Schedule } from './next-due.ts';
 import { zoneNamed, instantOf } from './time-zone.ts';
@@ -64,14 +64,14 @@ export const scheduleFields = z.object({
   scheduleType: oneOf(['minutes', 'hourly', 'daily', 'weekly', 'monthly', 'custom', 'cron'])
     .default('daily')
     .describe('Kind: minutes, hourly, daily, weekly, monthly, or cron (also custom). Default: daily.'),
-  minutesInterval: whole(1, MAX_MINUTES)
+  minutesInterval: integerField(1, MAX_MINUTES)
     .optional()
     .describe('minutes: the number of minutes between two runs, from 1 to 525,600.'),
-  hourlyMinute: whole(0, 59).optional().describe('hourly: the minute of each hour, from 0 to 59.'),
+  hourlyMinute: integerField(0, 59).optional().describe('hourly: the minute of each hour, from 0 to 59.'),
   dailyTime: time.optional().describe('daily: the local time, HH:MM.'),
   weeklyDay: days.optional().describe('weekly: the day, MON to SUN, or several days separated by commas.'),
   weeklyDayTime: time.optional().describe('weekly: the local time, HH:MM.'),
-  monthlyDay: whole(1, 31)
+  monthlyDay: integerField(1, 31)
     .optional()
     .describe('monthly: the day, from 1 to 31. Months without this day have no run.'),
   monthlyTime: time.optional().describe('monthly: the local time, HH:MM.'),
@@ -83,13 +83,13 @@ export const scheduleFields = z.object({
     .optional()
     .describe('No run is due before this date or time, which is local unless it has an offset.'),
   endsAt: moment.optional().describe('No run is due after this date or time.'),
-  jitterSeconds: whole(0, MAX_JITTER_SECONDS)
+  jitterSeconds: integerField(0, MAX_JITTER_SECONDS)
     .default(0)
     .describe('Maximum delay of a run in seconds, up to 3,600. Each schedule has its own constant delay.'),
   missedRuns: oneOf(['none', 'last', 'all'])
     .default('last')
     .describe('The runs that were due while nothing could start them: none, the last one (default), or all.'),
-  missedLimit: whole(1, MAX_MISSED)
+  missedLimit: integerField(1, MAX_MISSED)
     .default(10)
     .describe(
       'all: the maximum number of missed runs that are started, the latest ones, up to 100. Default: 10.',

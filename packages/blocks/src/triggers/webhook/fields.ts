@@ -2,7 +2,7 @@ import type { TriggerProblem } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { inputFields, parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
-import { credential, filledFields, flag, listOf, problemsOf, text, whole } from '../read-fields.ts';
+import { credential, filledFields, flag, listOf, problemsOf, text, integerField } from '../read-fields.ts';
 import type { HookConfig } from './hooks/hook.ts';
 import { hasHooks } from './hooks/provider-hook.ts';
 import { PROVIDERS } from './providers.ts';
@@ -95,7 +95,7 @@ export const genericFields = z.object({
     .describe(
       'The response: default (the id of the run, immediately), custom (`responseStatusCode` and `responseBody`, immediately), or wait (the response of the Response block, when the run has ended).',
     ),
-  responseStatusCode: whole(200, 599, 'a status from 200 to 599')
+  responseStatusCode: integerField(200, 599, 'a status from 200 to 599')
     .optional()
     .describe('custom: the status of the response, from 200 to 599. Default: 200.'),
   responseBody: z.json().optional().describe('custom: the JSON body of the response.'),

@@ -55,7 +55,7 @@ const TYPES: { readonly [type: string]: ProviderName } = {
 };
 
 /** The trigger types that requests of other systems fire. */
-export const webhooks: readonly WebhookTrigger[] = [
+export const webhookTriggers: readonly WebhookTrigger[] = [
   ...Object.entries(TYPES).map(([type, provider]) => webhook(type, () => provider)),
   webhook('webhook', ({ webhookProvider: name }) => providerNamed(name)),
 ];

@@ -3,7 +3,7 @@ import type { JsonObject } from '@heddle/core/blocks';
 import { EgressError } from '@heddle/sandbox/egress';
 import type { EgressRequest, EgressResponse } from '@heddle/sandbox/egress';
 import { contextOf, failureOf } from '../../../../../test/support/block.ts';
-import type { Scene } from '../../../../../test/support/block.ts';
+import type { BlockFixture } from '../../../../../test/support/block.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
 import { apiExecutor } from './api.ts';
 
@@ -22,7 +22,7 @@ const responseOf = ({
   body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
 });
 
-interface Call extends Scene {
+interface Call extends BlockFixture {
   answers?: Answer[];
   requests?: EgressRequest[];
 }

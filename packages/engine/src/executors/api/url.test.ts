@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { isBlockError } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { contextOf, failureOf } from '../../../../../test/support/block.ts';
-import type { Scene } from '../../../../../test/support/block.ts';
+import type { BlockFixture } from '../../../../../test/support/block.ts';
 import { scale } from '../../../../../test/support/scale.ts';
 import { asText } from '../values.ts';
 
 /** Returns the URL that an api block reads with `v`, `w` and `x` of a block `a` before it. */
-function readUrl(url: string, values: { [name: string]: Json }, scene: Scene = {}): Json | undefined {
+function readUrl(url: string, values: { [name: string]: Json }, scene: BlockFixture = {}): Json | undefined {
   return contextOf({ type: 'api', params: { url }, outputs: { A: values }, ...scene }).field('url');
 }
 

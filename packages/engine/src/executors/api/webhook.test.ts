@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { EgressRequest } from '@heddle/sandbox/egress';
 import { contextOf, failureOf } from '../../../../../test/support/block.ts';
-import type { Scene } from '../../../../../test/support/block.ts';
+import type { BlockFixture } from '../../../../../test/support/block.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
 import { webhookExecutor } from './webhook.ts';
 
 /** Runs the block against a server that answers with this status. Returns the request and the output. */
-async function send(params: JsonObject, scene: Scene = {}, status = 200) {
+async function send(params: JsonObject, scene: BlockFixture = {}, status = 200) {
   const requests: EgressRequest[] = [];
   const fetch = async (request: EgressRequest) => {
     requests.push(request);

@@ -1,5 +1,5 @@
 import type { Clock, Entry, NewRun, RunRecord } from '@heddle/core';
-import { heldByOther, ProcessRemoved } from '../../store/leases.ts';
+import { heldByOther, ProcessRemovedError } from '../../store/leases.ts';
 import type { Lease, LeaseStore } from '../../store/leases.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
 import type { RunOwnership } from '../local/run-ownership.ts';
@@ -112,7 +112,7 @@ export class LeasedRunOwnership implements RunOwnership {
     try {
       return await work(owner);
     } catch (error) {
-      if (!(error instanceof ProcessRemoved)) throw error;
+      if (!(error instanceof ProcessRemovedError)) throw error;
       return work(await membership.member(owner));
     }
   }

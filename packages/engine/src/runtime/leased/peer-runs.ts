@@ -5,7 +5,7 @@ import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { latestRecord } from '../../records/stored-record.ts';
 import type { LiveRun } from '../../runtime-port.ts';
 import type { NewControlRequest, ControlOutcome } from '../../store/control.ts';
-import { isAtRest, isEnded } from '../../store/journal.ts';
+import { isIdle, isEnded } from '../../store/journal.ts';
 import { isHeldByOther } from '../../store/leases.ts';
 import type { LeasedRequestStore } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
@@ -59,7 +59,7 @@ export class PeerRuns {
     const { runs } = this.#parts.runtime.stores;
     for await (const _ of this.#polls()) {
       const record = await runs.record(runId);
-      if (record && record.seq >= seq && isAtRest(record)) return;
+      if (record && record.seq >= seq && isIdle(record)) return;
     }
   }
 

@@ -6,8 +6,8 @@ import type { BlockTask } from '../../execution/attempt.ts';
 import { createBlockServices } from '../../execution/block-services.ts';
 import { CommandExecutor } from '../../execution/command-executor.ts';
 import { Emissions } from '../../records/emissions.ts';
-import { chain } from '../../maybe-async.ts';
-import type { Gate } from '../../execution/gate.ts';
+import { thenMaybe } from '../../then-maybe.ts';
+import type { ConcurrencyLimiter } from '../../execution/concurrency-limiter.ts';
 import type { RunConnections } from '../../execution/run-connections.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
@@ -32,7 +32,7 @@ export interface ActiveRunParts {
   plan: Plan;
   store: TailableRunStore;
   environment: RunEnvironment;
-  gate: Gate;
+  gate: ConcurrencyLimiter;
   /** True: the run starts here, so no process has executed it before. */
   isNew: boolean;
   /** The reason why the run cannot execute commands yet; undefined if it can. */
@@ -121,7 +121,7 @@ export class ActiveRun {
 
   #append(batch: readonly AppliedEntry[]): Promise<void> | void {
     const { store } = this.#parts;
-    return chain(this.#endEmissions(batch), () => {
+    return thenMaybe(this.#endEmissions(batch), () => {
       if (this.stopError) throw this.stopError;
       return store.append(this.runId, batch.map(entryOf), this.#saver.commitWith(batch));
     });

@@ -9,14 +9,14 @@ import {
 } from '../../execution/child-runs.ts';
 import type { BlockTask } from '../../execution/attempt.ts';
 import type { ChildAttempt } from '../../execution/child-runs.ts';
-import type { RunRequest } from '../../execution/run-start.ts';
+import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
 import type { ActiveRun } from './active-run.ts';
 
 /** Starts and opens runs in this process. */
 interface RunSource {
-  start(request: RunRequest): Promise<ActiveRun>;
+  start(request: StartRequest): Promise<ActiveRun>;
   /** Returns the run, recovered if necessary; undefined if it has ended. */
   open(runId: string): Promise<ActiveRun | undefined>;
 }

@@ -1,5 +1,5 @@
 import type { Json, RunRecord } from '@heddle/core';
-import type { RunRequest } from '../../execution/run-start.ts';
+import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { storedRecord } from '../../records/stored-record.ts';
 import type { LiveRun, RuntimePort } from '../../runtime-port.ts';
@@ -24,7 +24,7 @@ export class LocalRuntime implements RuntimePort {
     this.parts = parts;
   }
 
-  async start(request: RunRequest): Promise<LiveRun> {
+  async start(request: StartRequest): Promise<LiveRun> {
     const run = await this.parts.runs.start(request);
     if (request.signal) this.#cancelOnAbort(request.signal, run);
     return this.live(run, RUN_START);

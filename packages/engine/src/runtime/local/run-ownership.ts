@@ -1,5 +1,5 @@
 import type { Entry, NewRun, RunRecord } from '@heddle/core';
-import { chain } from '../../maybe-async.ts';
+import { thenMaybe } from '../../then-maybe.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
 
 /** The runs that this process owns, and the stores through which it writes them. */
@@ -37,7 +37,7 @@ export function exclusiveOwnership(
   return {
     shared: false,
     create: (run, first, record) =>
-      chain(runs.create(run, first, record), (created) => (created ? runs : undefined)),
+      thenMaybe(runs.create(run, first, record), (created) => (created ? runs : undefined)),
     acquire: (runId) => {
       onAcquire?.(runId);
       return runs;

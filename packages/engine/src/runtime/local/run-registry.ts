@@ -2,13 +2,13 @@ import { EngineError } from '@heddle/core';
 import type { Json, NewRun, Plan } from '@heddle/core';
 import type { Entry } from '@heddle/core/run';
 import PQueue from 'p-queue';
-import { createGate } from '../../execution/gate.ts';
+import { createLimiter } from '../../execution/concurrency-limiter.ts';
 import { missingEnvironment } from '../../execution/plan-queries.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
 import { prepareStart } from '../../execution/run-start.ts';
-import type { RunRequest } from '../../execution/run-start.ts';
+import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
-import { chain } from '../../maybe-async.ts';
+import { thenMaybe } from '../../then-maybe.ts';
 import { runElsewhere, runIdTaken, runNotFound } from '../../records/run-errors.ts';
 import type { IdleStateEvent } from '../../records/run-events.ts';
 import { recordSuspension } from '../../records/stored-record.ts';
@@ -57,7 +57,7 @@ export class RunRegistry {
   /**
    * Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE.
    */
-  async start(request: RunRequest): Promise<ActiveRun> {
+  async start(request: StartRequest): Promise<ActiveRun> {
     this.#expectOpen();
     const { runId } = request;
     const previous = this.#runs.get(runId);
@@ -74,11 +74,11 @@ export class RunRegistry {
   }
 
   /** Creates and starts the run; synchronously if the stores are synchronous. */
-  #create(request: RunRequest): ActiveRun | Promise<ActiveRun> {
-    return chain(this.#parts.environments.open(request.plan), (environment) =>
-      chain(this.#storePlan(request.plan), () =>
-        chain(prepareStart({ ...this.#parts, environment }, request), ({ header, first, record }) =>
-          chain(this.#ownership.create(header, first, record), (store) => {
+  #create(request: StartRequest): ActiveRun | Promise<ActiveRun> {
+    return thenMaybe(this.#parts.environments.open(request.plan), (environment) =>
+      thenMaybe(this.#storePlan(request.plan), () =>
+        thenMaybe(prepareStart({ ...this.#parts, environment }, request), ({ header, first, record }) =>
+          thenMaybe(this.#ownership.create(header, first, record), (store) => {
             if (!store) throw runIdTaken(request.runId);
             return this.#begin(request, first, { header, store, environment });
           }),
@@ -87,7 +87,7 @@ export class RunRegistry {
     );
   }
 
-  #begin(request: RunRequest, first: Entry, resources: RunResources): ActiveRun {
+  #begin(request: StartRequest, first: Entry, resources: RunResources): ActiveRun {
     const { runId, plan } = request;
     this.#expectOpen();
     const run = this.#createRun(plan, { ...resources, isNew: true });
@@ -100,7 +100,7 @@ export class RunRegistry {
 
   #storePlan(plan: Plan): Promise<void> | void {
     if (this.#storedPlans.has(plan.hash)) return undefined;
-    return chain(this.#parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json), () => {
+    return thenMaybe(this.#parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json), () => {
       this.#storedPlans.add(plan.hash);
     });
   }
@@ -185,7 +185,7 @@ export class RunRegistry {
       ...resources,
       plan,
       runtime: parts,
-      gate: createGate(this.#queue, parts.concurrency.run, beforeEffect),
+      gate: createLimiter(this.#queue, parts.concurrency.run, beforeEffect),
       runChild: (parent, request, place, task) =>
         callChild(this, parts, { parent, place, attempt: task.attempt, call: request.call, request, task }),
       onIdleState: (run, event) => this.#onIdleState(run, event),

@@ -1,4 +1,4 @@
-import type { Follower } from './follower.ts';
+import type { RunReplica } from './run-replica.ts';
 import type { Position } from './position.ts';
 import type { Segment } from './segment.ts';
 
@@ -7,7 +7,7 @@ const CLAIM_TIMEOUT_MS = 10_000;
 
 interface DetachedSegment {
   segment: Segment;
-  follower: Follower;
+  follower: RunReplica;
   lastItemId: string;
   timer: NodeJS.Timeout;
 }
@@ -20,7 +20,7 @@ export class DetachedSegments {
    * Keeps `segment` running. `lastItemId`: id of the item that its entries so far will become; without entries, of the
    * last item before the segment.
    */
-  add(segment: Segment, follower: Follower, lastItemId: string): void {
+  add(segment: Segment, follower: RunReplica, lastItemId: string): void {
     const { runId } = follower.header;
     this.#stop(runId);
     const timer = setTimeout(() => this.#stop(runId), CLAIM_TIMEOUT_MS);
@@ -29,7 +29,7 @@ export class DetachedSegments {
   }
 
   /** Returns the run's segment if it continues exactly at `position`. A segment at another position is stopped. */
-  claim(runId: string, { tip }: Position): { segment: Segment; follower: Follower } | undefined {
+  claim(runId: string, { tip }: Position): { segment: Segment; follower: RunReplica } | undefined {
     const detached = this.#byRun.get(runId);
     if (!detached) return undefined;
     if (detached.lastItemId !== tip) {

@@ -1,7 +1,7 @@
 import type { NewRun, Plan } from '@heddle/core';
 import type { Entry } from '@heddle/core/run';
 import { prepareStart } from '../../execution/run-start.ts';
-import type { RunRequest } from '../../execution/run-start.ts';
+import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { journalCorrupt } from '../../store/errors.ts';
 
@@ -18,7 +18,7 @@ export interface RecordedRun {
  */
 export async function recordStart(
   parts: RuntimeParts,
-  request: RunRequest,
+  request: StartRequest,
 ): Promise<RecordedRun | undefined> {
   const environment = await parts.environments.open(request.plan);
   const { header, first, record } = await prepareStart(

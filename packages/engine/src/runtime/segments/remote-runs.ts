@@ -2,7 +2,7 @@ import type { Json, Plan, RunRecord } from '@heddle/core';
 import { indexPlan } from '@heddle/core/run';
 import type { Address, Entry } from '@heddle/core/run';
 import { hasTokenEntry, rejectResume, resumedOutput } from '../../execution/resume-answer.ts';
-import type { RunRequest } from '../../execution/run-start.ts';
+import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { applyEntry, foldJournal, foldRun } from '../../records/fold.ts';
 import { runElsewhere, runIdTaken, runNotFound } from '../../records/run-errors.ts';
@@ -37,7 +37,7 @@ export class RemoteRuns {
   }
 
   /** Records the start of a run. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, and errors of the stores. */
-  async record(request: RunRequest): Promise<RecordedRun> {
+  async record(request: StartRequest): Promise<RecordedRun> {
     const { plan, runId } = request;
     if (!this.#storedPlans.has(plan.hash)) {
       await this.#parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json);

@@ -1,5 +1,5 @@
-import { Follower } from './follower.ts';
-import type { FollowerParts } from './follower.ts';
+import { RunReplica } from './run-replica.ts';
+import type { FollowerParts } from './run-replica.ts';
 import type { Position } from './position.ts';
 
 /** Maximum number of followers that a process caches; the least recently used are removed. */
@@ -14,8 +14,8 @@ const MAX_FOLLOWERS_PER_RUN = 3;
 export class ReplicaCache {
   readonly #parts: FollowerParts;
   /** Followers that are not in use, least recently used first. */
-  readonly #cached = new Set<Follower>();
-  readonly #byRun = new Map<string, Set<Follower>>();
+  readonly #cached = new Set<RunReplica>();
+  readonly #byRun = new Map<string, Set<RunReplica>>();
   readonly #catchingUp = new Map<string, Promise<void>>();
 
   constructor(parts: FollowerParts) {
@@ -25,16 +25,16 @@ export class ReplicaCache {
   /**
    * Returns a follower at `position`, with the stores written up to there. It belongs to the caller until `release`.
    */
-  async take(runId: string, position: Position): Promise<Follower> {
+  async take(runId: string, position: Position): Promise<RunReplica> {
     return this.#followerAt(runId, position, false);
   }
 
   /** Returns a follower at `position` for reading only, with the stores written up to there. */
-  async read(runId: string, position: Position): Promise<Follower> {
+  async read(runId: string, position: Position): Promise<RunReplica> {
     return this.#followerAt(runId, position, true);
   }
 
-  release(follower: Follower): void {
+  release(follower: RunReplica): void {
     const { runId } = follower.header;
     const siblings = this.#byRun.get(runId) ?? new Set();
     this.#byRun.set(runId, siblings);
@@ -52,7 +52,7 @@ export class ReplicaCache {
     for (const follower of this.#byRun.get(runId) ?? []) this.#remove(follower);
   }
 
-  #remove(follower: Follower): void {
+  #remove(follower: RunReplica): void {
     const { runId } = follower.header;
     const siblings = this.#byRun.get(runId);
     this.#cached.delete(follower);
@@ -61,12 +61,12 @@ export class ReplicaCache {
   }
 
   /** Serves one request at a time for each run, so that the second reuses the entries that the first has read. */
-  async #followerAt(runId: string, position: Position, isShared: boolean): Promise<Follower> {
+  async #followerAt(runId: string, position: Position, isShared: boolean): Promise<RunReplica> {
     for (let pending; (pending = this.#catchingUp.get(runId));) await pending;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#catchingUp.set(runId, promise);
     try {
-      const follower = this.#nearest(runId, position) ?? (await Follower.create(this.#parts, runId));
+      const follower = this.#nearest(runId, position) ?? (await RunReplica.create(this.#parts, runId));
       this.#remove(follower);
       await follower.catchUp(position);
       if (this.#isSavedByOther(follower)) follower.forgetLogs();
@@ -83,7 +83,7 @@ export class ReplicaCache {
    * Returns the follower closest before `position`. If there is none and the run has the maximum number of followers,
    * returns one to reset.
    */
-  #nearest(runId: string, position: Position): Follower | undefined {
+  #nearest(runId: string, position: Position): RunReplica | undefined {
     const siblings = [...(this.#byRun.get(runId) ?? [])];
     const candidates = siblings.filter((follower) => follower.canReach(position));
     const [nearest] = candidates.toSorted((a, b) => b.replica.seq - a.replica.seq);
@@ -91,7 +91,7 @@ export class ReplicaCache {
   }
 
   /** True if another follower has already saved a later state of the run. */
-  #isSavedByOther(follower: Follower): boolean {
+  #isSavedByOther(follower: RunReplica): boolean {
     const { runId } = follower.header;
     return [...(this.#byRun.get(runId) ?? [])].some((other) => other.isAheadOf(follower));
   }

@@ -7,13 +7,13 @@ import { createBlockServices } from '../../execution/block-services.ts';
 import { childRunId } from '../../execution/child-runs.ts';
 import { CommandExecutor } from '../../execution/command-executor.ts';
 import { Emissions } from '../../records/emissions.ts';
-import type { Gate } from '../../execution/gate.ts';
+import type { ConcurrencyLimiter } from '../../execution/concurrency-limiter.ts';
 import type { RunConnections } from '../../execution/run-connections.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { pauseToken, randomToken } from '../../execution/tokens.ts';
 import type { CalledChild, ChildCalls } from './child-calls.ts';
-import type { Follower } from './follower.ts';
+import type { RunReplica } from './run-replica.ts';
 import type { TimedEntry } from './position.ts';
 
 /** Maximum number of entries of a segment, because one message contains them. */
@@ -37,9 +37,9 @@ export interface SegmentOutcome {
 
 interface SegmentParts {
   runtime: RuntimeParts;
-  gate: Gate;
+  gate: ConcurrencyLimiter;
   calls: ChildCalls;
-  follower: Follower;
+  follower: RunReplica;
   environment: RunEnvironment;
   /** True: continues with every block that can run here. False: executes only the given commands. */
   beyond: boolean;

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError } from '@heddle/core';
 import PQueue from 'p-queue';
-import { createGate } from '../../execution/gate.ts';
+import { createLimiter } from '../../execution/concurrency-limiter.ts';
 import { missingEnvironment } from '../../execution/plan-queries.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { unwrapInfrastructure } from '../../records/infrastructure-error.ts';
 import { recordSuspension } from '../../records/stored-record.ts';
 import { ChildCalls } from './child-calls.ts';
 import { DetachedSegments } from './detached-segments.ts';
-import type { Follower } from './follower.ts';
+import type { RunReplica } from './run-replica.ts';
 import type { Position, TimedEntry } from './position.ts';
 import { ReplicaCache } from './replica-cache.ts';
 import { Segment } from './segment.ts';
@@ -115,7 +115,7 @@ export class Segments {
   }
 
   /** Writes all data of the run if it has ended with this outcome; else returns false. */
-  async #closeIfEnded(follower: Follower, { entries }: SegmentOutcome): Promise<boolean> {
+  async #closeIfEnded(follower: RunReplica, { entries }: SegmentOutcome): Promise<boolean> {
     if (follower.replica.idleState() !== 'ended') return false;
     await follower.close(entries);
     this.#release(follower.header.runId);
@@ -136,7 +136,7 @@ export class Segments {
     const { concurrency } = this.#parts;
     const segment = new Segment({
       runtime: this.#parts,
-      gate: createGate(this.#queue, concurrency.run),
+      gate: createLimiter(this.#queue, concurrency.run),
       calls: this.#calls,
       follower,
       environment,

@@ -1,7 +1,7 @@
 import type { Entry, NewRun, RunRecord } from '@heddle/core';
 import { sql } from 'kysely';
 import type { QueryCreator } from 'kysely';
-import { ProcessRemoved } from '../leases.ts';
+import { ProcessRemovedError } from '../leases.ts';
 import type { Lease, LeaseStore } from '../leases.ts';
 import type { TailableRunStore } from '../stores.ts';
 import type { Database } from './database.ts';
@@ -77,7 +77,7 @@ export class PostgresLeaseStore implements LeaseStore {
       .from('claimed')
       .set((eb) => ({ owner, epoch: eb('epoch', '+', 1) }))
       .whereRef('runs.number', '=', 'claimed.number')
-      .returning(['runs.run_id as runId', 'runs.epoch as epoch']);
+      .returning(['runs.run_id as runId', 'runs.epoch']);
     const { rows } = await this.#database.run(query, translateError);
     return rows.map((row) => ({ ...row, owner }));
   }
@@ -146,7 +146,7 @@ function timeIn(ms: number) {
   return sql<Date>`clock_timestamp() + make_interval(secs => ${ms / 1000}::float8)`;
 }
 
-/** Returns ProcessRemoved for a violated foreign key: the owner of a run must be a member. */
+/** Returns ProcessRemovedError for a violated foreign key: the owner of a run must be a member. */
 function translateError(error: unknown): unknown {
-  return sqlState(error) === FOREIGN_KEY ? new ProcessRemoved() : error;
+  return sqlState(error) === FOREIGN_KEY ? new ProcessRemovedError() : error;
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { MAX_EXCHANGES } from '../stores.ts';
 import type { ConversationKey, ConversationStore } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
-import { preparedAtFirstUse, withFileErrors } from './database.ts';
+import { lazyStatements, withFileErrors } from './database.ts';
 
 function prepare(db: DatabaseSync) {
   return {
@@ -38,7 +38,7 @@ export class SqliteConversations implements ConversationStore {
   readonly #commit: GroupCommit;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
-    this.#sql = preparedAtFirstUse(db, prepare);
+    this.#sql = lazyStatements(db, prepare);
     this.#file = file;
     this.#commit = commit;
   }

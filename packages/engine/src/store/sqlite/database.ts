@@ -37,7 +37,7 @@ export function openDatabase(
 }
 
 /** Returns a function that prepares statements at its first call, and returns the same statements afterwards. */
-export function preparedAtFirstUse<T>(db: DatabaseSync, prepare: (db: DatabaseSync) => T): () => T {
+export function lazyStatements<T>(db: DatabaseSync, prepare: (db: DatabaseSync) => T): () => T {
   let prepared: T | undefined;
   return () => (prepared ??= prepare(db));
 }

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { isUnlimited, stateAfter, UNUSED_KEY, waitFor } from '../rates.ts';
 import type { RateDemand, RateState, RateStore } from '../rates.ts';
 import type { GroupCommit } from './commit.ts';
-import { preparedAtFirstUse, withFileErrors } from './database.ts';
+import { lazyStatements, withFileErrors } from './database.ts';
 
 function prepare(db: DatabaseSync) {
   return {
@@ -25,7 +25,7 @@ export class SqliteRates implements RateStore {
   readonly #commit: GroupCommit;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
-    this.#sql = preparedAtFirstUse(db, prepare);
+    this.#sql = lazyStatements(db, prepare);
     this.#file = file;
     this.#commit = commit;
   }

@@ -3,7 +3,7 @@ import { storedChange } from '../stored-change.ts';
 import type { ChangeRow } from '../stored-change.ts';
 import type { RunChangeStore, StoredChange } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
-import { preparedAtFirstUse, withFileErrors } from './database.ts';
+import { lazyStatements, withFileErrors } from './database.ts';
 
 function prepare(db: DatabaseSync) {
   return {
@@ -35,7 +35,7 @@ export class SqliteRunChanges implements RunChangeStore {
   #hasBegun = false;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
-    this.#sql = preparedAtFirstUse(db, prepare);
+    this.#sql = lazyStatements(db, prepare);
     this.#file = file;
     this.#commit = commit;
   }

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { NewReservation, SpendingRefusal, SpendingStore } from '../spending.ts';
 import type { GroupCommit } from './commit.ts';
-import { preparedAtFirstUse, withFileErrors } from './database.ts';
+import { lazyStatements, withFileErrors } from './database.ts';
 
 function prepare(db: DatabaseSync) {
   return {
@@ -34,7 +34,7 @@ export class SqliteSpending implements SpendingStore {
   readonly #commit: GroupCommit;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
-    this.#sql = preparedAtFirstUse(db, prepare);
+    this.#sql = lazyStatements(db, prepare);
     this.#file = file;
     this.#commit = commit;
   }

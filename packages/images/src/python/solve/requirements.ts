@@ -31,13 +31,13 @@ export interface RequirementFact {
  * Thrown if a requirement admits releases that were excluded before, so that earlier conclusions are invalid. The
  * catalogue keeps them admitted, so a restart does not end here again.
  */
-export class ReleasesChanged extends Error {}
+export class ReleasesChangedError extends Error {}
 
 /**
  * Thrown if release after release of a project has a dependency that cannot be met. Continuing would silently choose a
  * release that is years old and happens to have no such dependency.
  */
-export class DeadEnd extends Error {
+export class NoSolutionError extends Error {
   readonly facts: readonly RequirementFact[];
 
   constructor(facts: readonly RequirementFact[]) {
@@ -126,7 +126,7 @@ export class Requirements implements Problem<RequirementFact> {
     const changes = await Promise.all(
       requirements.map(({ name, specifier }) => this.#context.catalogue.load(name, specifier)),
     );
-    if (changes.includes(true)) throw new ReleasesChanged();
+    if (changes.includes(true)) throw new ReleasesChangedError();
     return requirements.map((requirement) => this.#rule(requirement, by));
   }
 
@@ -147,7 +147,7 @@ export class Requirements implements Problem<RequirementFact> {
     const notes = [...(this.#blocked.get(name) ?? []), note];
     this.#blocked.set(name, notes);
     const versions = new Set(notes.map(({ by }) => by?.version));
-    if (versions.size > MAX_BLOCKED) throw new DeadEnd(notes);
+    if (versions.size > MAX_BLOCKED) throw new NoSolutionError(notes);
   }
 
   #impossible(id: string, by: { name: string; version: string }, obstacle: Obstacle): Rule<RequirementFact> {

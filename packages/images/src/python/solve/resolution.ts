@@ -8,7 +8,7 @@ import type { WheelOffer, Source } from '../sources/source.ts';
 import { type Candidate, ReleaseCatalogue } from './catalogue.ts';
 import { explain, explainDeadEnd } from './explanation.ts';
 import { factsOf, type Incompatibility } from './incompatibility.ts';
-import { type RequirementFact, ReleasesChanged, DeadEnd, Requirements } from './requirements.ts';
+import { type RequirementFact, ReleasesChangedError, NoSolutionError, Requirements } from './requirements.ts';
 import { type Solution, solve } from './solver.ts';
 
 /** A release that will be installed. */
@@ -79,8 +79,8 @@ async function attempt(
   try {
     return await solve(problem, await problem.rootRules(requirements), maxSteps);
   } catch (error) {
-    if (error instanceof ReleasesChanged) return undefined;
-    if (error instanceof DeadEnd) throw explainDeadEnd(error.facts, target);
+    if (error instanceof ReleasesChangedError) return undefined;
+    if (error instanceof NoSolutionError) throw explainDeadEnd(error.facts, target);
     throw error;
   }
 }

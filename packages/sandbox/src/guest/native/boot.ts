@@ -3,26 +3,26 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { constants } from 'node:os';
 import { env } from 'node:process';
-import { INSIDE, PROXY_PORT, RESULT_FD } from '../../native/layout.ts';
+import { JAIL_PATHS, PROXY_PORT, RESULT_FD } from '../../native/layout.ts';
 import type { NativeJob } from './job.ts';
 
 /** The first program of a process tree: forwards requests to the proxy outside, and starts the programs of the job. */
 
-const job = JSON.parse(readFileSync(INSIDE.job, 'utf8')) as NativeJob;
+const job = JSON.parse(readFileSync(JAIL_PATHS.job, 'utf8')) as NativeJob;
 
 /** Returns the command line of a job and its additional environment. */
 function commandOf(): { command: readonly string[]; environment: Readonly<Record<string, string>> } {
   switch (job.language) {
     case 'javascript':
-      return { command: [process.execPath, `${INSIDE.boot}/javascript.cjs`], environment: {} };
+      return { command: [process.execPath, `${JAIL_PATHS.boot}/javascript.cjs`], environment: {} };
     case 'python':
       return {
-        command: ['/usr/bin/python3', '-X', 'utf8', `${INSIDE.boot}/heddle_native.py`],
+        command: ['/usr/bin/python3', '-X', 'utf8', `${JAIL_PATHS.boot}/heddle_native.py`],
         environment: {},
       };
     case 'shell':
-      writeFileSync(INSIDE.script, job.code);
-      return { command: ['/bin/bash', INSIDE.script], environment: job.environment };
+      writeFileSync(JAIL_PATHS.script, job.code);
+      return { command: ['/bin/bash', JAIL_PATHS.script], environment: job.environment };
     case 'command':
       return { command: job.command, environment: {} };
   }
@@ -30,9 +30,9 @@ function commandOf(): { command: readonly string[]; environment: Readonly<Record
 
 /** Forwards connections at the clients' proxy address to the proxy outside, if there is one. Then calls `next`. */
 function forward(next: () => void): void {
-  if (!existsSync(INSIDE.proxy)) return next();
+  if (!existsSync(JAIL_PATHS.proxy)) return next();
   const server = createServer((client) => {
-    const outside = connect(INSIDE.proxy);
+    const outside = connect(JAIL_PATHS.proxy);
     client.on('error', () => outside.destroy());
     outside.on('error', () => client.destroy());
     client.pipe(outside).pipe(client);

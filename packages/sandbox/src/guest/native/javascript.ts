@@ -5,7 +5,7 @@ import { Script } from 'node:vm';
 import { parse } from 'es-module-lexer/minimal/js';
 import { IMPORT_LATER, IMPORT_NAMES, rewriteImports } from '../imports.ts';
 import { USER_FILE, type GuestError } from '../../protocol.ts';
-import { INSIDE, RESULT_FD } from '../../native/layout.ts';
+import { JAIL_PATHS, RESULT_FD } from '../../native/layout.ts';
 import type { NativeJob } from './job.ts';
 
 /** Runs a job's JavaScript code in a separate Node.js process and writes the result. */
@@ -99,12 +99,12 @@ function namespaceWith(
 }
 
 async function run(): Promise<void> {
-  const job = JSON.parse(readFileSync(INSIDE.job, 'utf8')) as NativeJob;
+  const job = JSON.parse(readFileSync(JAIL_PATHS.job, 'utf8')) as NativeJob;
   if (job.language !== 'javascript') return;
   const { code, globals, values } = job;
   for (const [name, text] of Object.entries(globals))
     Object.assign(globalThis, { [name]: JSON.parse(text) as unknown });
-  Object.assign(globalThis, { require: createRequire(`${INSIDE.boot}/block.cjs`) });
+  Object.assign(globalThis, { require: createRequire(`${JAIL_PATHS.boot}/block.cjs`) });
   let body: Body;
   try {
     const source = `${rewriteImports(code)}\n//# sourceURL=${USER_FILE}`;

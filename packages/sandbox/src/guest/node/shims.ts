@@ -1,5 +1,5 @@
 import * as hashes from './crypto.ts';
-import { inertBuiltins } from './inert.ts';
+import { stubBuiltins } from './stubs.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -99,7 +99,7 @@ export const completeBuiltins = {
 
 /** Builtins that are implemented in part; the other members throw when used. */
 export const partialBuiltins: Readonly<Record<string, object>> = {
-  ...inertBuiltins,
+  ...stubBuiltins,
   get crypto() {
     const { lazyProperties, ...functions } = hashes;
     return Object.defineProperties({ ...functions }, Object.getOwnPropertyDescriptors(lazyProperties));

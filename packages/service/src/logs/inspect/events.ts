@@ -3,7 +3,7 @@ import type { RunEvent } from '@heddle/engine';
 import { badRequest } from '@heddle/api/areas';
 
 /** An event of a run without values. */
-export interface LeanEvent {
+export interface EventSummary {
   type: RunEvent['type'];
   at: string;
   blockId?: string;
@@ -29,7 +29,7 @@ export function receivedEvents(headers: Headers): number {
 export async function* leanEvents(
   events: AsyncIterable<RunEvent>,
   received: number,
-): AsyncGenerator<{ id?: number; data: LeanEvent }> {
+): AsyncGenerator<{ id?: number; data: EventSummary }> {
   let count = 0;
   for await (const event of events) {
     if (event.type === 'block:emission') continue;
@@ -42,7 +42,7 @@ export async function* leanEvents(
   }
 }
 
-function leanEvent(event: Exclude<RunEvent, { type: 'block:emission' }>): LeanEvent {
+function leanEvent(event: Exclude<RunEvent, { type: 'block:emission' }>): EventSummary {
   const base = { type: event.type, at: new Date(event.atMs).toISOString() };
   if ('log' in event) {
     const { blockId, status } = event.log;

@@ -1,7 +1,7 @@
 import {
   badRequest,
   cursorCodec,
-  EVERYONE,
+  AUTHENTICATED_PRINCIPALS,
   eventStream,
   mayWrite,
   notFound,
@@ -27,7 +27,7 @@ const SHARED = {
   tag: 'Logs',
   scope: 'api:read',
   role: 'read',
-  principals: EVERYONE,
+  principals: AUTHENTICATED_PRINCIPALS,
   resource: log,
   params: schemas.logPath,
   errors: [400, 401, 403, 404, 429],

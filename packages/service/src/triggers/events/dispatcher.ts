@@ -8,18 +8,18 @@ import { dueTriggers, earliestTrigger } from '../due-triggers.ts';
 import type { DueTrigger } from '../due-triggers.ts';
 import { asyncLimit, isLive, retryDelayMs } from '../fire.ts';
 import type { FireServices, LiveTrigger } from '../fire.ts';
-import { placeEvent } from '../flow/place.ts';
-import type { FlowEvent } from '../flow/place.ts';
+import { decideEvent } from '../flow/decide.ts';
+import type { FlowEvent } from '../flow/decide.ts';
 import { flowOf } from '../flow/policy.ts';
 import { prepareEvent } from '../flow/settle.ts';
 import { advanceTrigger } from '../advance.ts';
-import { turnBy, withNumbers } from '../rows.ts';
+import { workspaceRank, withNumbers } from '../rows.ts';
 import type { EventRule } from '@heddle/engine/triggers';
 import type { EventType } from '../types.ts';
 import { isMet, kindOf } from './conditions.ts';
 import { inputOf } from './payload.ts';
 import type { EventSubject } from './payload.ts';
-import { silentWorkflows, CHECK_MS } from './silence.ts';
+import { inactiveWorkflows, CHECK_MS } from './inactivity.ts';
 import { contextOf } from './subject.ts';
 import type { EventContext } from './subject.ts';
 import type { EventTables, ServiceEventRow } from './tables.ts';
@@ -106,7 +106,7 @@ export class EventDispatcher {
         query
           .selectFrom('service_events')
           .selectAll()
-          .select(turnBy('happened_ms', 'id'))
+          .select(workspaceRank('happened_ms', 'id'))
           .where('look_ms', '<=', now()),
       )
       .selectFrom('due')
@@ -246,7 +246,7 @@ export class EventDispatcher {
 
   async #silenceFirings(watcher: Watcher, rule: EventRule & { event: 'no_activity' }): Promise<Firing[]> {
     const { db, now } = this.#options;
-    const workflows = await silentWorkflows(db, { ...watcher, rule }, now());
+    const workflows = await inactiveWorkflows(db, { ...watcher, rule }, now());
     const firings: Firing[] = [];
     for (const workflow of workflows)
       firings.push(await this.#prepareFiring(watcher, workflow.id, { happenedMs: now(), workflow }));
@@ -307,7 +307,7 @@ async function isCoolingDown(
 async function storeFiring(tx: Db, { watcher, sourceId, held }: Firing, nowMs: number): Promise<void> {
   const { trigger } = watcher;
   if (!(await beginCooldown(tx, { watcher, sourceId, nowMs }))) return;
-  const placement = await placeEvent(tx as never, held);
+  const placement = await decideEvent(tx as never, held);
   await tx
     .updateTable('triggers')
     .set({ last_fired_ms: nowMs, last_check_ms: nowMs, last_run_id: placement.runId, last_error: null })

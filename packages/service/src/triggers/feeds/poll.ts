@@ -12,8 +12,8 @@ import type { Egress } from '@heddle/sandbox/egress';
 import { addQueued } from '../../store/reservations.ts';
 import { asyncLimit, isRetryableRefusal, retryDelayMs } from '../fire.ts';
 import type { LiveTrigger } from '../fire.ts';
-import { groupIdOf, placeEvent } from '../flow/place.ts';
-import type { FlowEvent } from '../flow/place.ts';
+import { groupIdOf, decideEvent } from '../flow/decide.ts';
+import type { FlowEvent } from '../flow/decide.ts';
 import { flowOf } from '../flow/policy.ts';
 import { prepareEvent } from '../flow/settle.ts';
 import { errorText, healthAfterFailure, HEALTHY } from '../health.ts';
@@ -238,7 +238,7 @@ export class Poll {
     const isNew = await claimItem(tx, this.#trigger, { item, run_id: engineId, seen_ms: nowMs });
     if (!isNew) return false;
     if (held) {
-      await placeEvent(tx as never, held);
+      await decideEvent(tx as never, held);
       return true;
     }
     const createdAt = new Date(nowMs).toISOString();

@@ -71,6 +71,6 @@ export class FeedPoller {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(POLL_MS)]);
     const poll = new Poll(this.#options, { trigger, type, signal });
     const job = poll.run().catch((error: unknown) => this.#options.report(error));
-    this.#polls.add(trigger.workspace_id, job, () => this.#loop.hurry());
+    this.#polls.add(trigger.workspace_id, job, () => this.#loop.checkNow());
   }
 }

@@ -1,4 +1,4 @@
-import { cursorCodec, EVERYONE, operationsOf } from '@heddle/api/areas';
+import { cursorCodec, AUTHENTICATED_PRINCIPALS, operationsOf } from '@heddle/api/areas';
 import { isAfter, pageOf } from '../../paging.ts';
 import { trigger } from '../operations.ts';
 import type { TriggerServices } from '../operations.ts';
@@ -9,7 +9,7 @@ const define = operationsOf<TriggerServices>();
 const cursors = cursorCodec(schemas.eventPosition);
 
 export const listTriggerEvents = define({
-  ...{ tag: 'Triggers', scope: 'api:read', role: 'read', principals: EVERYONE },
+  ...{ tag: 'Triggers', scope: 'api:read', role: 'read', principals: AUTHENTICATED_PRINCIPALS },
   id: 'listTriggerEvents',
   method: 'GET',
   path: '/api/v2/triggers/{triggerId}/events',

@@ -8,9 +8,9 @@ import { heldStart, releaseQueued } from '../../store/reservations.ts';
 import { DueLoop } from '../due-loop.ts';
 import { isLive, isRetryableRefusal, retryDelayMs } from '../fire.ts';
 import type { FireServices, LiveTrigger } from '../fire.ts';
-import { turnBy, withNumbers } from '../rows.ts';
-import { countRuns, endRun, lockGroup } from './place.ts';
-import type { FlowDb } from './place.ts';
+import { workspaceRank, withNumbers } from '../rows.ts';
+import { countRuns, endRun, lockGroup } from './decide.ts';
+import type { FlowDb } from './decide.ts';
 import { flowOf } from './policy.ts';
 import type { FlowPolicy } from '@heddle/engine/triggers';
 import { sweepFlow } from './retention.ts';
@@ -57,8 +57,8 @@ export class FlowReleaser {
   }
 
   /** Checks immediately. Call it when an event waits. */
-  hurry(): void {
-    this.#loop.hurry();
+  checkNow(): void {
+    this.#loop.checkNow();
   }
 
   async close(): Promise<void> {
@@ -87,7 +87,7 @@ export class FlowReleaser {
         query
           .selectFrom('flow_runs')
           .selectAll()
-          .select(turnBy('look_ms', 'seq'))
+          .select(workspaceRank('look_ms', 'seq'))
           .where('look_ms', '<=', now()),
       )
       .selectFrom('due')
@@ -287,7 +287,7 @@ export class FlowReleaser {
     if (this.#loop.isClosed) return;
     const { db, now } = this.#services;
     await wakeNext(db, groupId, now());
-    this.hurry();
+    this.checkNow();
   }
 }
 

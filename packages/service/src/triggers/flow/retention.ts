@@ -1,5 +1,5 @@
 import type { AreaContext } from '@heddle/api';
-import type { FlowDb } from './place.ts';
+import type { FlowDb } from './decide.ts';
 import { settleRuns } from './settle.ts';
 
 /** Time for which decisions are stored: longer than the longest period of a throttle. */

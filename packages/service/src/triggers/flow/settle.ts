@@ -1,8 +1,8 @@
 import { ApiError } from '@heddle/api';
 import type { AreaContext } from '@heddle/api';
 import { stateOfRun } from '../run-state.ts';
-import { groupIdOf } from './place.ts';
-import type { FlowDb, FlowEvent } from './place.ts';
+import { groupIdOf } from './decide.ts';
+import type { FlowDb, FlowEvent } from './decide.ts';
 
 /** Maximum number of waiting events of a workspace, and of bytes of their inputs. */
 const MAX_WAITING = 20_000;

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type * as schemas from '../schemas.ts';
-import type { FlowDb } from './place.ts';
+import type { FlowDb } from './decide.ts';
 import type { FlowEventRow } from './tables.ts';
 
 /** An event with the reason why its run waits. */

@@ -12,7 +12,7 @@ import { MAX_RETRY_MS, RETRY_MS } from './retry.ts';
 import { newHookSecret, openSecret, sealSecret } from './secret.ts';
 import type { HookTables } from './database.ts';
 import type { ProviderHookRow } from './tables.ts';
-import type { PresentHook, WantedHook } from './wanted.ts';
+import type { ActualHook, DesiredHook } from './desired-hooks.ts';
 
 type Db = Kysely<HookTables>;
 
@@ -55,7 +55,7 @@ export class HookJob {
   readonly #services: HookServices;
   readonly #row: ProviderHookRow;
   readonly #signal: AbortSignal;
-  #present: PresentHook[];
+  #present: ActualHook[];
   #secret: string | undefined;
   readonly #audits: AuditEvent[] = [];
 
@@ -64,13 +64,13 @@ export class HookJob {
     this.#services = services;
     this.#row = row;
     this.#signal = signal;
-    this.#present = JSON.parse(row.present) as PresentHook[];
+    this.#present = JSON.parse(row.present) as ActualHook[];
   }
 
   /** Creates the wanted hook and removes all others, as far as possible, and records which hooks exist. */
   async run(): Promise<void> {
     const { wanted } = this.#row;
-    const wantedHook = wanted === null ? undefined : (JSON.parse(wanted) as WantedHook);
+    const wantedHook = wanted === null ? undefined : (JSON.parse(wanted) as DesiredHook);
     let failure: Failure | undefined;
     let active: ActiveHook | undefined;
     try {
@@ -92,22 +92,22 @@ export class HookJob {
   }
 
   /** Returns the entry of the wanted hook in the list of hooks that may exist. Adds it if it is missing. */
-  #entryOf(wantedHook: WantedHook): PresentHook {
+  #entryOf(wantedHook: DesiredHook): ActualHook {
     const place = this.#hookOf(wantedHook).locationOf(wantedHook.config) ?? '';
     const existing = this.#present.find((hook) => hook.place === place && hook.url === wantedHook.url);
-    const entry: PresentHook = existing ?? { ...wantedHook, place, hookId: null };
+    const entry: ActualHook = existing ?? { ...wantedHook, place, hookId: null };
     if (existing) Object.assign(existing, wantedHook);
     else this.#present.push(entry);
     return entry;
   }
 
-  #hookOf({ type: name }: WantedHook): ProviderHook {
+  #hookOf({ type: name }: DesiredHook): ProviderHook {
     const type = this.#services.types.get(name);
     if (type?.kind === 'webhook' && type.hook) return type.hook;
     throw new BlockError('HOOK_FAILED', `This server has no triggers of the type ${name}.`);
   }
 
-  async #activate(entry: PresentHook): Promise<ActiveHook> {
+  async #activate(entry: ActualHook): Promise<ActiveHook> {
     const { sealer } = this.#services;
     this.#secret ??= newHookSecret();
     // Recorded before the request to the provider: after a crash, the hook is found by its URL, and it signs with this
@@ -129,7 +129,7 @@ export class HookJob {
   }
 
   /** Removes the obsolete hooks. A hook whose removal fails too often or is refused is left at the provider. */
-  async #removeAll(isObsolete: (hook: PresentHook) => boolean): Promise<void> {
+  async #removeAll(isObsolete: (hook: ActualHook) => boolean): Promise<void> {
     let lastFailure: Failure | undefined;
     for (const hook of this.#present.filter(isObsolete)) {
       try {
@@ -153,18 +153,18 @@ export class HookJob {
   }
 
   /** Returns whether another entry has the same hook, because two credentials can belong to one account. */
-  #isShared(hook: PresentHook): boolean {
+  #isShared(hook: ActualHook): boolean {
     if (hook.hookId === null) return false;
     return this.#present.some(
       (other) => other !== hook && isSameProvider(other, hook) && other.hookId === hook.hookId,
     );
   }
 
-  #forget(hook: PresentHook): void {
+  #forget(hook: ActualHook): void {
     this.#present = this.#present.filter((other) => other !== hook);
   }
 
-  #call(hook: PresentHook): HookCall {
+  #call(hook: ActualHook): HookCall {
     const { credentials, service, now } = this.#services;
     const { workspace_id: workspaceId } = this.#row;
     return {
@@ -193,7 +193,7 @@ export class HookJob {
     return { message: UNKNOWN_FAILURE, isRetryable: true, retryAfterMs: undefined };
   }
 
-  #audit(action: string, { url, place }: PresentHook, details: JsonObject = {}): void {
+  #audit(action: string, { url, place }: ActualHook, details: JsonObject = {}): void {
     this.#audits.push({ action, details: { place, host: new URL(url).host, ...details } });
   }
 
@@ -296,7 +296,7 @@ export class HookJob {
 }
 
 /** Ids of different providers can be equal. */
-function isSameProvider(one: PresentHook, other: PresentHook): boolean {
+function isSameProvider(one: ActualHook, other: ActualHook): boolean {
   return one.config['provider'] === other.config['provider'];
 }
 

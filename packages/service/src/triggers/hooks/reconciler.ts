@@ -4,7 +4,7 @@ import type { SelectQueryBuilder } from 'kysely';
 import { DueLoop } from '../due-loop.ts';
 import { beginDue, Jobs } from '../jobs.ts';
 import type { JobLimits } from '../jobs.ts';
-import { turnBy } from '../rows.ts';
+import { workspaceRank } from '../rows.ts';
 import type { HookTables } from './database.ts';
 import { HookJob } from './job.ts';
 import type { HookServices } from './job.ts';
@@ -39,7 +39,7 @@ export class HookReconciler {
 
   /** Checks for work immediately. Call it when wanted hooks have changed. */
   wake(): void {
-    this.#loop.hurry();
+    this.#loop.checkNow();
   }
 
   /** Stops the work. Hooks that were created but not recorded are found at the provider later. */
@@ -108,7 +108,7 @@ export class HookReconciler {
       .with('due', () =>
         this.#unleasedAt(provider, except)
           .selectAll()
-          .select(turnBy('look_ms', 'block_id'))
+          .select(workspaceRank('look_ms', 'block_id'))
           .where('look_ms', '<=', now()),
       )
       .selectFrom('due')
@@ -155,7 +155,7 @@ export class HookReconciler {
     const job = new HookJob(this.#options, row, signal)
       .run()
       .catch((error: unknown) => this.#options.report(error));
-    this.#jobsAt(row.provider).add(row.workspace_id, job, () => this.#loop.hurry());
+    this.#jobsAt(row.provider).add(row.workspace_id, job, () => this.#loop.checkNow());
   }
 }
 

@@ -9,9 +9,9 @@ export interface ProviderHookRow {
   trigger_id: string;
   /** The provider of the last wanted hook, such as `github`. */
   provider: string;
-  /** WantedHook as JSON; null: no hook is wanted. */
+  /** DesiredHook as JSON; null: the trigger needs no hook. */
   wanted: string | null;
-  /** JSON array of PresentHook. */
+  /** JSON array of ActualHook. */
   present: string;
   /** State of the wanted hook. */
   state: 'preparing' | 'active' | 'failed' | 'removing';

@@ -4,8 +4,8 @@ import type { CompiledQuery, Kysely } from 'kysely';
 import { compiledQueryForMany, compiledQueryIn } from '../../store/compiled.ts';
 import { Batches } from '../../store/batches.ts';
 import { addAllQueued } from '../../store/reservations.ts';
-import { groupIdOf, placeEvent } from '../flow/place.ts';
-import type { FlowEvent, Placement } from '../flow/place.ts';
+import { groupIdOf, decideEvent } from '../flow/decide.ts';
+import type { FlowEvent, FlowDecision } from '../flow/decide.ts';
 import type { DeliveryRow, WebhookTables } from './tables.ts';
 
 type Db = Kysely<WebhookTables>;
@@ -22,7 +22,7 @@ export interface NewDelivery {
  * The result of storing a delivery: stored with its run, a duplicate, stored with the decision of flow control, or
  * refused because the trigger is not live.
  */
-export type StoreResult = 'stored' | { duplicateOf: string } | { placed: Placement } | 'not live';
+export type StoreResult = 'stored' | { duplicateOf: string } | { placed: FlowDecision } | 'not live';
 
 /** Maximum number of deliveries in one transaction. */
 const BATCH_SIZE = 64;
@@ -88,7 +88,7 @@ export class Acceptor {
       return first === undefined ? 'not live' : { duplicateOf: first };
     }
     if (held) {
-      const placement = await placeEvent(db as never, held);
+      const placement = await decideEvent(db as never, held);
       if (placement.runId !== row.run_id)
         await db
           .updateTable('webhook_deliveries')

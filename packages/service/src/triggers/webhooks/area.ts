@@ -7,7 +7,7 @@ import type { Sealer } from '../../sealing.ts';
 import { serviceClients } from '../clients.ts';
 import type { ClientOptions } from '../clients.ts';
 import { HookReconciler } from '../hooks/reconciler.ts';
-import { wantHooksAt } from '../hooks/wanted.ts';
+import { refreshHookUrls } from '../hooks/desired-hooks.ts';
 import type { HookTables } from '../hooks/database.ts';
 import type { Triggers } from '../triggers.ts';
 import { WEBHOOK_MIGRATIONS } from './migrations.ts';
@@ -110,7 +110,7 @@ function reconcileHooks(
   const clients = serviceClients(hooks);
   const reconciler = new HookReconciler({ ...services, db, sealer, service: clients.service });
   const stop = triggers.onChange(() => reconciler.wake());
-  const started = wantHooksAt(db, triggers.hooks, now)
+  const started = refreshHookUrls(db, triggers.hooks, now)
     .then(() => reconciler.wake())
     .catch(report);
   return async () => {

@@ -2,7 +2,7 @@ import {
   conflict,
   cursorCodec,
   emptyBody,
-  EVERYONE,
+  AUTHENTICATED_PRINCIPALS,
   noQuery,
   operationsOf,
   record,
@@ -15,7 +15,7 @@ import type { QueuedStart } from '@heddle/api/ports';
 import * as z from 'zod';
 import { isAfter, pageOf } from '../../paging.ts';
 import { eventsOf } from '../flow/views.ts';
-import { holdFolders } from '../../workflows/folders.ts';
+import { lockFolders } from '../../workflows/folders.ts';
 import { readRow, shownRows } from '../views.ts';
 import type { DeployedTrigger } from '../views.ts';
 import * as schemas from './schemas.ts';
@@ -29,8 +29,18 @@ export interface OpenedWebhooks extends WebhookServices {
 }
 
 const define = operationsOf<OpenedWebhooks>();
-const READ = { tag: 'Webhooks', scope: 'api:read', role: 'read', principals: EVERYONE } as const;
-const WRITE = { tag: 'Webhooks', scope: 'api:write', role: 'write', principals: EVERYONE } as const;
+const READ = {
+  tag: 'Webhooks',
+  scope: 'api:read',
+  role: 'read',
+  principals: AUTHENTICATED_PRINCIPALS,
+} as const;
+const WRITE = {
+  tag: 'Webhooks',
+  scope: 'api:write',
+  role: 'write',
+  principals: AUTHENTICATED_PRINCIPALS,
+} as const;
 const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 
 /** The webhook that `triggerId` in the path names, of a workflow that is deployed and not archived. */
@@ -155,7 +165,7 @@ export const replayWebhookDelivery = define({
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 423, 429, 503],
   async handle(services, { record: audit }, { trigger, row }) {
     const { workspace_id: workspaceId, folderPath } = trigger;
-    await holdFolders(services.db as never, { workspaceId, paths: [folderPath] });
+    await lockFolders(services.db as never, { workspaceId, paths: [folderPath] });
     const type = services.types.get(trigger.type);
     if (type?.kind !== 'webhook' || trigger.state !== 'active') throw conflict('The webhook is not active');
     const input = await inputOf(services, row);

@@ -19,7 +19,7 @@ import type { Sealer } from '../../sealing.ts';
 import { asyncLimit } from '../fire.ts';
 import { hookSecret } from '../hooks/secret.ts';
 import type { HookedType, TriggerType } from '../types.ts';
-import type { Placement } from '../flow/place.ts';
+import type { FlowDecision } from '../flow/decide.ts';
 import { flowOf } from '../flow/policy.ts';
 import type { FlowPolicy } from '@heddle/engine/triggers';
 import { prepareEvent } from '../flow/settle.ts';
@@ -273,7 +273,7 @@ export class ServiceWebhooks implements WebhookStore {
 
   #acceptedEvent(
     runId: string,
-    { isDuplicate = false, flow }: { isDuplicate?: boolean; flow?: Placement } = {},
+    { isDuplicate = false, flow }: { isDuplicate?: boolean; flow?: FlowDecision } = {},
   ): AcceptedEvent {
     const { syncSeconds } = this.#services.policy;
     const waitMs = Math.min(RESPONSE_MS, (syncSeconds ?? Infinity) * 1000);

@@ -7,7 +7,7 @@ import type { Batch, Step } from './batch.ts';
 import { addBlock, applyParams, checkFit, isDisabled, levelsOf, skipIfLocked } from './blocks.ts';
 import { connectPending, removeEdges } from './connections.ts';
 import { DraftEditor, textOr } from './draft-editor.ts';
-import { placeBlocks } from './layout.ts';
+import { layoutNewBlocks } from './layout.ts';
 import { MAX_BLOCKS, MAX_EDGES } from '../draft-schemas.ts';
 import type { DeferredEdge, DraftOperation, InputError, OperationsRequest, SkippedItem } from './schemas.ts';
 
@@ -68,7 +68,7 @@ export function applyOperations(
   connectPending(batch);
   expectSize(batch);
   for (const { block_id, enabled } of request.setBlockEnabled ?? []) setEnabled(batch, block_id, enabled);
-  if (request.layout === 'targeted') placeBlocks(batch.editor, batch.unplaced);
+  if (request.layout === 'targeted') layoutNewBlocks(batch.editor, batch.unplaced);
   const edited = batch.editor.graph();
   return {
     graph: { ...edited, ...containersOf(Object.entries(edited.blocks)), variables: graph.variables },

@@ -17,7 +17,7 @@ interface Point {
  * Gives each of these blocks a free position: right of a block that leads to it, and below existing blocks. Other
  * blocks are not moved; containers grow so that they enclose the new blocks.
  */
-export function placeBlocks(editor: DraftEditor, ids: ReadonlySet<string>): void {
+export function layoutNewBlocks(editor: DraftEditor, ids: ReadonlySet<string>): void {
   const scopes = scopesOf(editor, ids);
   for (const id of ids) {
     const block = editor.find(id);

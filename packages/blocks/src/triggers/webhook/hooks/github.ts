@@ -15,7 +15,14 @@ import {
   removeHook,
 } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
-import type { HookAnswer, HookConfig, HookRequest, HookService, ListedHook, ProviderHooks } from './hook.ts';
+import type {
+  HookResponse,
+  HookConfig,
+  HookRequest,
+  HookService,
+  ListedHook,
+  ProviderHooks,
+} from './hook.ts';
 
 // docs.github.com/rest/repos/webhooks
 
@@ -54,7 +61,7 @@ export const githubHooks: ProviderHooks = {
 type Send = (
   request: Pick<HookRequest, 'method' | 'path'> & { body?: JsonObject },
   accepted?: readonly number[],
-) => Promise<HookAnswer>;
+) => Promise<HookResponse>;
 
 function senderFor({ owner = '', repo = '' }: HookConfig, call: HookCall, token: string): Send {
   const base = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}/hooks`;
@@ -70,7 +77,7 @@ function senderFor({ owner = '', repo = '' }: HookConfig, call: HookCall, token:
   };
 }
 
-function errorOf(answer: HookAnswer, call: HookCall, repository: string) {
+function errorOf(answer: HookResponse, call: HookCall, repository: string) {
   const { status } = answer;
   if (status === 429 || (status === 403 && isLimited(answer))) {
     const message = 'The rate limit of GitHub for this credential is reached.';
@@ -89,7 +96,7 @@ function errorOf(answer: HookAnswer, call: HookCall, repository: string) {
   return hookStatusError(SERVICE, answer, call);
 }
 
-function isLimited(answer: HookAnswer): boolean {
+function isLimited(answer: HookResponse): boolean {
   return (
     headerOf(answer, 'retry-after') !== undefined || headerOf(answer, 'x-ratelimit-remaining')?.trim() === '0'
   );

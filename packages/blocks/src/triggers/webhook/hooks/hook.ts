@@ -73,7 +73,7 @@ export interface HookRequest {
 }
 
 /** The response of a provider; `body` is null if it is not JSON. */
-export interface HookAnswer {
+export interface HookResponse {
   status: number;
   headers: [name: string, value: string][];
   body: Json;
@@ -87,7 +87,7 @@ export async function hookRequest(
   { name, title, address }: HookService,
   call: HookCall,
   { path, ...request }: HookRequest,
-): Promise<HookAnswer> {
+): Promise<HookResponse> {
   const { address: base = address, http } = await call.service(name);
   const url = base.replace(/\/+$/, '') + path;
   try {
@@ -107,7 +107,7 @@ export async function hookRequest(
 /**
  * Returns the error for an unsuccessful status. It contains no text from the provider, which could repeat a credential.
  */
-export function hookStatusError({ title }: HookService, answer: HookAnswer, call: HookCall): BlockError {
+export function hookStatusError({ title }: HookService, answer: HookResponse, call: HookCall): BlockError {
   const { status } = answer;
   if (status === 401) return refusedHook(`${title} does not accept the credential.`);
   const message = `${title} answered with the status ${status}.`;

@@ -14,7 +14,7 @@ import {
   unreadableHook,
 } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
-import type { HookAnswer, HookConfig, HookService, ListedHook, ProviderHooks } from './hook.ts';
+import type { HookResponse, HookConfig, HookService, ListedHook, ProviderHooks } from './hook.ts';
 
 // linear.app/developers/webhooks, linear.app/developers/graphql
 
@@ -85,7 +85,7 @@ function queryFor(call: HookCall, key: string): Ask {
 }
 
 /** Returns the data of a response; undefined if the entity does not exist. Failures have the status 200 or 400. */
-function dataOf(answer: HookAnswer, call: HookCall): JsonObject | undefined {
+function dataOf(answer: HookResponse, call: HookCall): JsonObject | undefined {
   const { status, body } = answer;
   const { errors = null, data = null } = isJsonObject(body) ? body : {};
   const [error] = objectsIn(errors);

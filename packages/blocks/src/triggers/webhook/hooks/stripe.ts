@@ -11,7 +11,7 @@ import {
   unreadableHook,
 } from './hook.ts';
 import type { HookCall } from '@heddle/engine/triggers';
-import type { HookAnswer, HookRequest, HookService, ListedHook, ProviderHooks } from './hook.ts';
+import type { HookResponse, HookRequest, HookService, ListedHook, ProviderHooks } from './hook.ts';
 
 // docs.stripe.com/api/webhook_endpoints
 
@@ -53,7 +53,7 @@ type Form = readonly (readonly [name: string, value: string])[];
 type Send = (
   request: Pick<HookRequest, 'method' | 'path'> & { form?: Form },
   accepted?: readonly number[],
-) => Promise<HookAnswer>;
+) => Promise<HookResponse>;
 
 function senderFor(call: HookCall, key: string): Send {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/x-www-form-urlencoded' };

@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ImageBlob } from '@heddle/sandbox';
-import { INSIDE, NativeHost } from '@heddle/sandbox/build';
+import { JAIL_PATHS, NativeHost } from '@heddle/sandbox/build';
 import { bubblewrap } from '../../../../../../test/support/bubblewrap.ts';
 import {
   goProxy,
@@ -153,8 +153,8 @@ describe.skipIf(typeof toolchain === 'string')(
     };
 
     const withHostileSettings = async (): Promise<Printed> => {
-      const evil = `/usr/bin/env touch ${INSIDE.work}/home/evil`;
-      const script = `${INSIDE.work}/src/main/evil.sh`;
+      const evil = `/usr/bin/env touch ${JAIL_PATHS.work}/home/evil`;
+      const script = `${JAIL_PATHS.work}/src/main/evil.sh`;
       const { build } = await bench({
         main: tool({
           'go.mod': `${REQUIRES}\ntoolchain go1.99.0\n\ntool example.test/tool/cmd/tool\n\nreplace example.test/Word => ../beside\n`,
@@ -166,7 +166,7 @@ describe.skipIf(typeof toolchain === 'string')(
           'vendor/example.test/Word/word.go': word('vendored'),
           'cmd/tool/default.pgo': 'no profile',
           'cmd/tool/generate.go': `package main\n\n//go:generate ${evil}\n`,
-          'cmd/tool/cgo.go': `package main\n\n// #cgo CFLAGS: -fplugin=${INSIDE.work}/src/main/evil.so\n// #cgo pkg-config: --evil\n// int evil(void);\nimport "C"\n\nfunc init() { version = "C" }\n`,
+          'cmd/tool/cgo.go': `package main\n\n// #cgo CFLAGS: -fplugin=${JAIL_PATHS.work}/src/main/evil.so\n// #cgo pkg-config: --evil\n// int evil(void);\nimport "C"\n\nfunc init() { version = "C" }\n`,
         }),
         beside: [
           {

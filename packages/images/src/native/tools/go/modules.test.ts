@@ -91,13 +91,13 @@ describe('a Go module', () => {
   it('comes from the next proxy if one lacks it, and after a failure only if configured', async () => {
     const [empty, broken, full] = [await goProxy([]), await goProxy([]), await goProxy([VALID])];
     broken.answer = (_request, response) => (response.writeHead(503).end(), true);
-    const fetchFrom = (proxies: readonly string[], nextAfter: 'absence' | 'failure') =>
-      unpacked(pinOf(VALID), { proxies, nextAfter });
-    expect(await fetchFrom([empty.url, full.url], 'absence')).toBe('package main\n');
-    expect(await fetchFrom([broken.url, full.url], 'absence')).toMatch(/^registry_unavailable: /);
-    expect(await fetchFrom([broken.url, 'http://127.0.0.1:9', full.url], 'failure')).toBe('package main\n');
-    expect(await fetchFrom([full.url, broken.url], 'failure')).toBe('package main\n');
-    expect(await fetchFrom([broken.url, empty.url], 'failure')).toMatch(/^package_not_found: /);
+    const fetchFrom = (proxies: readonly string[], fallbackOn: 'not-found' | 'any-error') =>
+      unpacked(pinOf(VALID), { proxies, fallbackOn });
+    expect(await fetchFrom([empty.url, full.url], 'not-found')).toBe('package main\n');
+    expect(await fetchFrom([broken.url, full.url], 'not-found')).toMatch(/^registry_unavailable: /);
+    expect(await fetchFrom([broken.url, 'http://127.0.0.1:9', full.url], 'any-error')).toBe('package main\n');
+    expect(await fetchFrom([full.url, broken.url], 'any-error')).toBe('package main\n');
+    expect(await fetchFrom([broken.url, empty.url], 'any-error')).toMatch(/^package_not_found: /);
   });
 
   it('cannot be fetched if Go has no proxy', async () => {

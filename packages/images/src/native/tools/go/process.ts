@@ -1,5 +1,12 @@
 import { availableParallelism } from 'node:os';
-import { bareRoot, type Confinement, INSIDE, PROXY_PORT, runTree, type TreeEnd } from '@heddle/sandbox/build';
+import {
+  bareRoot,
+  type Confinement,
+  JAIL_PATHS,
+  PROXY_PORT,
+  runTree,
+  type TreeEnd,
+} from '@heddle/sandbox/build';
 import { GoGate } from './gate.ts';
 import type { Output } from '../../../log.ts';
 
@@ -15,9 +22,9 @@ const PROCESSES = 512;
 /** Paths in Go's sandbox. */
 const PATHS = {
   toolchain: '/run/heddle/go',
-  sources: `${INSIDE.work}/src`,
-  home: `${INSIDE.work}/home`,
-  programs: `${INSIDE.work}/bin`,
+  sources: `${JAIL_PATHS.work}/src`,
+  home: `${JAIL_PATHS.work}/home`,
+  programs: `${JAIL_PATHS.work}/bin`,
 } as const;
 
 /** One run of Go. Folders are paths on the host. */
@@ -90,7 +97,7 @@ export async function runGo(
       ],
       folder: `${PATHS.sources}/${run.folder}`,
       // The first program forwards requests on the proxy's port to the gate.
-      command: [INSIDE.node, `${INSIDE.boot}/boot.cjs`],
+      command: [JAIL_PATHS.node, `${JAIL_PATHS.boot}/boot.cjs`],
       environment: { ...environmentOf(run.gate), ...environment },
       limits: { memoryMiB: GO_MEMORY_MIB, diskMiB: 64, processes: PROCESSES },
       fileMiB: FILE_MIB,

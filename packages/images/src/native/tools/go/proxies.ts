@@ -13,8 +13,8 @@ export interface ProxyResponse {
 
 const NOT_FOUND = new Set([404, 410]);
 
-function triesNext(status: number, after: 'absence' | 'failure'): boolean {
-  return status !== 200 && (after === 'failure' || NOT_FOUND.has(status));
+function triesNext(status: number, fallbackOn: 'not-found' | 'any-error'): boolean {
+  return status !== 200 && (fallbackOn === 'any-error' || NOT_FOUND.has(status));
 }
 
 /**
@@ -26,16 +26,16 @@ export async function fetchFromProxies(
   maxBytes: number,
   context: BuildContext,
 ): Promise<ProxyResponse> {
-  const { proxies = [DEFAULT_PROXY], nextAfter = 'absence' } = context.registries.go ?? {};
+  const { proxies = [DEFAULT_PROXY], fallbackOn = 'not-found' } = context.registries.go ?? {};
   for (const [index, proxy] of proxies.entries()) {
     const hasNext = index < proxies.length - 1;
     const url = `${proxy.replace(/\/+$/, '')}${path}`;
     try {
       const { status, body } = await context.fetchPage(url, { maxBytes });
-      if (!hasNext || !triesNext(status, nextAfter)) return { status, host: new URL(url).host, body };
+      if (!hasNext || !triesNext(status, fallbackOn)) return { status, host: new URL(url).host, body };
     } catch (error) {
       context.signal.throwIfAborted();
-      if (!hasNext || nextAfter === 'absence' || !isImageError(error)) throw error;
+      if (!hasNext || fallbackOn === 'not-found' || !isImageError(error)) throw error;
     }
   }
   throw new ImageError(

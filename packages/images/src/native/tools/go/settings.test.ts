@@ -18,7 +18,7 @@ it.each<[string, Record<string, string>, unknown]>([
   [
     'a fallback to the next proxy after every failure',
     { GOPROXY: 'https://a.test|https://b.test|direct' },
-    { proxies: ['https://a.test', 'https://b.test'], nextAfter: 'failure' },
+    { proxies: ['https://a.test', 'https://b.test'], fallbackOn: 'any-error' },
   ],
   ['no proxy if it is off', { GOPROXY: 'off' }, { proxies: [] }],
   ['no proxy if it is direct', { GOPROXY: 'direct' }, { proxies: [] }],

@@ -29,5 +29,5 @@ export function readGoSettings({ env, home }: UserEnvironment): NonNullable<Regi
     .split(/[,|]/)
     .map((name) => name.trim())
     .filter((name) => URL.canParse(name) && /^https?:$/.test(new URL(name).protocol));
-  return { proxies, ...(setting.includes('|') && { nextAfter: 'failure' as const }) };
+  return { proxies, ...(setting.includes('|') && { fallbackOn: 'any-error' as const }) };
 }

@@ -1,13 +1,13 @@
 import PQueue from 'p-queue';
 
 /** Runs `work` when a slot is free. An abort frees the slot, or removes the work from the queue. */
-export type Gate = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+export type ConcurrencyLimiter = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /**
  * Returns a gate that runs at most `perRun` pieces of work at the same time. `engineQueue` limits all gates that share
  * it. `onBegin` is called before each piece of work.
  */
-export function createGate(engineQueue: PQueue, perRun: number, onBegin?: () => void): Gate {
+export function createLimiter(engineQueue: PQueue, perRun: number, onBegin?: () => void): ConcurrencyLimiter {
   let queue: PQueue | undefined;
   return (work, signal) => {
     queue ??= new PQueue({ concurrency: perRun });
@@ -23,12 +23,12 @@ export function createGate(engineQueue: PQueue, perRun: number, onBegin?: () => 
 
 /** The slot of one piece of work at a gate. The work can release it while it waits. */
 export class Slot {
-  readonly #gate: Gate;
+  readonly #gate: ConcurrencyLimiter;
   readonly #signal: AbortSignal;
   #release: () => void = () => undefined;
   #isReleased = false;
 
-  constructor(gate: Gate, signal: AbortSignal) {
+  constructor(gate: ConcurrencyLimiter, signal: AbortSignal) {
     this.#gate = gate;
     this.#signal = signal;
   }

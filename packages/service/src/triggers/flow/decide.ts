@@ -26,7 +26,7 @@ export interface FlowEvent {
 }
 
 /** The decision of flow control: the event waits for its run to start, or starts no run. */
-export interface Placement {
+export interface FlowDecision {
   /** The run that the event starts; for a dropped event, the run that caused this. */
   runId: string;
   state: 'waiting' | 'dropped';
@@ -45,7 +45,7 @@ export function groupIdOf({ policy, start, workflowId, blockId }: FlowEvent): st
  * Decides about an event in the transaction that stores it. A run for the event is reserved and held until the releaser
  * starts it. Call `prepareEvent` before the transaction.
  */
-export async function placeEvent(db: FlowDb, event: FlowEvent): Promise<Placement> {
+export async function decideEvent(db: FlowDb, event: FlowEvent): Promise<FlowDecision> {
   const groupId = groupIdOf(event);
   const seq = await lockGroup(db, groupId, event.receivedMs);
   const drop = await dropOf(db, event, groupId);
@@ -135,7 +135,7 @@ async function startsSince(db: FlowDb, groupId: string, afterMs: number): Promis
 }
 
 /** Adds the event to the run of the group that collects events. Returns undefined if no run accepts the event. */
-async function joinRun(db: FlowDb, event: FlowEvent, groupId: string): Promise<Placement | undefined> {
+async function joinRun(db: FlowDb, event: FlowEvent, groupId: string): Promise<FlowDecision | undefined> {
   const run = await db
     .selectFrom('flow_runs')
     .selectAll()
@@ -219,7 +219,7 @@ async function holdRun(
   db: FlowDb,
   event: FlowEvent,
   { groupId, seq }: { groupId: string; seq: number },
-): Promise<Placement> {
+): Promise<FlowDecision> {
   const { runId, workspaceId, workflowId, blockId, policy, start, receivedMs, trigger } = event;
   const createdAt = new Date(receivedMs).toISOString();
   const ids = { engineId: runId, runId, workflowId, workspaceId };

@@ -1,13 +1,13 @@
 import PQueue from 'p-queue';
 import { describe, expect, it } from 'vitest';
-import { createGate, Slot } from './gate.ts';
+import { createLimiter, Slot } from './concurrency-limiter.ts';
 
 const engineQueue = () => new PQueue({ concurrency: 1 });
 const deferred = () => Promise.withResolvers<undefined>();
 
 describe('a slot', () => {
   it('is free for other work while its own work waits, and is taken again before that work continues', async () => {
-    const gate = createGate(engineQueue(), 1);
+    const gate = createLimiter(engineQueue(), 1);
     const { signal } = new AbortController();
     const order: string[] = [];
     const waiting = deferred();
@@ -37,7 +37,7 @@ describe('a slot', () => {
   });
 
   it('is free after work that fails', async () => {
-    const gate = createGate(engineQueue(), 1);
+    const gate = createLimiter(engineQueue(), 1);
     const { signal } = new AbortController();
     const failing = new Slot(gate, signal).run(async () => Promise.reject(new Error('broken')));
     await expect(failing).rejects.toThrow('broken');
@@ -45,7 +45,7 @@ describe('a slot', () => {
   });
 
   it('rejects with the reason of the abort if the work is aborted while it waits', async () => {
-    const gate = createGate(engineQueue(), 1);
+    const gate = createLimiter(engineQueue(), 1);
     const controller = new AbortController();
     const slot = new Slot(gate, controller.signal);
     const blocked = deferred();

@@ -4,7 +4,7 @@ import type { BlockState } from '../api/queries.ts';
 import { statusOf } from './block-status.ts';
 import type { Box } from './layout.ts';
 
-interface FarProps {
+interface SimplifiedBlocksProps {
   /** Boxes within the whole graph, containers first. */
   boxes: ReadonlyMap<string, Box>;
   byBlock: ReadonlyMap<string, BlockState>;
@@ -12,7 +12,11 @@ interface FarProps {
 }
 
 /** All blocks of a large graph as plain boxes: one element for each status, regardless of the number of blocks. */
-export const FarBlocks = memo(function FarBlocks({ boxes, byBlock, selectedId }: FarProps) {
+export const SimplifiedBlocks = memo(function SimplifiedBlocks({
+  boxes,
+  byBlock,
+  selectedId,
+}: SimplifiedBlocksProps) {
   const paths = useMemo(() => {
     const byStatus = Map.groupBy(boxes, ([id]) => statusOf(byBlock.get(id)));
     return [...byStatus].map(([status, group]) => ({

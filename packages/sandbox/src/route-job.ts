@@ -12,7 +12,7 @@ import type { Language, Runner } from './runners.ts';
 export type AllRunners = Readonly<Record<Language, Runner>> & { readonly native: NativeRunners };
 
 /** The runner and image of a job, or the reason why it cannot run. */
-export interface JobPlacement {
+export interface JobRoute {
   readonly runner: Runner;
   readonly image: LoadedImage | undefined;
   readonly refusal: SandboxFailure | undefined;
@@ -22,11 +22,7 @@ const NO_IMAGE =
   'A shell script needs an image with the programs that it calls: name one with system packages or command-line tools, or set native.image for all scripts.';
 
 /** Returns the native runner, with a refusal if this host does not confine processes enough. */
-async function placeNative(
-  runner: Runner,
-  image: LoadedImage,
-  { native }: AllRunners,
-): Promise<JobPlacement> {
+async function placeNative(runner: Runner, image: LoadedImage, { native }: AllRunners): Promise<JobRoute> {
   const reason = await native.refusal();
   return {
     runner,
@@ -45,7 +41,7 @@ function mismatch(
   return `The image "${id}" has packages for ${image.language}, and this code is ${language}.`;
 }
 
-async function placeImage(image: LoadedImage, job: FunctionJob, runners: AllRunners): Promise<JobPlacement> {
+async function placeImage(image: LoadedImage, job: FunctionJob, runners: AllRunners): Promise<JobRoute> {
   const { language = 'javascript' } = job;
   if (image.runtime === 'native' && (language === 'shell' || language === image.language))
     return placeNative(runners.native[language], image, runners);
@@ -61,15 +57,15 @@ async function placeImage(image: LoadedImage, job: FunctionJob, runners: AllRunn
  * Returns the runner for a job, chosen by its language and image. An image that cannot be opened is a failure of the
  * job.
  */
-export async function placeJob(
+export async function routeJob(
   job: FunctionJob,
   { images, native }: SandboxOptions,
   runners: AllRunners,
-): Promise<JobPlacement> {
+): Promise<JobRoute> {
   const { language = 'javascript' } = job;
   const isShell = language === 'shell';
   const runner = isShell ? runners.native.shell : runners[language];
-  const refuse = (code: SandboxErrorCode, message: string): JobPlacement => ({
+  const refuse = (code: SandboxErrorCode, message: string): JobRoute => ({
     runner,
     image: undefined,
     refusal: failure(code, message),

@@ -28,7 +28,7 @@ const GROUPS: readonly Group[] = [
       'test/temporal/docs.test.ts',
       'test/temporal/server.test.ts',
       'test/temporal/attributes.test.ts',
-      'test/temporal/shown.test.ts',
+      'test/temporal/run-status.test.ts',
       'test/temporal/call-chain.test.ts',
       'test/temporal/resolve-child.test.ts',
       'test/temporal/abandoned.test.ts',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LATE_JOBS, planGrowth, assignHelper } from './placement.ts';
+import { LATE_JOBS, planGrowth, assignHelper } from './assignment.ts';
 import type { Slot } from './slot.ts';
 
 function slotWith(fields: Partial<Parameters<typeof assignHelper>[1]> = {}) {

@@ -17,7 +17,7 @@ export type FollowerParts = Pick<RuntimeParts, 'stores' | 'values' | 'definition
  * A copy of a run that another process drives. It brings its replica and the stores up to the positions that the other
  * process reports.
  */
-export class Follower {
+export class RunReplica {
   readonly header: NewRun;
   readonly plan: Plan;
   replica: Replica;
@@ -38,10 +38,10 @@ export class Follower {
   }
 
   /** Returns a follower of a recorded run. Throws RUN_NOT_FOUND, PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
-  static async create(parts: FollowerParts, runId: string): Promise<Follower> {
+  static async create(parts: FollowerParts, runId: string): Promise<RunReplica> {
     const header = await parts.stores.runs.header(runId);
     if (!header) throw runNotFound(runId);
-    return new Follower(parts, header, await parts.definitions.plan(header.planHash));
+    return new RunReplica(parts, header, await parts.definitions.plan(header.planHash));
   }
 
   /**
@@ -82,7 +82,7 @@ export class Follower {
   }
 
   /** True if this follower has confirmed more entries than `other` includes. */
-  isAheadOf(other: Follower): boolean {
+  isAheadOf(other: RunReplica): boolean {
     return !this.#isSpeculative && this.replica.seq > other.replica.seq;
   }
 

@@ -9,7 +9,7 @@ import type { FoundRun } from './find.ts';
 import { submitAnswer } from './resume.ts';
 
 /** The parts of a URL that identify a pause point. */
-export interface PageAnswer {
+export interface PausePointRef {
   workflowId: string;
   runId: string;
   token: string;
@@ -20,7 +20,7 @@ export interface PageAnswer {
  */
 export function pauseLinks(
   origin: string,
-  { workflowId, runId, token }: PageAnswer,
+  { workflowId, runId, token }: PausePointRef,
 ): { url: string; resumeEndpoint: string } {
   const path = [workflowId, runId, token].map(encodeURIComponent).join('/');
   return { url: `${origin}/resume/${path}`, resumeEndpoint: `${origin}/api/resume/${path}` };
@@ -36,7 +36,7 @@ export interface PagePause {
 /** Returns the open pause point that waits for a person and has the token; undefined if there is none. */
 export async function findPause(
   services: AreaContext,
-  { workflowId, runId, token }: PageAnswer,
+  { workflowId, runId, token }: PausePointRef,
 ): Promise<PagePause | undefined> {
   const workflow = await services.definitions.find(workflowId);
   if (!workflow || workflow.isArchived === true) return undefined;

@@ -12,7 +12,7 @@ const MAX_WORKFLOWS = 100;
  * Returns the watched workflows that have been deployed for the time of the rule and have had no run in it, without
  * those in a cooldown.
  */
-export async function silentWorkflows(
+export async function inactiveWorkflows(
   db: Kysely<EventTables>,
   { trigger, rule }: { trigger: LiveTrigger; rule: EventRule & { event: 'no_activity' } },
   nowMs: number,

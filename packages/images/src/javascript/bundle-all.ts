@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { BuildContext } from '../builder.ts';
 import { ImageError, isImageError } from '../error.ts';
-import { absentIn, bundle, type Bundle, type ImageModule } from './bundle.ts';
+import { unresolvedModules, bundle, type Bundle, type ImageModule } from './bundle.ts';
 import { subpathsOf } from './subpaths.ts';
 
 /** A bundle with as many modules of its packages as possible. */
-export interface WholeBundle extends Bundle {
+export interface PackageBundle extends Bundle {
   /** Sentences for the author of the specification. */
   readonly warnings: readonly string[];
 }
@@ -42,7 +42,7 @@ async function bundleMost(
   modules: BundleModules,
   absent: ReadonlySet<string>,
   mainBundle: Bundle,
-): Promise<WholeBundle> {
+): Promise<PackageBundle> {
   // Without modules to exclude, this would be the bundle that just failed.
   const completeBundle =
     absent.size === 0 ? undefined : await tryBundle(modules, [...modules.lazy.values()].flat(), absent);
@@ -65,11 +65,11 @@ async function bundleMost(
  * module.
  * @throws ImageError bundle_failed, image_too_large.
  */
-export async function bundleWhole(
+export async function bundleAllModules(
   folder: string,
   names: readonly string[],
   context: BuildContext,
-): Promise<WholeBundle> {
+): Promise<PackageBundle> {
   const eager = names.map((name) => ({ name, eager: true }));
   const lazy = new Map<string, readonly ImageModule[]>();
   for (const name of names) {
@@ -87,7 +87,7 @@ export async function bundleWhole(
   } catch (error) {
     if (!isImageError(error) || lazy.size === 0) throw error;
     context.log(`With the other modules of the packages: ${error.message}`);
-    absent = absentIn(error);
+    absent = unresolvedModules(error);
   }
   // Errors of the packages themselves fail the image.
   const mainBundle = await bundle(folder, eager);

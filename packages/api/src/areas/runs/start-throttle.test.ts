@@ -1,24 +1,24 @@
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { StartPace } from './start-pace.ts';
+import { RunStartThrottle } from './start-throttle.ts';
 
 /** Queues `count` runs. Returns an array that gets the number of each run when it begins. */
-function queueRuns(pace: StartPace, count: number): number[] {
+function queueRuns(pace: RunStartThrottle, count: number): number[] {
   const startedRuns: number[] = [];
-  for (let run = 1; run <= count; run += 1) void pace.turn().then(() => startedRuns.push(run));
+  for (let run = 1; run <= count; run += 1) void pace.wait().then(() => startedRuns.push(run));
   return startedRuns;
 }
 
 describe('starts of queued runs', () => {
   it('begin in the order of the queue, in the next turn of the event loop', async () => {
-    const startedRuns = queueRuns(new StartPace(), 20);
+    const startedRuns = queueRuns(new RunStartThrottle(), 20);
     expect(startedRuns).toEqual([]);
     await turnOfLoop();
     expect(startedRuns).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
 
   it('begin one in each turn while requests are being accepted', async () => {
-    const pace = new StartPace();
+    const pace = new RunStartThrottle();
     const { promise: acceptance, resolve: accept } = Promise.withResolvers<void>();
     const request = pace.whileAccepting(() => acceptance);
     const startedRuns = queueRuns(pace, 20);
@@ -32,7 +32,7 @@ describe('starts of queued runs', () => {
   });
 
   it('begin together when the last of the requests has been accepted or refused', async () => {
-    const pace = new StartPace();
+    const pace = new RunStartThrottle();
     const { promise: acceptance, resolve: accept } = Promise.withResolvers<void>();
     const request = pace.whileAccepting(() => acceptance);
     await expect(pace.whileAccepting(() => Promise.reject(new Error('refused')))).rejects.toThrow('refused');

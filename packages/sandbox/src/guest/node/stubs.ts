@@ -70,7 +70,7 @@ const tracingChannel = () => ({
 });
 
 /** Builtins that libraries import but do not need, as stand-ins without effect. */
-export const inertBuiltins: Readonly<Record<string, object>> = {
+export const stubBuiltins: Readonly<Record<string, object>> = {
   async_hooks: {
     AsyncLocalStorage,
     AsyncResource,

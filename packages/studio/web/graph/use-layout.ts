@@ -1,22 +1,22 @@
 import { useEffect, useMemo, useState } from 'react';
-import { isSlowToPlace, placesOf } from './layout.ts';
+import { needsLayoutWorker, layoutGraph } from './layout.ts';
 import type { Box, LayoutGraph } from './layout.ts';
 import workerUrl from './layout-worker.ts?worker&url';
 
-type Places = ReadonlyMap<string, Box>;
+type Layout = ReadonlyMap<string, Box>;
 
 /** Returns the places of the blocks. A slow layout is done by a worker; until it has ended, the result is undefined. */
-export function usePlaces(graph: LayoutGraph): Places | undefined {
-  const quickPlaces = useMemo(() => (isSlowToPlace(graph) ? undefined : placesOf(graph)), [graph]);
-  const [workerPlaces, setWorkerPlaces] = useState<{ graph: LayoutGraph; places: Places }>();
+export function useLayout(graph: LayoutGraph): Layout | undefined {
+  const quickPlaces = useMemo(() => (needsLayoutWorker(graph) ? undefined : layoutGraph(graph)), [graph]);
+  const [workerPlaces, setWorkerPlaces] = useState<{ graph: LayoutGraph; places: Layout }>();
   useEffect(() => {
     if (quickPlaces) return undefined;
     const worker = startWorker();
-    worker.addEventListener('message', ({ data: places }: MessageEvent<Places>) =>
+    worker.addEventListener('message', ({ data: places }: MessageEvent<Layout>) =>
       setWorkerPlaces({ graph, places }),
     );
     // If the browser refuses the worker, the page lays out the graph itself.
-    worker.addEventListener('error', () => setWorkerPlaces({ graph, places: placesOf(graph) }));
+    worker.addEventListener('error', () => setWorkerPlaces({ graph, places: layoutGraph(graph) }));
     const { blocks, edges } = graph;
     worker.postMessage({ blocks, edges });
     return () => worker.terminate();

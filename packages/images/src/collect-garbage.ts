@@ -11,7 +11,7 @@ import type { Records } from './records.ts';
 export const GRACE_MS = 24 * 3_600_000;
 
 /** Numbers of removed items. */
-export interface Collected {
+export interface GarbageReport {
   readonly images: number;
   readonly blobs: number;
 }
@@ -115,11 +115,11 @@ async function collectWork(folder: string, nowMs: number): Promise<void> {
 }
 
 /** Mark and sweep: keeps what specifications and leases use, and removes the rest after a day. */
-export async function collect(
+export async function collectGarbage(
   store: Store,
   runtimeKeys: readonly string[],
   nowMs: number,
-): Promise<Collected> {
+): Promise<GarbageReport> {
   const { folder, records } = store;
   // Rows and files in one transaction: a build that publishes in the meantime waits, and then sees the removals.
   const { images, blobs, discarded } = records.atomically(() => ({

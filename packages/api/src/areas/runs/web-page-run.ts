@@ -9,7 +9,7 @@ import { executeBody } from './schemas.ts';
 import type { PageTrigger } from './start.ts';
 
 /** A run that a person without a credential starts on a page of a workflow. */
-export interface PageRun {
+export interface WebPageRun {
   page: PageTrigger;
   input: JsonObject;
   /** Outputs that are streamed as their blocks end, as in the execute operation. Absent: the output of the run. */
@@ -25,10 +25,10 @@ export interface PageRun {
  * with their limits, and without messages of the engine. The caller has decided that the person may run the workflow.
  * Throws an ApiError if the run is refused.
  */
-export async function executeOnPage(
+export async function executeFromWebPage(
   services: AreaContext,
   workflow: Definition,
-  { page, input, selectedOutputs, signal, origin }: PageRun,
+  { page, input, selectedOutputs, signal, origin }: WebPageRun,
 ): Promise<Response> {
   const principal = principalOfPublic(workflow);
   const body = executeBody.parse({

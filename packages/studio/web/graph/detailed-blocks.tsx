@@ -4,11 +4,11 @@ import type { BlockState, Graph } from '../api/queries.ts';
 import { durationText } from '../parts/time.tsx';
 import { statusOf } from './block-status.ts';
 import { layersOf, overlap, partInView } from './layers.ts';
-import type { Line, PlacedBlock } from './layers.ts';
+import type { Line, PositionedBlock } from './layers.ts';
 import { boundsOf } from './layout.ts';
 import type { Box } from './layout.ts';
 
-interface NearProps {
+interface DetailedBlocksProps {
   graph: Graph;
   /** Boxes within the whole graph, containers first. */
   boxes: ReadonlyMap<string, Box>;
@@ -23,7 +23,14 @@ interface NearProps {
  * The blocks and lines in view. Their boxes are known, so nothing is measured. They do not render again while the
  * view moves within a step.
  */
-export function NearBlocks({ graph, boxes, byBlock, selectedId, isReadable, selectBlock }: NearProps) {
+export function DetailedBlocks({
+  graph,
+  boxes,
+  byBlock,
+  selectedId,
+  isReadable,
+  selectBlock,
+}: DetailedBlocksProps) {
   const layers = useMemo(() => layersOf(graph, boxes), [graph, boxes]);
   const part = usePartInView();
   return (
@@ -72,7 +79,7 @@ function usePartInView(): Box {
 }
 
 interface BlockProps {
-  placedBlock: PlacedBlock;
+  placedBlock: PositionedBlock;
   state: BlockState | undefined;
   isSelected: boolean;
   isReadable: boolean;

@@ -32,7 +32,7 @@ const MAX_BYTES = 64 * 2 ** 20;
  * it is used. `names` are canonical.
  * @throws ImageError load_failed.
  */
-export async function makeMemory(
+export async function makeMemorySnapshot(
   names: readonly string[],
   site: PackageArchive,
   loader: PythonLoader,

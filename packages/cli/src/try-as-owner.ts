@@ -1,13 +1,13 @@
 import { UsageError } from './usage-error.ts';
 
-/** Result of `unlessOwned` if another process owns the data folder. */
+/** Result of `tryAsOwner` if another process owns the data folder. */
 export const OTHER_PROCESS = Symbol('another process owns the folder');
 
 /**
  * Calls `use`. Returns its result, or OTHER_PROCESS if another process owns the data folder exclusively. Throws a usage
  * error if the run or the folder belongs to Temporal.
  */
-export async function unlessOwned<T>(use: () => Promise<T>): Promise<T | typeof OTHER_PROCESS> {
+export async function tryAsOwner<T>(use: () => Promise<T>): Promise<T | typeof OTHER_PROCESS> {
   try {
     return await use();
   } catch (error) {

@@ -18,7 +18,7 @@ const MAX_PAGES = 20;
 type Item = ReturnType<typeof itemOf>;
 
 /** Returns a page of runs, and the engine's cursor of the next page. */
-export async function pageOfRuns(
+export async function listRunsPage(
   services: AreaContext,
   workflow: Definition,
   query: RunsQuery,

@@ -2,7 +2,7 @@ import type { Job } from './job.ts';
 import type { Slot } from './slot.ts';
 
 /** Limits and rules for assigning jobs to processes. */
-export interface Placement {
+export interface AssignmentRules {
   readonly maxProcesses: number;
   /** Maximum number of jobs in a process that are not waiting. All but one are sent in advance, to a busy thread. */
   readonly pipeline: number;
@@ -21,7 +21,7 @@ export function isStuck(slot: Slot): boolean {
 }
 
 /** Returns whether the process can take the job now. */
-function canTake(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: Placement): boolean {
+function canTake(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: AssignmentRules): boolean {
   if (slot.poolKey !== job.poolKey || !slot.ready || slot.retiring || slot.dead) return false;
   return slot.runnable < pipeline && slot.jobs.size < maxJobsPerProcess && !isStuck(slot);
 }
@@ -30,7 +30,7 @@ function canTake(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: Placemen
  * Returns the process for a job: the least busy one with the job's pool key; among equals, one that has served the
  * job's run; among those, the one that has been idle for longest.
  */
-export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slot | undefined {
+export function choose(slots: Iterable<Slot>, job: Job, options: AssignmentRules): Slot | undefined {
   const key = options.keyOf(job);
   let best: Slot | undefined;
   let minLoad = Infinity;

@@ -2,7 +2,7 @@
  * Decides when queued runs begin. While requests are being accepted, one run begins in each turn of the event loop;
  * otherwise all waiting runs begin. In a burst, all senders are answered early, and stored runs still start steadily.
  */
-export class StartPace {
+export class RunStartThrottle {
   readonly #waiters: (() => void)[] = [];
   #acceptingCount = 0;
   #isWaitingForTurn = false;
@@ -18,7 +18,7 @@ export class StartPace {
   }
 
   /** Resolves when the next run may begin, in the order of the calls. */
-  turn(): Promise<void> {
+  wait(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiters.push(resolve);
     this.#next();

@@ -10,7 +10,7 @@ import type { ProviderHookRow } from './tables.ts';
 type Db = Kysely<HookTables>;
 
 /** The hook that a trigger needs. */
-export interface WantedHook {
+export interface DesiredHook {
   /** Type of the trigger. */
   type: string;
   /** Its configuration, without its secret. */
@@ -20,7 +20,7 @@ export interface WantedHook {
 }
 
 /** A hook that exists at the provider, or may exist. */
-export interface PresentHook extends WantedHook {
+export interface ActualHook extends DesiredHook {
   /** Where it exists at the provider, such as the name of a repository. */
   place: string;
   /** The provider's id; null: it is unknown whether the provider has the hook. */
@@ -49,7 +49,7 @@ interface HookedTrigger {
  * Records the hooks that a workflow needs for the active triggers of its live version, in the transaction that changes
  * its triggers. A failed hook is retried.
  */
-export async function wantHooks(
+export async function recordDesiredHooks(
   db: Db,
   rules: HookRules,
   { workflowId, nowMs }: { workflowId: string; nowMs: number },
@@ -81,12 +81,12 @@ function isUnchanged(row: ProviderHookRow, trigger: HookedTrigger, settings: Hoo
   if ('origin' in settings)
     return row.wanted === trigger.wanted && (row.state === 'active' || row.state === 'preparing');
   if (row.wanted === null) return false;
-  const storedHook = JSON.parse(row.wanted) as WantedHook;
+  const storedHook = JSON.parse(row.wanted) as DesiredHook;
   return storedHook.url !== '' && JSON.stringify({ ...storedHook, url: '' }) === trigger.wanted;
 }
 
 /** Records the needed hooks again if the server's public base URL has changed. */
-export async function wantHooksAt(db: Db, rules: HookRules, now: () => number): Promise<void> {
+export async function refreshHookUrls(db: Db, rules: HookRules, now: () => number): Promise<void> {
   if ('missing' in rules.settings) return;
   const triggers = await hookedTriggers(db, rules);
   if (triggers.length === 0) return;
@@ -101,7 +101,7 @@ export async function wantHooksAt(db: Db, rules: HookRules, now: () => number): 
     await db.transaction().execute(async (tx) => {
       // A deployment locks the rows of its triggers too, so it happens entirely before or after this.
       await lockedTriggers(tx as never, workflowId).execute();
-      await wantHooks(tx, rules, { workflowId, nowMs: now() });
+      await recordDesiredHooks(tx, rules, { workflowId, nowMs: now() });
     });
 }
 
@@ -205,7 +205,7 @@ async function hookedTriggers(
     const type = types.get(name);
     if (type?.kind !== 'webhook' || type.hook?.locationOf(config) === undefined) return [];
     const url = 'origin' in settings ? settings.origin + WEBHOOK_PREFIX + path : '';
-    const wanted = JSON.stringify({ type: name, config, url } satisfies WantedHook);
+    const wanted = JSON.stringify({ type: name, config, url } satisfies DesiredHook);
     const ids = { workspaceId: row.workspace_id, workflowId: row.workflow_id, blockId: row.block_id };
     return { id, ...ids, provider: type.providerOf(config), wanted };
   });
