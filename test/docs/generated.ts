@@ -94,7 +94,7 @@ function operations(): string[] {
     resource.kind === 'noResource' ? 'any' : role,
     principals.includes('workspace') ? 'yes' : 'no',
   ]);
-  return tableOf(['operation', '', 'scope', 'role', 'key of the workspace'], rows);
+  return tableOf(['operation', '', 'scope', 'role', 'workspace key'], rows);
 }
 
 /** An operation of the API. */
