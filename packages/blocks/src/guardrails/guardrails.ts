@@ -79,7 +79,7 @@ export const guardrails = defineLazyBlock({
       .number()
       .optional()
       .describe('How far the knowledge base supports the text, from 0 to 10 (hallucination).'),
-    reasoning: z.string().optional().describe('Why (hallucination).'),
+    reasoning: z.string().optional().describe('Why the model gave this score (hallucination).'),
     ...z.object(modelOutputs).partial().shape,
   }),
   async run(call) {

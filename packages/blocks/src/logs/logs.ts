@@ -13,7 +13,10 @@ const MAX_VALUE_CHARS = 4_000_000;
 const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
 
 const fields = z.object({
-  runId: z.string().optional().describe('Id of a run: shows it with its blocks. Empty: lists runs.'),
+  runId: z
+    .string()
+    .optional()
+    .describe('Id of a run: the output is this run with its blocks. Empty: the output is a list of runs.'),
   workflowId: z
     .string()
     .optional()

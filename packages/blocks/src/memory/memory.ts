@@ -17,9 +17,9 @@ const fields = z.object({
   operation: z
     .enum(['add', 'get', 'getAll', 'delete'])
     .default('add')
-    .describe('add a message, get a conversation, getAll conversations, or delete one. Default: add.'),
+    .describe('add a message; get or delete a conversation; getAll: get all conversations. Default: add.'),
   id: z.string().optional().describe('Id of the conversation, as in "conversationId" of agents.'),
-  conversationId: z.string().optional().describe('The same, if id is empty.'),
+  conversationId: z.string().optional().describe('The same as id, if id is empty.'),
   role: z.enum(['user', 'assistant']).default('user').describe('add: who wrote the message. Default: user.'),
   content: z.string().optional().describe('add: the message.'),
 });

@@ -10,14 +10,14 @@ export const modelFields = {
     .array(z.string())
     .optional()
     .describe(
-      'Models that answer in this order if the model is unavailable. Default: those of --fallback-model.',
+      'Models that are called in this order if the model is unavailable. Default: those of --fallback-model.',
     ),
   maxCost: z.coerce
     .number()
     .min(0)
     .optional()
     .describe('Maximum cost of this execution in dollars, with all its calls and attempts.'),
-  apiKey: z.string().optional().describe('Key of the provider, such as {{OPENAI_API_KEY}}.'),
+  apiKey: z.string().optional().describe('API key of the provider, such as {{OPENAI_API_KEY}}.'),
   temperature: z.coerce.number().min(0).max(2).optional().describe('How much answers vary, from 0 to 2.'),
   maxTokens: z.coerce.number().min(1).optional().describe('Maximum length of an answer, in tokens.'),
   reasoningEffort: z
@@ -29,7 +29,7 @@ export const modelFields = {
     .union([z.boolean(), z.enum(['true', 'false'])])
     .optional()
     .describe(
-      'True: asks the provider to cache the prompt, if it caches only on request. Default: true with tools or a memory.',
+      'True: asks the provider to cache the prompt, for providers that cache only on request. Default: true with tools or a memory.',
     ),
   verbosity: z.string().optional().describe('Length of answers of OpenAI models: auto, low, medium or high.'),
   azureEndpoint: z.string().optional().describe('Endpoint of an Azure OpenAI resource.'),
@@ -58,5 +58,5 @@ export const modelOutputs = {
   unavailable: z
     .array(z.json())
     .optional()
-    .describe('Models that were tried first but were unavailable: model, code, message. Absent if none was.'),
+    .describe('Unavailable models that were tried before: model, code, message. Absent if there is none.'),
 };

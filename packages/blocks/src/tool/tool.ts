@@ -13,7 +13,9 @@ export const tool = defineLazyBlock({
     credential: z
       .string()
       .optional()
-      .describe('Id of a stored credential. Default: that of the operator, or one stored for the service.'),
+      .describe(
+        'Id of a stored credential. Default: the credential of the operator, or one stored for the service.',
+      ),
   }),
   outputs: z.object({
     data: z.json().describe('The body: JSON, text, or {"type", "size", "base64"} for other content.'),

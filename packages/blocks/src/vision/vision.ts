@@ -12,11 +12,11 @@ export const vision = defineLazyBlock({
   summary: 'Lets a model answer a question about images.',
   fields: z.object({
     imageFile: z.json().optional().describe('A file or a list of files, such as <start.files>; or a URL.'),
-    imageFileReference: z.json().optional().describe('The same, if imageFile is empty.'),
+    imageFileReference: z.json().optional().describe('The same as imageFile, if imageFile is empty.'),
     imageUrl: z
       .string()
       .optional()
-      .describe('A URL, also a data: URL, if imageFile and imageFileReference are empty.'),
+      .describe('A URL or data: URL of an image, if imageFile and imageFileReference are empty.'),
     prompt: z.string().default(DEFAULT_PROMPT).describe(`The question. Default: ${DEFAULT_PROMPT}`),
     ...modelFields,
   }),
