@@ -97,7 +97,7 @@ export const listCredentialProviders = define({
   capability: 'integrations.manage',
   method: 'GET',
   path: '/api/v2/credentials/providers',
-  summary: 'List the providers for which keys can be stored or accounts connected',
+  summary: 'List the providers whose API keys or accounts can be stored',
   resource: workspace('query'),
   params: z.strictObject({}),
   query: schemas.providersQuery,

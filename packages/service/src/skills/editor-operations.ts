@@ -32,7 +32,7 @@ export const listSkillEditors = define({
   principals: AUTHENTICATED_PRINCIPALS,
   id: 'listSkillEditors',
   method: 'GET',
-  summary: 'List who may change a skill: workspace admins, and those to whom it was granted',
+  summary: 'List who may change a skill: admins of the workspace, and members with the right to change it',
   resource: workspace('query'),
   query: schemas.editorsQuery,
   success: [{ status: 200, schema: schemas.editor, page: true, description: 'A page of editors' }],

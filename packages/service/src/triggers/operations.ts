@@ -187,7 +187,7 @@ export const backfillTrigger = define({
   id: 'backfillTrigger',
   method: 'POST',
   path: '/api/v2/triggers/{triggerId}/backfill',
-  summary: 'Start the runs that were due in a period and have not been started',
+  summary: 'Start the runs that were due in a period but were not started',
   body: schemas.backfillBody,
   success: [{ status: 202, schema: schemas.backfilled, description: 'The runs that were accepted' }],
   errors: RUN_ERRORS,

@@ -11,7 +11,7 @@ export const listWorkspaceAuditLogs = operationsOf<WorkspaceServices>()({
   method: 'GET',
   path: '/api/v2/workspaces/{workspaceId}/audit-logs',
   tag: 'Audit Logs',
-  summary: 'List who did what in a workspace, newest first',
+  summary: 'List the recorded actions in a workspace, newest first',
   scope: 'api:read',
   role: 'admin',
   principals: USER_PRINCIPALS,

@@ -80,7 +80,7 @@ export const getPausedExecutionByResumePath = define({
   ...getPausedExecution,
   id: 'getPausedExecutionByResumePath',
   path: '/api/resume/{workflowId}/{executionId}',
-  summary: 'Get the pause points of an execution, under the path that takes its answers',
+  summary: 'Get the pause points of an execution, under the path at which they are answered',
 });
 
 export const getPauseContext = define({
