@@ -88,5 +88,5 @@ export function corpusTable(): string[] {
   const rows = CORPUS.map(
     ({ id, tries, by }) => `| ${id} | ${tries} | ${[...new Set(by.map(linkOf))].join(', ')} |`,
   );
-  return ['| case | tries | tried by |', '|---|---|---|', ...rows];
+  return ['| case | attack | tests |', '|---|---|---|', ...rows];
 }
