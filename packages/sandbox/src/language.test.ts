@@ -23,7 +23,7 @@ const NAMES = `
   }
   return names;`;
 
-/** Removed built-ins; docs/sandbox.md has the reasons. */
+/** Removed built-ins; README.md has the reasons. */
 const isRemoved = (name: string): boolean =>
   /^(?:WebAssembly|SharedArrayBuffer|Atomics)\b/.test(name) || name === 'ArrayBuffer#resize';
 
