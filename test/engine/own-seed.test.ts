@@ -14,7 +14,7 @@ import { UNCONFINED } from '../support/unconfined.ts';
 async function hashIn(options: EngineOptions): Promise<unknown> {
   const { code } = partsOf(openStores(), createRegistry([], []), options);
   onTestFinished(() => code.close());
-  const sandbox = await code.gatedSandbox((work) => work(), undefined);
+  const sandbox = await code.limitedSandbox((work) => work(), undefined);
   return valueIn(await sandbox.run({ runId: 'r', language: 'python', code: 'return hash("a text")' }));
 }
 

@@ -1,4 +1,5 @@
 import { globSync } from 'node:fs';
+import { basename } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 import { readText, repository, walk } from './sources.ts';
@@ -7,6 +8,7 @@ const SOURCES = ['packages/*/src/**/*.ts', 'test/**/*.ts'];
 
 /** Former names, as words of an identifier, with the standard term for each. */
 const OLD_NAMES: ReadonlyMap<string, string> = new Map([
+  ['at once', 'concurrency'],
   ['belongings', 'ownership'],
   ['block try', 'blocked'],
   ['coded', 'eventCodec'],
@@ -26,6 +28,7 @@ const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['owes', 'pending'],
   ['own memory', 'HostSnapshot'],
   ['parked', 'DetachedSegments'],
+  ['placement', 'FlowDecision'],
   ['post office', 'messageHandlers'],
   ['pulse', 'StallDetector'],
   ['put away', 'evict'],
@@ -40,16 +43,21 @@ const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['storm', 'faults'],
   ['stragglers', 'UnstartedRunSweeper'],
   ['stumble', 'recordFailure'],
+  ['take files', 'storeFiles'],
   ['take up', 'recover'],
   ['tenure', 'RunOwnership'],
   ['try at', 'attemptAt'],
   ['turn event', 'iteration'],
   ['turn in', 'iteration'],
   ['unheard', 'awaitingChildStatus'],
+  ['unless owned', 'tryAsOwner'],
   ['visitor', 'RunReader'],
+  ['want hooks', 'recordDesiredHooks'],
+  ['wanted hook', 'DesiredHook'],
   ['wear', 'recycleReason'],
   ['weather', 'environment'],
   ['weaver', 'CodeRewriter'],
+  ['workshop', 'BuildEnvironment'],
 ]);
 
 /** Identifiers that keep a former name, because it is stored or sent. */
@@ -59,6 +67,12 @@ const SERIALIZED: ReadonlyMap<string, string> = new Map([
 
 function wordsOf(identifier: string): string[] {
   return identifier.split(/(?<=[a-z0-9])(?=[A-Z])|_/).map((word) => word.toLowerCase());
+}
+
+/** Returns the words of the name of a file as an identifier: `run-reader.test.ts` is `runReaderTest`. */
+function nameOf(file: string): string {
+  const name = basename(file).replace(/\.tsx?$/, '');
+  return name.replaceAll(/[-.](\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function identifiersIn(program: unknown): Set<string> {
@@ -95,6 +109,11 @@ describe('former names', () => {
     });
     expect(found).toEqual([]);
     expect([...SERIALIZED.keys()].filter((identifier) => !allNames.has(identifier))).toEqual([]);
+  });
+
+  it('are in no name of a file', () => {
+    expect(files.filter((file) => outdatedNames([nameOf(file)]).length > 0)).toEqual([]);
+    expect(outdatedNames([nameOf('packages/engine/src/run-tenure.test.ts')])).toEqual(['runTenureTest']);
   });
 
   it('are detected in every part of an identifier', () => {

@@ -52,7 +52,7 @@ interface ServedRun {
   header: NewRun;
   environment: RunEnvironment;
   replica: Replica;
-  gate: ConcurrencyLimiter;
+  limiter: ConcurrencyLimiter;
   /** Returns the token of the pause point that an attempt opens. */
   token: (this: void, attempt: AttemptPlace) => string;
   connections: RunConnections;
@@ -197,7 +197,7 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
   const find = (reference: string) => liveChild({ parts, run, place, task, tenant }, reference);
   const host = { tenant, report: (error: unknown) => parts.report(error, run.header.runId) };
   const services: ExecutorServices = {
-    sandbox: async () => parts.code.gatedSandbox((work) => run.gate(work, task.signal), await tenant()),
+    sandbox: async () => parts.code.limitedSandbox((work) => run.limiter(work, task.signal), await tenant()),
     egress: () => parts.egress(),
     service: async (name) => {
       const service = await parts.service(name);

@@ -21,16 +21,16 @@ export class CodeService {
     return this.#starting;
   }
 
-  /** Returns the sandbox for one tenant's code. Its jobs pass through `gate`. */
-  async gatedSandbox(
-    gate: <T>(work: () => Promise<T>) => Promise<T>,
+  /** Returns the sandbox for one tenant's code. Its jobs pass through `limiter`. */
+  async limitedSandbox(
+    limiter: <T>(work: () => Promise<T>) => Promise<T>,
     tenant: string | undefined,
   ): Promise<CodeSandbox> {
     const sandbox = this.#sandbox ?? (await this.#start());
     const owner = tenant === undefined ? {} : { tenant };
     return {
-      run: (job) => gate(() => sandbox.run({ ...job, ...owner })),
-      evaluate: (job) => gate(() => sandbox.evaluate({ ...job, ...owner })),
+      run: (job) => limiter(() => sandbox.run({ ...job, ...owner })),
+      evaluate: (job) => limiter(() => sandbox.evaluate({ ...job, ...owner })),
     };
   }
 

@@ -37,7 +37,7 @@ export interface CommandExecutorParts extends AttemptParts {
   /** Returns the token of the pause point that an attempt opens. */
   token: (this: void, attempt: AttemptPlace) => string;
   /** Limits the number of effects that run at the same time. */
-  gate: ConcurrencyLimiter;
+  limiter: ConcurrencyLimiter;
   /** Receives the entries that result from attempts, expansions and timers. */
   post(body: EntryBody): void;
   /** Receives errors that are not failures of a block: the run must stop. */
@@ -241,7 +241,7 @@ export class CommandExecutor {
   }
 
   #runGated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {
-    const slot = new Slot(this.#parts.gate, attempt.signal);
+    const slot = new Slot(this.#parts.limiter, attempt.signal);
     attempt.task.slot = slot;
     return slot.run(() => {
       // The time in the queue does not count as running time.

@@ -7,26 +7,26 @@ const deferred = () => Promise.withResolvers<undefined>();
 
 describe('a slot', () => {
   it('is free for other work while its own work waits, and is taken again before that work continues', async () => {
-    const gate = createLimiter(engineQueue(), 1);
+    const limiter = createLimiter(engineQueue(), 1);
     const { signal } = new AbortController();
     const order: string[] = [];
     const waiting = deferred();
     const other = deferred();
-    const first = new Slot(gate, signal);
+    const first = new Slot(limiter, signal);
     const one = first.run(async () => {
       order.push('one begins');
       await first.without(async () => waiting.promise);
       order.push('one continues');
       return 1;
     });
-    const two = new Slot(gate, signal).run(async () => {
+    const two = new Slot(limiter, signal).run(async () => {
       order.push('two begins');
       waiting.resolve(undefined);
       await other.promise;
       order.push('two ends');
       return 2;
     });
-    const three = new Slot(gate, signal).run(async () => order.push('three'));
+    const three = new Slot(limiter, signal).run(async () => order.push('three'));
     await waiting.promise;
     await new Promise(setImmediate);
     expect(order).toEqual(['one begins', 'two begins']);
@@ -37,22 +37,22 @@ describe('a slot', () => {
   });
 
   it('is free after work that fails', async () => {
-    const gate = createLimiter(engineQueue(), 1);
+    const limiter = createLimiter(engineQueue(), 1);
     const { signal } = new AbortController();
-    const failing = new Slot(gate, signal).run(async () => Promise.reject(new Error('broken')));
+    const failing = new Slot(limiter, signal).run(async () => Promise.reject(new Error('broken')));
     await expect(failing).rejects.toThrow('broken');
-    expect(await new Slot(gate, signal).run(async () => 1)).toBe(1);
+    expect(await new Slot(limiter, signal).run(async () => 1)).toBe(1);
   });
 
   it('rejects with the reason of the abort if the work is aborted while it waits', async () => {
-    const gate = createLimiter(engineQueue(), 1);
+    const limiter = createLimiter(engineQueue(), 1);
     const controller = new AbortController();
-    const slot = new Slot(gate, controller.signal);
+    const slot = new Slot(limiter, controller.signal);
     const blocked = deferred();
     const run = slot.run(async () => slot.without(async () => blocked.promise));
     run.catch(() => undefined);
     await new Promise(setImmediate);
-    const other = new Slot(gate, new AbortController().signal).run(async () => 2);
+    const other = new Slot(limiter, new AbortController().signal).run(async () => 2);
     controller.abort(new Error('cancelled'));
     blocked.reject(new Error('cancelled'));
     await expect(run).rejects.toThrow('cancelled');

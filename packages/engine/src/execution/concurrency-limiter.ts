@@ -4,7 +4,7 @@ import PQueue from 'p-queue';
 export type ConcurrencyLimiter = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /**
- * Returns a gate that runs at most `perRun` pieces of work at the same time. `engineQueue` limits all gates that share
+ * Returns a limiter that runs at most `perRun` pieces of work at the same time. `engineQueue` limits the work of all limiters that share
  * it. `onBegin` is called before each piece of work.
  */
 export function createLimiter(engineQueue: PQueue, perRun: number, onBegin?: () => void): ConcurrencyLimiter {
@@ -21,15 +21,15 @@ export function createLimiter(engineQueue: PQueue, perRun: number, onBegin?: () 
   };
 }
 
-/** The slot of one piece of work at a gate. The work can release it while it waits. */
+/** The slot of one piece of work at a limiter. The work can release it while it waits. */
 export class Slot {
-  readonly #gate: ConcurrencyLimiter;
+  readonly #limiter: ConcurrencyLimiter;
   readonly #signal: AbortSignal;
   #release: () => void = () => undefined;
   #isReleased = false;
 
-  constructor(gate: ConcurrencyLimiter, signal: AbortSignal) {
-    this.#gate = gate;
+  constructor(limiter: ConcurrencyLimiter, signal: AbortSignal) {
+    this.#limiter = limiter;
     this.#signal = signal;
   }
 
@@ -71,6 +71,6 @@ export class Slot {
         this.#release = release;
         begin();
       });
-    return this.#gate(holdSlot, this.#signal);
+    return this.#limiter(holdSlot, this.#signal);
   }
 }

@@ -41,7 +41,7 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
         // Node.js determines how V8 compiles the interpreter.
         node: process.versions.node,
         guest: await digest(join(PYTHON_FILES, 'guest.js')),
-        workshop: await digest(PYTHON_IMAGE_FILE),
+        imageFile: await digest(PYTHON_IMAGE_FILE),
       };
     },
 

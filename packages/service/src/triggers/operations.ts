@@ -268,10 +268,10 @@ interface Queued {
 
 /** Queues the run in the transaction. Throws 409 if flow control drops it. */
 async function queueRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<Queued> {
-  const placement = await queueDue(tx, admitted, nowMs);
-  if (placement?.state === 'dropped')
-    throw conflict(`The flow control of the trigger drops the run (${placement.reason})`);
-  return { runId: placement?.runId ?? admitted.run.runId, isHeld: placement !== undefined };
+  const decision = await queueDue(tx, admitted, nowMs);
+  if (decision?.state === 'dropped')
+    throw conflict(`The flow control of the trigger drops the run (${decision.reason})`);
+  return { runId: decision?.runId ?? admitted.run.runId, isHeld: decision !== undefined };
 }
 
 /**

@@ -32,7 +32,7 @@ export interface ActiveRunParts {
   plan: Plan;
   store: TailableRunStore;
   environment: RunEnvironment;
-  gate: ConcurrencyLimiter;
+  limiter: ConcurrencyLimiter;
   /** True: the run starts here, so no process has executed it before. */
   isNew: boolean;
   /** The reason why the run cannot execute commands yet; undefined if it can. */
@@ -153,7 +153,7 @@ export class ActiveRun {
   }
 
   #createExecutor(): CommandExecutor {
-    const { runtime, header, environment, gate } = this.#parts;
+    const { runtime, header, environment, limiter } = this.#parts;
     const { clock, values } = runtime;
     const { replica } = this;
     return new CommandExecutor({
@@ -163,13 +163,13 @@ export class ActiveRun {
       values,
       steps: this.#parts.store,
       environment,
-      gate,
+      limiter,
       token: randomToken,
       ...createBlockServices(runtime, {
         header,
         environment,
         replica,
-        gate,
+        limiter,
         token: randomToken,
         connections: this.#connections,
         runChild: (request, place, task) => this.#parts.runChild(this, request, place, task),

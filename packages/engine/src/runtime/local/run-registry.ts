@@ -185,7 +185,7 @@ export class RunRegistry {
       ...resources,
       plan,
       runtime: parts,
-      gate: createLimiter(this.#queue, parts.concurrency.run, beforeEffect),
+      limiter: createLimiter(this.#queue, parts.concurrency.run, beforeEffect),
       runChild: (parent, request, place, task) =>
         callChild(this, parts, { parent, place, attempt: task.attempt, call: request.call, request, task }),
       onIdleState: (run, event) => this.#onIdleState(run, event),

@@ -7,7 +7,7 @@ const CLAIM_TIMEOUT_MS = 10_000;
 
 interface DetachedSegment {
   segment: Segment;
-  follower: RunReplica;
+  runReplica: RunReplica;
   lastItemId: string;
   timer: NodeJS.Timeout;
 }
@@ -20,16 +20,16 @@ export class DetachedSegments {
    * Keeps `segment` running. `lastItemId`: id of the item that its entries so far will become; without entries, of the
    * last item before the segment.
    */
-  add(segment: Segment, follower: RunReplica, lastItemId: string): void {
-    const { runId } = follower.header;
+  add(segment: Segment, runReplica: RunReplica, lastItemId: string): void {
+    const { runId } = runReplica.header;
     this.#stop(runId);
     const timer = setTimeout(() => this.#stop(runId), CLAIM_TIMEOUT_MS);
     timer.unref();
-    this.#byRun.set(runId, { segment, follower, lastItemId, timer });
+    this.#byRun.set(runId, { segment, runReplica, lastItemId, timer });
   }
 
   /** Returns the run's segment if it continues exactly at `position`. A segment at another position is stopped. */
-  claim(runId: string, { tip }: Position): { segment: Segment; follower: RunReplica } | undefined {
+  claim(runId: string, { tip }: Position): { segment: Segment; runReplica: RunReplica } | undefined {
     const detached = this.#byRun.get(runId);
     if (!detached) return undefined;
     if (detached.lastItemId !== tip) {

@@ -9,7 +9,7 @@ import { journalCorrupt } from '../../store/errors.ts';
 import type { OrderItem, Position, TimedEntry } from './position.ts';
 import type { StallDetector } from './stall-detector.ts';
 
-export type FollowerParts = Pick<RuntimeParts, 'stores' | 'values' | 'definitions'> & {
+export type RunReplicaParts = Pick<RuntimeParts, 'stores' | 'values' | 'definitions'> & {
   stalls: StallDetector;
 };
 
@@ -25,20 +25,20 @@ export class RunReplica {
   #lastItemId = 'start';
   /** True if the replica includes entries whose place in the journal is not confirmed. */
   #isSpeculative = false;
-  readonly #parts: FollowerParts;
+  readonly #parts: RunReplicaParts;
   /** Changed logs that are not saved yet, by their execution order. */
   #logs = new Map<number, BlockLog>();
   #isDirty = true;
 
-  private constructor(parts: FollowerParts, header: NewRun, plan: Plan) {
+  private constructor(parts: RunReplicaParts, header: NewRun, plan: Plan) {
     this.#parts = parts;
     this.header = header;
     this.plan = plan;
     this.replica = new Replica(header.runId, plan);
   }
 
-  /** Returns a follower of a recorded run. Throws RUN_NOT_FOUND, PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
-  static async create(parts: FollowerParts, runId: string): Promise<RunReplica> {
+  /** Returns a replica of a recorded run. Throws RUN_NOT_FOUND, PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
+  static async create(parts: RunReplicaParts, runId: string): Promise<RunReplica> {
     const header = await parts.stores.runs.header(runId);
     if (!header) throw runNotFound(runId);
     return new RunReplica(parts, header, await parts.definitions.plan(header.planHash));
@@ -81,7 +81,7 @@ export class RunReplica {
     return this.replica.seq < seq && (!this.#isSpeculative || this.#confirmedBy(unwritten));
   }
 
-  /** True if this follower has confirmed more entries than `other` includes. */
+  /** True if this replica has confirmed more entries than `other` includes. */
   isAheadOf(other: RunReplica): boolean {
     return !this.#isSpeculative && this.replica.seq > other.replica.seq;
   }
@@ -138,7 +138,7 @@ export class RunReplica {
     for (const [order, log] of logs) if (this.#logs.get(order) === log) this.#logs.delete(order);
   }
 
-  /** Drops the changed logs, because another follower has saved them. */
+  /** Drops the changed logs, because another replica has saved them. */
   forgetLogs(): void {
     this.#logs.clear();
     this.#isDirty = false;

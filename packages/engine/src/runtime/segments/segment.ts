@@ -37,9 +37,9 @@ export interface SegmentOutcome {
 
 interface SegmentParts {
   runtime: RuntimeParts;
-  gate: ConcurrencyLimiter;
+  limiter: ConcurrencyLimiter;
   calls: ChildCalls;
-  follower: RunReplica;
+  runReplica: RunReplica;
   environment: RunEnvironment;
   /** True: continues with every block that can run here. False: executes only the given commands. */
   beyond: boolean;
@@ -75,8 +75,8 @@ export class Segment {
 
   constructor(parts: SegmentParts) {
     this.#parts = parts;
-    const { follower, runtime, gate, environment } = parts;
-    const { header, replica } = follower;
+    const { runReplica, runtime, limiter, environment } = parts;
+    const { header, replica } = runReplica;
     const { clock, values } = runtime;
     this.#replica = replica;
     this.#connections = runtime.connections.ofRun();
@@ -99,13 +99,13 @@ export class Segment {
       values,
       steps: runtime.stores.runs,
       environment,
-      gate,
+      limiter,
       token,
       ...createBlockServices(runtime, {
         header,
         environment,
         replica,
-        gate,
+        limiter,
         token,
         connections: this.#connections,
         runChild: (request, place, task) => this.#callChild(request, place, task),
@@ -267,19 +267,19 @@ export class Segment {
    * starts it and waits for it.
    */
   async #callChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome> {
-    const { calls, follower } = this.#parts;
+    const { calls, runReplica } = this.#parts;
     const { attempt, resumes, children } = task;
     const child = { place, attempt, call: request.call };
-    const runId = childRunId(follower.header, child);
+    const runId = childRunId(runReplica.header, child);
     children.add(runId, 'starting', request.othersDone);
     try {
-      const outcome = await calls.outcome(follower.header, child);
+      const outcome = await calls.outcome(runReplica.header, child);
       if (outcome) return outcome;
       this.#calls.push({
         at: this.#replica.index.addressOf(place.block, place.scope),
         try: attempt,
         ...(resumes !== undefined && { resumes }),
-        ...(await calls.record(follower.header, { ...child, request })),
+        ...(await calls.record(runReplica.header, { ...child, request })),
       });
       children.set(runId, 'running');
       return await new Promise((_, reject) => {

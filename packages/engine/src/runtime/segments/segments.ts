@@ -91,20 +91,20 @@ export class Segments {
 
   async #execute(request: SegmentRequest): Promise<SegmentResponse> {
     const { position, beyond, hardMs, signal, alone = false } = request;
-    const { follower, segment } =
+    const { runReplica, segment } =
       (await this.#claimDetached(request)) ?? (await this.#createSegment(request));
     const limit = timeLimitSignal(hardMs, signal);
     try {
       const outcome = await segment.run(request.owed, limit.signal);
       const id = randomUUID();
-      if (beyond && outcome.entries.length > 0) follower.advancedBy(id, outcome.logs);
+      if (beyond && outcome.entries.length > 0) runReplica.advancedBy(id, outcome.logs);
       if (limit.exceeded)
-        this.#detached.add(segment, follower, outcome.entries.length > 0 ? id : position.tip);
+        this.#detached.add(segment, runReplica, outcome.entries.length > 0 ? id : position.tip);
       else {
         segment.halt();
-        if (beyond) this.#cache.release(follower);
+        if (beyond) this.#cache.release(runReplica);
       }
-      const written = alone && !limit.exceeded && (await this.#closeIfEnded(follower, outcome));
+      const written = alone && !limit.exceeded && (await this.#closeIfEnded(runReplica, outcome));
       return { ...outcome, id, over: limit.exceeded, written };
     } catch (error) {
       segment.halt();
@@ -115,37 +115,37 @@ export class Segments {
   }
 
   /** Writes all data of the run if it has ended with this outcome; else returns false. */
-  async #closeIfEnded(follower: RunReplica, { entries }: SegmentOutcome): Promise<boolean> {
-    if (follower.replica.idleState() !== 'ended') return false;
-    await follower.close(entries);
-    this.#release(follower.header.runId);
+  async #closeIfEnded(runReplica: RunReplica, { entries }: SegmentOutcome): Promise<boolean> {
+    if (runReplica.replica.idleState() !== 'ended') return false;
+    await runReplica.close(entries);
+    this.#release(runReplica.header.runId);
     return true;
   }
 
   async #claimDetached({ runId, position, beyond }: SegmentRequest) {
     const detached = beyond ? this.#detached.claim(runId, position) : undefined;
-    await detached?.follower.write(position);
+    await detached?.runReplica.write(position);
     return detached;
   }
 
   async #createSegment({ runId, position, beyond, softMs, done, progress }: SegmentRequest) {
-    const follower = await (beyond ? this.#cache.take(runId, position) : this.#cache.read(runId, position));
-    const environment = await this.#parts.environments.open(follower.plan);
-    const reason = missingEnvironment(follower.header, environment.values);
+    const runReplica = await (beyond ? this.#cache.take(runId, position) : this.#cache.read(runId, position));
+    const environment = await this.#parts.environments.open(runReplica.plan);
+    const reason = missingEnvironment(runReplica.header, environment.values);
     if (reason !== undefined) throw new EngineError('ENV_MISSING', reason, { details: { runId } });
     const { concurrency } = this.#parts;
     const segment = new Segment({
       runtime: this.#parts,
-      gate: createLimiter(this.#queue, concurrency.run),
+      limiter: createLimiter(this.#queue, concurrency.run),
       calls: this.#calls,
-      follower,
+      runReplica,
       environment,
       beyond,
       softMs,
       progress,
     });
     if (done) segment.replay(done);
-    return { follower, segment };
+    return { runReplica, segment };
   }
 
   /**
@@ -153,9 +153,9 @@ export class Segments {
    */
   async save(runId: string, position: Position, suspended?: string): Promise<void> {
     return this.#stalls.watch(async () => {
-      const follower = await this.#cache.read(runId, position);
-      if (suspended !== undefined) await follower.save(suspended);
-      if (follower.replica.idleState() === 'ended') this.#release(runId);
+      const runReplica = await this.#cache.read(runId, position);
+      if (suspended !== undefined) await runReplica.save(suspended);
+      if (runReplica.replica.idleState() === 'ended') this.#release(runId);
     });
   }
 

@@ -307,10 +307,10 @@ async function isCoolingDown(
 async function storeFiring(tx: Db, { watcher, sourceId, held }: Firing, nowMs: number): Promise<void> {
   const { trigger } = watcher;
   if (!(await beginCooldown(tx, { watcher, sourceId, nowMs }))) return;
-  const placement = await decideEvent(tx as never, held);
+  const decision = await decideEvent(tx as never, held);
   await tx
     .updateTable('triggers')
-    .set({ last_fired_ms: nowMs, last_check_ms: nowMs, last_run_id: placement.runId, last_error: null })
+    .set({ last_fired_ms: nowMs, last_check_ms: nowMs, last_run_id: decision.runId, last_error: null })
     .where('id', '=', trigger.id)
     .where('version', '=', trigger.version)
     .execute();

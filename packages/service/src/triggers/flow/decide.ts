@@ -53,8 +53,8 @@ export async function decideEvent(db: FlowDb, event: FlowEvent): Promise<FlowDec
     await addEvent(db, event, { run_id: drop.runId, state: 'dropped', reason: drop.reason });
     return { ...drop, state: 'dropped' };
   }
-  const placement = await joinRun(db, event, groupId);
-  return placement ?? holdRun(db, event, { groupId, seq });
+  const decision = await joinRun(db, event, groupId);
+  return decision ?? holdRun(db, event, { groupId, seq });
 }
 
 /** Locks the row of the group until the transaction ends. Returns the number of the next run. */

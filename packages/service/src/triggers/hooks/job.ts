@@ -70,12 +70,12 @@ export class HookJob {
   /** Creates the wanted hook and removes all others, as far as possible, and records which hooks exist. */
   async run(): Promise<void> {
     const { wanted } = this.#row;
-    const wantedHook = wanted === null ? undefined : (JSON.parse(wanted) as DesiredHook);
+    const desiredHook = wanted === null ? undefined : (JSON.parse(wanted) as DesiredHook);
     let failure: Failure | undefined;
     let active: ActiveHook | undefined;
     try {
       this.#secret = openSecret(this.#services.sealer, this.#row);
-      const entry = wantedHook && this.#entryOf(wantedHook);
+      const entry = desiredHook && this.#entryOf(desiredHook);
       // A hook without an id is identified by its URL only, so it could later be mistaken for the wanted hook.
       await this.#removeAll((hook) => hook !== entry && hook.hookId === null);
       if (entry) active = await this.#activate(entry);
@@ -83,7 +83,7 @@ export class HookJob {
       failure = this.#failureOf(error);
     }
     try {
-      const entry = wantedHook && this.#entryOf(wantedHook);
+      const entry = desiredHook && this.#entryOf(desiredHook);
       await this.#removeAll((hook) => hook !== entry && hook.hookId !== null);
     } catch (error) {
       failure ??= this.#failureOf(error);
@@ -92,11 +92,11 @@ export class HookJob {
   }
 
   /** Returns the entry of the wanted hook in the list of hooks that may exist. Adds it if it is missing. */
-  #entryOf(wantedHook: DesiredHook): ActualHook {
-    const place = this.#hookOf(wantedHook).locationOf(wantedHook.config) ?? '';
-    const existing = this.#present.find((hook) => hook.place === place && hook.url === wantedHook.url);
-    const entry: ActualHook = existing ?? { ...wantedHook, place, hookId: null };
-    if (existing) Object.assign(existing, wantedHook);
+  #entryOf(desiredHook: DesiredHook): ActualHook {
+    const place = this.#hookOf(desiredHook).locationOf(desiredHook.config) ?? '';
+    const existing = this.#present.find((hook) => hook.place === place && hook.url === desiredHook.url);
+    const entry: ActualHook = existing ?? { ...desiredHook, place, hookId: null };
+    if (existing) Object.assign(existing, desiredHook);
     else this.#present.push(entry);
     return entry;
   }

@@ -88,14 +88,14 @@ export class Acceptor {
       return first === undefined ? 'not live' : { duplicateOf: first };
     }
     if (held) {
-      const placement = await decideEvent(db as never, held);
-      if (placement.runId !== row.run_id)
+      const decision = await decideEvent(db as never, held);
+      if (decision.runId !== row.run_id)
         await db
           .updateTable('webhook_deliveries')
-          .set({ run_id: placement.runId })
+          .set({ run_id: decision.runId })
           .where('id', '=', row.id)
           .execute();
-      return { placed: placement };
+      return { placed: decision };
     }
     return 'stored';
   }
