@@ -64,7 +64,7 @@ describe('docs/architecture.md', () => {
     expect(listed.sort()).toEqual(Object.keys(LAYERS).sort());
   });
 
-  it('has the entries of the packages', () => {
+  it('has the entry points of the packages', () => {
     const entries = Object.keys(LAYERS).flatMap((folder) => {
       const file = join(repository, 'packages', folder, 'package.json');
       const { name, exports = {} } = JSON.parse(readFileSync(file, 'utf8')) as {
@@ -74,7 +74,7 @@ describe('docs/architecture.md', () => {
       const paths = Object.keys(exports).filter((path) => !path.endsWith('.json'));
       return name.startsWith('@') ? paths.map((path) => name + path.slice(1)) : [];
     });
-    const listed = firstCells(section(architecture, '### Entries'));
+    const listed = firstCells(section(architecture, '### Entry points'));
     expect(listed.sort()).toEqual(entries.sort());
   });
 
