@@ -44,9 +44,9 @@ export const workspaceEventSchema = {
   fields: eventFields.extend(flowControlFields),
   outputs: z.object({
     event: z.string().describe('The event or condition.'),
-    timestamp: z.string().describe('When it happened, in ISO 8601 and UTC.'),
+    timestamp: z.string().describe('When the event happened, in ISO 8601 and UTC.'),
     workflowId: z.string().nullable().describe('Id of the workflow that the event is about.'),
-    workflowName: z.string().nullable().describe('Its name.'),
+    workflowName: z.string().nullable().describe('Name of this workflow.'),
     ...run,
     errorMessage: z.string().nullable().describe('Why the run failed, or why the trigger was suspended.'),
     triggeringRun: z
