@@ -13,15 +13,17 @@ const commandPages = pages
   .filter(({ examples }) => examples.length > 0);
 
 /**
- * Returns the fences of a page. The commands of the README have no marks: all commands of Heddle run, except those with
- * a server, which test/docs/quick-start.test.ts runs.
+ * Returns the fences of a page with commands and their output. The commands of the README have no marks: all commands of
+ * Heddle run, except those with a server, which test/docs/quick-start.test.ts runs.
  */
 function commandsOf(page: string): Fence[] {
   const fences = fencesOf(page, readPage(page));
   if (page !== 'README.md') return fences;
   const isRun = ({ language, text }: Fence): boolean =>
     language === 'sh' && text.includes('npx heddle') && !NEEDS_SERVER.test(text);
-  return fences.filter(isRun).map((fence) => ({ ...fence, marks: new Map([['run', '']]) }));
+  return fences
+    .filter((fence) => isRun(fence) || fence.marks.has('output'))
+    .map((fence) => (isRun(fence) ? { ...fence, marks: new Map([['run', '']]) } : fence));
 }
 
 describe('the commands of the documentation', () => {
