@@ -12,7 +12,7 @@ import * as pollution from './javascript/pollution.ts';
 import * as servers from './javascript/servers.ts';
 import * as time from './javascript/time.ts';
 import * as pythonBridge from './python/bridge.ts';
-import * as pythonDoors from './python/interpreter-escapes.ts';
+import * as interpreterEscapes from './python/interpreter-escapes.ts';
 import * as pythonExhaustion from './python/exhaustion.ts';
 import * as pythonHost from './python/host.ts';
 import * as pythonLeaks from './python/leaks.ts';
@@ -33,7 +33,7 @@ export const GROUPS: Readonly<Record<string, AttackGroup>> = {
   'javascript/leaks.ts': leaks.leaks,
   'javascript/packages.ts': packages.packages,
   'python/host.ts': pythonHost.pythonHost,
-  'python/doors.ts': pythonDoors.pythonDoors,
+  'python/interpreter-escapes.ts': interpreterEscapes.interpreterEscapes,
   'python/exhaustion.ts': pythonExhaustion.pythonExhaustion,
   'python/leaks.ts': pythonLeaks.pythonLeaks,
   'python/bridge.ts': pythonBridge.pythonBridge,

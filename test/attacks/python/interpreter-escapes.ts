@@ -17,7 +17,7 @@ for way in ways:
 return came`;
 
 /** Escapes through the interpreter's own file system, modules and tools. */
-export const pythonDoors: AttackGroup = {
+export const interpreterEscapes: AttackGroup = {
   name: 'Python: escapes through the interpreter',
   language: 'python',
   attacks: [

@@ -4,8 +4,8 @@ import PQueue from 'p-queue';
 export type ConcurrencyLimiter = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /**
- * Returns a limiter that runs at most `perRun` pieces of work at the same time. `engineQueue` limits the work of all limiters that share
- * it. `onBegin` is called before each piece of work.
+ * Returns a limiter that runs at most `perRun` pieces of work at the same time. `engineQueue` limits the work of all
+ * limiters that share it. `onBegin` is called before each piece of work.
  */
 export function createLimiter(engineQueue: PQueue, perRun: number, onBegin?: () => void): ConcurrencyLimiter {
   let queue: PQueue | undefined;
