@@ -150,7 +150,7 @@ const GROUPS: readonly Group[] = [
       'packages/sandbox/src/python-network.test.ts',
       'test/engine/own-seed.test.ts',
       'packages/sandbox/src/python-memory.test.ts',
-      'test/attacks/python-doors.test.ts',
+      'test/attacks/python-interpreter.test.ts',
       'test/attacks/python.test.ts',
       'packages/sandbox/src/python-patches.test.ts',
       'test/attacks/python-packages.test.ts',

@@ -27,7 +27,7 @@ describe('docs/sandbox-attacks.md', () => {
       'exhaustion',
       'host',
       'leaks',
-      'python-doors',
+      'python-interpreter',
       'python-exhaustion',
       'python-packages',
       'python',
