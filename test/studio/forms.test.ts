@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { curlOf, testOf } from '../../packages/studio/web/run/copy-text.ts';
 import { callsOf, decisionsOf, fieldsOfCall } from '../../packages/studio/web/run/pause-calls.ts';
+import { fieldsOf } from '../../packages/studio/web/run/pause-fields.ts';
 import { editsOf, startOf, targetsOf } from '../../packages/studio/web/run/rerun-edits.ts';
 import type { EditTarget } from '../../packages/studio/web/run/rerun-edits.ts';
 import { CALL } from './workflows.ts';
@@ -34,6 +35,27 @@ describe('copied commands and tests', () => {
     });
     expect(text).toContain(`it(${JSON.stringify(`${name} ends as failed`)}, async`);
     expect(text).toContain('"code": "BLOCK_FAILED"');
+  });
+});
+
+describe('fields of a pause point', () => {
+  it('have the names and types under which the engine reads the answer', () => {
+    const rows = [
+      { name: ' amount ', type: 'number', required: true },
+      { name: ' ' },
+      { name: 'note', value: null },
+    ];
+    const fields = [
+      { name: 'amount', type: 'number', description: '', required: true, initial: '' },
+      { name: 'note', type: 'string', description: '', required: false, initial: '' },
+    ];
+    expect(fieldsOf(rows)).toEqual(fields);
+    expect(fieldsOf(JSON.stringify(rows))).toEqual(fields);
+  });
+
+  it('are read from any input format without failing', () => {
+    for (const format of [undefined, null, 1, '[', {}, [null, 'a', { name: 1 }]])
+      expect(fieldsOf(format)).toEqual([]);
   });
 });
 

@@ -14,6 +14,7 @@ export {
   templateItems,
   wholeHole,
 } from './refs/json-text.ts';
+export { authoredValue } from './refs/template.ts';
 export { followPath, parsePath } from './refs/path.ts';
 export type { ResolveMode } from './refs/resolve.ts';
 export type { TextPart } from './refs/template.ts';

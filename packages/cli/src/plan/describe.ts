@@ -1,23 +1,16 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
 import type { BlockConfig, ContainerConfig, CountSource, Reference, Region } from '@heddle/core/blocks';
 import type { Plan } from '@heddle/core';
+import { authoredValue, inputFields } from '@heddle/core/fields';
 import { plural } from '../render/format.ts';
-import { literalOf, referencesOf } from './templates.ts';
+import { referencesOf } from './templates.ts';
 
 type Node = Region['nodes'][number];
 
 /** Returns the inputs that a start block declares: `orderId string, items array`. */
 export function inputsOf(plan: Plan): string {
-  const format = literalOf(plan.blocks[plan.start]?.params['inputFormat']);
-  const rows = Array.isArray(format) ? format.filter(isJsonObject) : [];
-  return rows
-    .flatMap((row) => {
-      const name = own(row, 'name');
-      const type = own(row, 'type');
-      return typeof name === 'string' && name !== ''
-        ? [`${name} ${typeof type === 'string' ? type : 'string'}`]
-        : [];
-    })
+  const format = authoredValue(plan.blocks[plan.start]?.params['inputFormat']);
+  return inputFields(format)
+    .map(({ name, type }) => `${name} ${type}`)
     .join(', ');
 }
 

@@ -1,5 +1,5 @@
 import { envNamesIn, referencesIn } from '@heddle/core/blocks';
-import type { BlockConfig, ContainerConfig, Reference, Template } from '@heddle/core/blocks';
+import type { BlockConfig, ContainerConfig, Reference } from '@heddle/core/blocks';
 import type { Plan } from '@heddle/core';
 
 type Compiled = Parameters<typeof referencesIn>[0];
@@ -47,9 +47,4 @@ function containerReference(container: ContainerConfig): Reference[] {
   return 'collection' in container && 'reference' in container.collection
     ? [container.collection.reference]
     : [];
-}
-
-/** Returns the value of a field without references; undefined for a field with references. */
-export function literalOf(template: Template | undefined): unknown {
-  return template?.kind === 'literal' ? template.value : undefined;
 }

@@ -27,3 +27,21 @@ it('a pause is shown with its notifications that failed or may not have been sen
     '    ! slack may not have been sent: No answer.',
   ]);
 });
+
+it('a pause is shown with its fields and an example of an answer, in which names are trimmed', () => {
+  const inputFormat = [
+    { name: ' amount ', type: 'number', required: true, description: 'In cents' },
+    { name: 'note', value: null },
+    { name: ' ' },
+  ];
+  const context = { runId: 'run-1', style: PLAIN };
+  for (const format of [inputFormat, JSON.stringify(inputFormat)]) {
+    const pause = { kind: 'human', blockName: 'Ask', token: 't', output: {}, inputFormat: format };
+    const lines = pauseLines([pause as never], context as never);
+    expect(lines.filter((line) => line.startsWith('    ?')).map((line) => line.trim())).toEqual([
+      '? amount  number, required: In cents',
+      '? note    string',
+    ]);
+    expect(lines.at(-1)).toContain(`--input '{"amount":0,"note":""}'`);
+  }
+});

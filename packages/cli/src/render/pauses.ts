@@ -1,5 +1,7 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
+import { inputFields } from '@heddle/core/fields';
+import type { InputField } from '@heddle/core/fields';
 import type { RunDetail } from '@heddle/engine';
 import { runsCommand } from './commands.ts';
 import type { CommandContext } from './commands.ts';
@@ -37,7 +39,9 @@ function linesOf(pause: Pause, needsPoint: boolean, context: CommandContext & { 
     ...table(shownRows(pause).map(([name, value]) => [`    ${style.dim(name)}`, value])),
     ...notificationsOf(pause).map((line) => `    ${style.yellow('!')} ${line}`),
     ...table(
-      fieldsOf(pause).map((field) => [`    ${style.cyan('?')} ${field.name}`, style.dim(field.description)]),
+      inputFields(pause.inputFormat)
+        .map(fieldRow)
+        .map(([name, description]) => [`    ${style.cyan('?')} ${name}`, style.dim(description)]),
     ),
     `  ${style.cyan('→')} ${runsCommand('resume', context, ...point, ...input, ...blockArgs)}`,
   ];
@@ -84,37 +88,19 @@ function rowsOf({ output }: Pause, name: string): JsonObject[] {
   return Array.isArray(rows) ? rows.filter(isJsonObject) : [];
 }
 
-interface Field {
-  name: string;
-  type: string;
-  description: string;
-  value: Json | undefined;
-}
-
-function fieldsOf({ inputFormat }: Pause): Field[] {
-  const rows = Array.isArray(inputFormat) ? inputFormat.filter(isJsonObject) : [];
-  return rows
-    .filter((row) => text(own(row, 'name')).trim() !== '')
-    .map((row) => {
-      const type = text(own(row, 'type')) || 'string';
-      const required = own(row, 'required') === true ? ', required' : '';
-      const explanation = text(own(row, 'description'));
-      return {
-        name: safeLine(text(own(row, 'name'))),
-        type,
-        description: safeLine(`${type}${required}${explanation === '' ? '' : `: ${explanation}`}`),
-        value: own(row, 'value'),
-      };
-    });
+/** Returns the name of a field and its type with its description. */
+function fieldRow({ name, type, required, description }: InputField): [string, string] {
+  const explanation = description === undefined ? '' : `: ${description}`;
+  return [safeLine(name), safeLine(`${type}${required ? ', required' : ''}${explanation}`)];
 }
 
 const EXAMPLES: { [type: string]: Json } = { boolean: true, number: 0, object: {}, array: [], 'file[]': [] };
 
 function exampleInput(pause: Pause): { [name: string]: Json } {
   return Object.fromEntries(
-    fieldsOf(pause).map(({ name, type, value }) => [
-      name,
-      value === undefined || value === '' ? (EXAMPLES[type] ?? '') : value,
+    inputFields(pause.inputFormat).map(({ name, type, value = '' }) => [
+      safeLine(name),
+      value === '' ? (EXAMPLES[type] ?? '') : value,
     ]),
   );
 }

@@ -107,6 +107,29 @@ export function envNamesIn(template: Template | CodeTemplate | ExpressionTemplat
   return [...new Set(names)];
 }
 
+/** Returns the authored value of a field, with references and placeholders as unresolved text. */
+export function authoredValue(template: Template): Json;
+export function authoredValue(template: Template | undefined): Json | undefined;
+export function authoredValue(template: Template | undefined): Json | undefined {
+  switch (template?.kind) {
+    case undefined:
+      return undefined;
+    case 'literal':
+      return template.value;
+    case 'text':
+      return template.parts.map(authoredText).join('');
+    case 'list':
+      return template.items.map((item) => authoredValue(item));
+    case 'object':
+      return Object.fromEntries(template.entries.map(([key, value]) => [key, authoredValue(value)]));
+  }
+}
+
+function authoredText(part: TextPart): string {
+  if (typeof part === 'string') return part;
+  return 'ref' in part ? part.ref.text : part.text;
+}
+
 type Part = TextPart | CodeTemplate['bindings'][number];
 
 function partsIn(template: Template | CodeTemplate | ExpressionTemplate): Part[] {

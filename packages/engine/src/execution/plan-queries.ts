@@ -2,9 +2,8 @@ import { EngineError } from '@heddle/core';
 import type { NewRun, Plan } from '@heddle/core';
 import { envNamesIn, normalizeName } from '@heddle/core/blocks';
 import type { BlockConfig, Region } from '@heddle/core/blocks';
-import { authoredValue } from '../executors/authored.ts';
 import { mountedNames } from '../executors/function.ts';
-import { inputFields } from '@heddle/core/fields';
+import { authoredValue, inputFields } from '@heddle/core/fields';
 import type { InputField } from '@heddle/core/fields';
 import { templatesOf } from './reference-resolver.ts';
 

@@ -1,6 +1,6 @@
 import { BlockError, bindExpression, isBlockError } from '@heddle/core/blocks';
 import type { BlockError as Failure, BlockResult, ConditionRow, Json, JsonObject } from '@heddle/core/blocks';
-import { authoredValue } from './authored.ts';
+import { authoredValue } from '@heddle/core/fields';
 import { describeFailure } from './code-failure.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asText } from './values.ts';

@@ -1,8 +1,7 @@
 import { BlockError, bindCode, envNamesIn, fieldSchemas, referencesIn } from '@heddle/core/blocks';
 import type { BlockConfig, BlockResult, CodeTemplate, Json } from '@heddle/core/blocks';
-import { parsedText, parseJson } from '@heddle/core/fields';
+import { authoredValue, parsedText, parseJson } from '@heddle/core/fields';
 import type { JobLimits } from '@heddle/sandbox';
-import { authoredValue } from './authored.ts';
 import { codeFailure } from './code-failure.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asRows, asText } from './values.ts';

@@ -1,9 +1,8 @@
 import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject, ResumeContext } from '@heddle/core/blocks';
-import { parseJson } from '@heddle/core/fields';
-import { inputFields } from '@heddle/core/fields';
-import { coerceField } from './input-format.ts';
+import { inputFields, parseJson } from '@heddle/core/fields';
 import type { InputField } from '@heddle/core/fields';
+import { coerceField } from './input-format.ts';
 
 /** Returns the output of a pause after the submission of `input`. Throws RESUME_INPUT_INVALID with all issues. */
 export function resumeOutput(context: ResumeContext): JsonObject {

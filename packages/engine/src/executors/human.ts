@@ -1,9 +1,7 @@
 import { own } from '@heddle/core/blocks';
 import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
-import { parsedText } from '@heddle/core/fields';
-import { authoredValue } from './authored.ts';
+import { authoredValue, inputFields, parsedText } from '@heddle/core/fields';
 import { resumeOutput } from './human-resume.ts';
-import { inputFields } from '@heddle/core/fields';
 import { coerceField } from './input-format.ts';
 import type { EngineContext, EngineExecutor, NotificationOutcome } from './services.ts';
 import { asRows, asText } from './values.ts';

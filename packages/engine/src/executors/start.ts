@@ -1,9 +1,8 @@
 import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
 import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
-import { authoredValue } from './authored.ts';
-import { inputFields } from '@heddle/core/fields';
-import { fillFields } from './input-format.ts';
+import { authoredValue, inputFields } from '@heddle/core/fields';
 import type { InputField } from '@heddle/core/fields';
+import { fillFields } from './input-format.ts';
 import { isOn } from './values.ts';
 
 /** Names that control runs: inputs and fields with these names would be ambiguous. */

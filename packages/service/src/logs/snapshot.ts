@@ -1,8 +1,8 @@
 import type { Json, JsonObject, Plan } from '@heddle/core';
-import type { BlockConfig, ContainerConfig, Template } from '@heddle/core/blocks';
+import type { BlockConfig, ContainerConfig } from '@heddle/core/blocks';
+import { authoredValue } from '@heddle/core/fields';
 
 type Region = Plan['skeleton'];
-type TextPart = Extract<Template, { kind: 'text' }>['parts'][number];
 
 /** The graph that a run executed. */
 export interface Snapshot {
@@ -56,25 +56,6 @@ function blockOf({ id, type, name, params, code, conditions, containers }: Block
     ...{ id, type, name, enabled: true, subBlocks },
     ...(parentId !== undefined && { data: { parentId } }),
   };
-}
-
-/** Returns the value of a field as it was written. */
-function authoredValue(template: Template): Json {
-  switch (template.kind) {
-    case 'literal':
-      return template.value;
-    case 'text':
-      return template.parts.map(textOf).join('');
-    case 'list':
-      return template.items.map(authoredValue);
-    case 'object':
-      return Object.fromEntries(template.entries.map(([key, value]) => [key, authoredValue(value)]));
-  }
-}
-
-function textOf(part: TextPart): string {
-  if (typeof part === 'string') return part;
-  return 'ref' in part ? part.ref.text : part.text;
 }
 
 function childIds(blocks: Plan['blocks'], id: string): string[] {

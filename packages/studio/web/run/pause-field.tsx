@@ -8,7 +8,7 @@ interface FieldProps {
 
 /** One field of a form, with a control for the type of its value. */
 export function Field({ field, value, onChange }: FieldProps) {
-  const { name, type, description } = field;
+  const { name, type, description, required } = field;
   return (
     <label className="field">
       <span>
@@ -16,7 +16,7 @@ export function Field({ field, value, onChange }: FieldProps) {
         {description !== '' && <small dir="auto"> {description}</small>}
       </span>
       {type === 'boolean' ? (
-        <select value={value} onChange={({ target }) => onChange(target.value)}>
+        <select required={required} value={value} onChange={({ target }) => onChange(target.value)}>
           <option value="">–</option>
           <option value="true">true</option>
           <option value="false">false</option>
@@ -24,6 +24,7 @@ export function Field({ field, value, onChange }: FieldProps) {
       ) : type === 'object' || type === 'array' ? (
         <textarea
           rows={3}
+          required={required}
           value={value}
           placeholder="JSON"
           onChange={({ target }) => onChange(target.value)}
@@ -32,6 +33,7 @@ export function Field({ field, value, onChange }: FieldProps) {
         <input
           type={type === 'number' ? 'number' : 'text'}
           {...(type === 'number' && { step: 'any' })}
+          required={required}
           value={value}
           onChange={({ target }) => onChange(target.value)}
         />

@@ -1,28 +1,24 @@
+import type { Json } from '@heddle/core';
+import { inputFields } from '@heddle/core/fields';
+
 /** A field of the form of a pause point. */
 export interface PauseField {
   name: string;
   type: string;
   description: string;
+  required?: boolean;
   /** The initial text of the field. */
   initial: string;
 }
 
 /** Returns the fields of an input format. The format is data of a workflow, so any part of it may be missing. */
 export function fieldsOf(format: unknown): PauseField[] {
-  const rows: unknown[] = Array.isArray(format) ? format : [];
-  return rows.flatMap((row) => {
-    if (typeof row !== 'object' || row === null) return [];
-    const { name, type, description, value } = row as { [key: string]: unknown };
-    if (typeof name !== 'string' || name === '') return [];
-    return [
-      {
-        name,
-        type: typeof type === 'string' ? type : 'string',
-        description: typeof description === 'string' ? description : '',
-        initial: typeof value === 'string' ? value : value == null ? '' : JSON.stringify(value),
-      },
-    ];
-  });
+  return inputFields(format as Json | undefined).map(
+    ({ name, type, description = '', required, value = '' }) => ({
+      ...{ name, type, description, required },
+      initial: typeof value === 'string' ? value : JSON.stringify(value),
+    }),
+  );
 }
 
 /** Returns the answer of a form without empty fields. Throws an Error that names a field whose text is not JSON. */
