@@ -2,7 +2,8 @@
 // Reports an unsupported Node.js before anything else fails. This is the smallest entry: workflows without these blocks
 // load nothing else.
 import '@heddle/core/files';
-import type { BlockExecutor, BlockTypeInfo, JsonObject } from '@heddle/core/blocks';
+import type { BlockTypeInfo } from '@heddle/core';
+import type { BlockExecutor, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
 import type { BlockDefinition } from './define.ts';
 import type { BlockDescription } from './describe/describe.ts';

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { runOptions } from './run-options.ts';
+import { withStore } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -55,9 +55,4 @@ export function withWorkspace(command: Command): Command {
   return withStore(
     command.addOption(new Option('--workspace <id>', 'id of the workspace (default: the only one)')),
   );
-}
-
-function withStore(command: Command): Command {
-  for (const option of runOptions('data', 'postgres')) command.addOption(option);
-  return command.addOption(new Option('--json', 'print only JSON').default(false));
 }

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { graceOption } from './program-temporal.ts';
-import { DEFAULT_URL, jsonData, repeatable, runOptions, withOptions } from './run-options.ts';
+import { DEFAULT_URL, jsonData, repeatable, runOptions, withOptions, withStore } from './run-options.ts';
 
 /** A hundred years. */
 const MAX_DAYS = 36_500;
@@ -140,11 +140,6 @@ function declareKeys(program: Command, io: Io, done: Done): void {
     const { revokeKey } = await import('./commands/keys.ts');
     done(await revokeKey(io, key, options));
   });
-}
-
-function withStore(command: Command): Command {
-  for (const option of runOptions('data', 'postgres')) command.addOption(option);
-  return command.addOption(new Option('--json', 'print only JSON').default(false));
 }
 
 function days(text: string): number {

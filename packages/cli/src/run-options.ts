@@ -209,6 +209,12 @@ export function withOptions(command: Command, options: readonly Option[]): Comma
   return command;
 }
 
+/** Adds the options of a command about the stored data of a service, and `--json`. Returns the command. */
+export function withStore(command: Command): Command {
+  const json = new Option('--json', 'print only JSON').default(false);
+  return withOptions(command, [...runOptions('data', 'postgres'), json]);
+}
+
 /** Returns an option for dotenv files. Both names of the option add to the same list. */
 function dotenvOption(flags: string): Option {
   const option = repeatable(flags, 'values of {{NAME}} in dotenv syntax (repeatable)');

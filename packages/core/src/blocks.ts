@@ -14,13 +14,13 @@ export type {
   CountSource,
   VariableConfig,
 } from './plan/plan.ts';
-export type { BlockTypeInfo } from './plan/types.ts';
 export type {
   BlockContext,
   BlockEmission,
   BlockExecutor,
   BlockResult,
   Clock,
+  NotificationOutcome,
   ResumeContext,
   StepCall,
   StepOptions,

@@ -15,6 +15,9 @@ export interface FileRecord {
   parts?: string[];
 }
 
+/** Maximum size of a file in an input, and of a file that is read as a whole. Larger files are only opened. */
+export const MAX_FILE_BYTES = 20 * 2 ** 20;
+
 /** The path step that reads a file's content, which is not part of the data. */
 const CONTENT = 'base64';
 

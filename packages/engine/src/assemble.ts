@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { EngineError } from '@heddle/core';
 import type { BlockExecutor } from '@heddle/core';
 import type { HostFeature } from '@heddle/core/drafts';
+import { MAX_FILE_BYTES } from '@heddle/core/files';
 import { Definitions } from './definitions.ts';
 import { systemClock } from './clock.ts';
 import type { EgressPolicy } from '@heddle/sandbox/egress';
@@ -15,7 +16,6 @@ import { Environments } from './execution/run-environment.ts';
 import { capsOf } from './execution/spending-caps.ts';
 import type { RuntimeParts } from './execution/runtime-parts.ts';
 import { Values } from './records/values.ts';
-import { MAX_FILE_BYTES } from './files/parse.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { EngineOptions } from './options.ts';
 

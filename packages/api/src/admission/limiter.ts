@@ -69,19 +69,19 @@ export function memoryLimiter(kinds: Buckets, now: () => number = Date.now): Lim
       const bucket = bucketFor(kinds, kind, operation);
       if (!bucket) return undefined;
       const atMs = now();
-      const states = [...new Set(subjects)].map((subject) => {
+      const fills = [...new Set(subjects)].map((subject) => {
         const key = `${kind} ${subject}`;
         const tokens = tokensOf(bucket, key, atMs);
         const tokensLeft = tokens >= 1 ? tokens - 1 : tokens;
         buckets.delete(key);
         buckets.set(key, { tokens: tokensLeft, atMs });
-        return stateOf(bucket, { allowed: tokens >= 1, tokensLeft, atMs });
+        return { allowed: tokens >= 1, tokensLeft, atMs };
       });
       for (const oldest of buckets.keys()) {
         if (buckets.size <= MAX_BUCKETS) break;
         buckets.delete(oldest);
       }
-      return tightestOf(states);
+      return tightestOf(bucket, fills);
     },
     peek(kind, subject) {
       const bucket = kinds[kind];
@@ -93,26 +93,31 @@ export function memoryLimiter(kinds: Buckets, now: () => number = Date.now): Lim
   };
 }
 
-function stateOf(
-  { capacity, perMinute }: Bucket,
-  { allowed, tokensLeft, atMs }: { allowed: boolean; tokensLeft: number; atMs: number },
-): LimitState {
+/** The tokens in a bucket after a check at `atMs`. */
+interface Fill {
+  allowed: boolean;
+  tokensLeft: number;
+  atMs: number;
+}
+
+function stateOf({ capacity, perMinute }: Bucket, { allowed, tokensLeft, atMs }: Fill): LimitState {
   const perMs = perMinute / MINUTE_MS;
   return {
     allowed,
     limit: capacity,
     remaining: Math.floor(tokensLeft),
-    resetMs: atMs + Math.ceil((capacity - tokensLeft) / perMs),
+    resetMs: Math.ceil(atMs + (capacity - tokensLeft) / perMs),
     retryAfterMs: allowed ? 0 : Math.ceil((1 - tokensLeft) / perMs),
     perMinute,
   };
 }
 
 /**
- * Returns the state of the tightest bucket: the empty bucket with the longest wait, else the bucket with the fewest
- * tokens.
+ * Returns the state of the tightest of several buckets of one size: the empty bucket with the longest wait, else the
+ * bucket with the fewest tokens.
  */
-export function tightestOf(states: readonly LimitState[]): LimitState | undefined {
+export function tightestOf(bucket: Bucket, fills: readonly Fill[]): LimitState | undefined {
+  const states = fills.map((fill) => stateOf(bucket, fill));
   const [tightest] = states.toSorted((a, b) => b.retryAfterMs - a.retryAfterMs || a.remaining - b.remaining);
   return tightest;
 }

@@ -1,4 +1,4 @@
-import type { BlockTypeInfo } from '@heddle/core/blocks';
+import type { BlockTypeInfo } from '@heddle/core';
 import type { HostFeature } from '@heddle/core/drafts';
 import { NEEDED_FIELDS } from './needed-fields.ts';
 

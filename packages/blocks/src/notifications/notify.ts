@@ -1,5 +1,5 @@
 import { isBlockError, isJsonObject } from '@heddle/core/blocks';
-import type { BlockExecutor, Json, JsonObject } from '@heddle/core/blocks';
+import type { Json, JsonObject, NotificationOutcome } from '@heddle/core/blocks';
 import { presetOf } from '../agent/preset.ts';
 import { toolRows, withStructure } from '../agent/rows.ts';
 import type { ToolRow } from '../agent/rows.ts';
@@ -16,8 +16,6 @@ const MAX_NOTIFICATIONS = 20;
 /** Time limit of one call: a call without an answer must not keep the pause from opening. */
 const MAX_CALL_MS = 60_000;
 const MAX_ERROR_CHARS = 1000;
-
-type NotificationOutcome = Awaited<ReturnType<NonNullable<BlockExecutor['notify']>>>[number];
 
 /** The outcome of a call. */
 type CallOutcome = Pick<NotificationOutcome, 'status' | 'error'>;

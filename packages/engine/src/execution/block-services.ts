@@ -1,5 +1,5 @@
 import { isBlockError } from '@heddle/core/blocks';
-import type { BlockConfig, JsonObject, Region } from '@heddle/core/blocks';
+import type { BlockConfig, JsonObject, NotificationOutcome, Region } from '@heddle/core/blocks';
 import type { NewRun, Plan } from '@heddle/core';
 import type { VersionedPlan } from '../definitions.ts';
 import type { Place, Replica } from '@heddle/core/run';
@@ -14,7 +14,6 @@ import type {
   EngineContext,
   EngineExecutor,
   ExecutorServices,
-  NotificationOutcome,
   Rates,
   RunInfo,
 } from '../executors/services.ts';

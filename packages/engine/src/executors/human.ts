@@ -1,9 +1,9 @@
 import { own } from '@heddle/core/blocks';
-import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
+import type { BlockConfig, Json, JsonObject, NotificationOutcome } from '@heddle/core/blocks';
 import { authoredValue, inputFields, parsedText } from '@heddle/core/fields';
 import { resumeOutput } from './human-resume.ts';
 import { coerceField } from './input-format.ts';
-import type { EngineContext, EngineExecutor, NotificationOutcome } from './services.ts';
+import type { EngineContext, EngineExecutor } from './services.ts';
 import { asRows, asText } from './values.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { BlockError, EngineError } from '@heddle/core/blocks';
-import type { BlockConfig, BlockExecutor, BlockTypeInfo } from '@heddle/core/blocks';
+import type { BlockTypeInfo } from '@heddle/core';
+import type { BlockConfig, BlockExecutor } from '@heddle/core/blocks';
 import type { EngineExecutor } from './services.ts';
 
 /** The executors by block type. */

@@ -4,6 +4,7 @@ import type {
   Json,
   JsonObject,
   Lookup,
+  NotificationOutcome,
   Template,
   VariableConfig,
 } from '@heddle/core/blocks';
@@ -20,9 +21,6 @@ import type { RunTenantKnowledge } from '../execution/tenant-knowledge.ts';
 import type { Credential, CredentialQuery } from '../secrets/credentials.ts';
 import type { FileContent, FileStream } from '../files/storage.ts';
 import type { RateStore } from '../store/rates.ts';
-
-/** The outcome of a notification of a pause. */
-export type NotificationOutcome = Awaited<ReturnType<NonNullable<BlockExecutor['notify']>>>[number];
 
 /** The services for the engine's own executors, in addition to the fields of a block. One object per attempt. */
 export interface ExecutorServices {

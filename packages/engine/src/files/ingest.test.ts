@@ -1,13 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Json } from '@heddle/core';
-import { filesIn } from '@heddle/core/files';
+import { filesIn, MAX_FILE_BYTES } from '@heddle/core/files';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { block, loop, workflow } from '../../../../test/support/workflow.ts';
 import { createEngine } from '../create.ts';
 import type { Engine } from '../types.ts';
 import { valueKey } from '../store/value-key.ts';
-import { MAX_FILE_BYTES } from './parse.ts';
 
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x');

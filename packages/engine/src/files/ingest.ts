@@ -1,6 +1,6 @@
 import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
-import { fileName } from '@heddle/core/files';
 import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
+import { fileName, MAX_FILE_BYTES } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { ValueStore } from '@heddle/core';
 import { coerceField } from '../executors/input-format.ts';
@@ -8,7 +8,7 @@ import type { HttpClient } from '../executors/services.ts';
 import { fileFields } from '../executors/start.ts';
 import { storeFile } from './storage.ts';
 import type { NewFile } from './storage.ts';
-import { FileRejectedError, fileTooLarge, MAX_FILE_BYTES, parseDataUrl, parseFileInput } from './parse.ts';
+import { FileRejectedError, fileTooLarge, parseDataUrl, parseFileInput } from './parse.ts';
 import type { FileInput } from './parse.ts';
 
 /** Limits for the files of one input. */

@@ -1,9 +1,7 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
+import { MAX_FILE_BYTES } from '@heddle/core/files';
 import type { NewFile } from './storage.ts';
-
-/** Maximum size of a file in an input. */
-export const MAX_FILE_BYTES = 20 * 1024 * 1024;
 
 /** A file in the input of a run: its content, or the URL to download it from. */
 export interface FileInput {

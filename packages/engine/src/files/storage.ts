@@ -3,7 +3,7 @@ import { EngineError, isEngineError } from '@heddle/core';
 import type { Json, NewRun, RunStore, ValueStore } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
-import { fileName, filesIn, mediaType } from '@heddle/core/files';
+import { fileName, filesIn, MAX_FILE_BYTES, mediaType } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { Values } from '../records/values.ts';
 import { partIn, partsIn, storeParts } from './large-files.ts';
@@ -80,11 +80,6 @@ export interface ReadLimits {
   signal?: AbortSignal;
 }
 
-/**
- * Maximum size of a file that is read as a whole. Files of inputs are never larger; larger files can only be opened.
- */
-const MAX_WHOLE_BYTES = 20 * 2 ** 20;
-
 interface StoredFile {
   id: string;
   owner: Json;
@@ -122,7 +117,7 @@ export function fileReader(
     const file = await ownFile(parts, run, { key, text: await readText(key), tenant });
     if (!file) return undefined;
     const isReadable =
-      file.bytes <= Math.min(MAX_WHOLE_BYTES, Math.max(0, remaining)) || file.base64 !== undefined;
+      file.bytes <= Math.min(MAX_FILE_BYTES, Math.max(0, remaining)) || file.base64 !== undefined;
     return { ...file, content: isReadable ? await readWhole(file, readText) : undefined };
   };
   return async ({ id, key }) => {
@@ -133,7 +128,7 @@ export function fileReader(
     }
     const file = await reading;
     if (file?.id !== id) return undefined;
-    if (refuse && file.bytes > MAX_WHOLE_BYTES) throw refuse(file.bytes, MAX_WHOLE_BYTES);
+    if (refuse && file.bytes > MAX_FILE_BYTES) throw refuse(file.bytes, MAX_FILE_BYTES);
     return file.content;
   };
 }

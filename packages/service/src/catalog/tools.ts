@@ -70,8 +70,8 @@ export interface ToolOutcome {
   error: string | null;
 }
 
-/** A tool call. */
-export interface ToolCall {
+/** The arguments and limits of a call. */
+interface ToolRequest {
   args: JsonObject;
   /** The same for each repetition of the call. */
   idempotencyKey: string;
@@ -137,7 +137,7 @@ export class Tools {
   }
 
   /** Runs the tool once. Returns a failure if it throws, or does not end in time. */
-  async run(id: string, { args, idempotencyKey, timeoutMs, signal }: ToolCall): Promise<ToolOutcome> {
+  async run(id: string, { args, idempotencyKey, timeoutMs, signal }: ToolRequest): Promise<ToolOutcome> {
     const tool = this.#registered.get(id)?.tool;
     if (!tool?.run)
       return failedOutcome('The tool runs only in workflows: in an agent, or in a block of its service.');

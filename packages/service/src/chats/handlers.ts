@@ -12,6 +12,7 @@ import {
 import type { Definition } from '@heddle/api/ports';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
+import { isEmpty } from '../transfer/graph.ts';
 import { shownInputs } from '../workflows/input-fields.ts';
 import type { ShownInput } from '../workflows/input-fields.ts';
 import { chatPage, formPage, passwordPage, unknownPage } from './html.ts';
@@ -281,10 +282,4 @@ function inputOf(
   const missing = fields.find(({ name, isRequired }) => isRequired && isEmpty(values.get(name)));
   if (missing) throw new ApiError(400, `${missing.label} is required`);
   return Object.fromEntries(values);
-}
-
-function isEmpty(value: unknown): boolean {
-  return (
-    value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
-  );
 }

@@ -19,7 +19,7 @@ import { pageOf } from '../paging.ts';
 import type { ServiceStore } from '../store/open.ts';
 import type { WorkflowRow } from '../store/schema.ts';
 import { workflowRow } from '../workflows/context.ts';
-import { lockFolders } from '../workflows/folders.ts';
+import { requireUnlocked } from '../workflows/folders.ts';
 import { hashPassword } from './password.ts';
 import * as schemas from './schemas.ts';
 import type { ChatRow, Db } from './tables.ts';
@@ -226,14 +226,4 @@ async function claimIdentifier(tx: Db, workflow: WorkflowRow, identifier: string
     .executeTakeFirst();
   const isTaken = owner.workspace_id !== workspace_id || (user && user.workflow_id !== workflowId);
   if (isTaken) throw conflict(`Identifier already in use: ${identifier}`);
-}
-
-/**
- * Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends.
- */
-async function requireUnlocked(
-  tx: Db,
-  { workspace_id: workspaceId, folder_path }: WorkflowRow,
-): Promise<void> {
-  await lockFolders(tx as never, { workspaceId, paths: [folder_path] });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import type { ZodType } from 'zod';
+import { expectValid } from '../expect-valid.ts';
 import type { Sealer } from '../sealing.ts';
 import {
   credentialDescription,
@@ -77,12 +77,6 @@ export async function storeCredential(
         throw new RangeError(`The workspace has ${MAX_CREDENTIALS} credentials already.`);
       return { credential: viewOf(row), isNew };
     });
-}
-
-/** Throws a RangeError that does not contain the value. */
-function expectValid(field: string, schema: ZodType, value: unknown): void {
-  const result = schema.safeParse(value);
-  if (!result.success) throw new RangeError(`The ${field} is invalid: ${result.error.issues[0]?.message}.`);
 }
 
 /** Returns the credentials of a workspace by name, without their secrets. */

@@ -1,7 +1,8 @@
+import type { Credential } from '@heddle/engine';
 import { isStorable } from '@heddle/engine/stores';
 import * as z from 'zod';
 
-export type CredentialType = 'api_key' | 'service_account' | 'oauth';
+export type CredentialType = Credential['type'];
 
 /** Maximum number of credentials of a workspace. */
 export const MAX_CREDENTIALS = 1_000;

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
+import { objectOf } from '../transfer/graph.ts';
 
 /** A stored graph: a draft or the graph of a version. */
 export interface ComparedGraph {
@@ -185,11 +186,6 @@ function keysOf(base: JsonObject, target: JsonObject) {
     removed: before.filter((key) => !Object.hasOwn(target, key)),
     shared: before.filter((key) => Object.hasOwn(target, key)),
   };
-}
-
-function objectOf(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
-  return isJsonObject(value) ? value : {};
 }
 
 function textOf(object: JsonObject, key: string): string | undefined {

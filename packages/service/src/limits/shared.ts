@@ -1,13 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type {
-  Bucket,
-  Buckets,
-  Concurrency,
-  ConcurrencyLimits,
-  LimitKind,
-  LimitState,
-  Limiter,
-} from '@heddle/api';
+import type { Buckets, Concurrency, ConcurrencyLimits, LimitKind, Limiter } from '@heddle/api';
 import { bucketFor, callLimit, tightestOf } from '@heddle/api';
 import { Pool } from 'pg';
 import { CREATE, PEEK, RELEASE, RENEW, SWEEP, TAKE, TAKE_SLOT } from './statements.ts';
@@ -118,23 +110,12 @@ function limiterOf(pool: Pool, buckets: Buckets): Limiter {
       ...statement,
       values: [keys, capacity, perMinute / MINUTE_MS],
     });
-    return tightestOf(rows.map((row) => stateOf(bucket, row)));
+    const fills = rows.map(({ allowed, tokens, at_ms: atMs }) => ({ allowed, tokensLeft: tokens, atMs }));
+    return tightestOf(bucket, fills);
   };
   return {
     take: (kind, subjects, operation) => query(TAKE, kind, { subjects, operation }),
     peek: (kind, subject) => query(PEEK, kind, { subjects: [subject] }),
-  };
-}
-
-function stateOf({ capacity, perMinute }: Bucket, { allowed, tokens, at_ms: atMs }: BucketRow): LimitState {
-  const perMs = perMinute / MINUTE_MS;
-  return {
-    allowed,
-    limit: capacity,
-    remaining: Math.floor(tokens),
-    resetMs: Math.ceil(atMs + (capacity - tokens) / perMs),
-    retryAfterMs: allowed ? 0 : Math.ceil((1 - tokens) / perMs),
-    perMinute,
   };
 }
 

@@ -20,11 +20,11 @@ export interface ModelUsage {
   tokens?: { input?: number; output?: number; total?: number };
   /** In USD; `totalMicros` is the total in millionths of a dollar. */
   cost?: { input?: number; output?: number; toolCost?: number; total?: number; totalMicros?: number };
-  toolCalls?: ToolCall[];
+  toolCalls?: LoggedToolCall[];
 }
 
 /** A tool call in the output of a block that calls a model. */
-export interface ToolCall {
+export interface LoggedToolCall {
   name?: string;
   arguments?: Json;
   result?: Json;
@@ -62,7 +62,7 @@ function toolCallsIn(value: Json | undefined): Pick<ModelUsage, 'toolCalls'> {
   return { toolCalls: list.filter((call) => isJsonObject(call)).map(toolCall) };
 }
 
-function toolCall({ name, arguments: args, result, error }: JsonObject): ToolCall {
+function toolCall({ name, arguments: args, result, error }: JsonObject): LoggedToolCall {
   return {
     ...(typeof name === 'string' && { name }),
     ...(args !== undefined && { arguments: args }),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import type { ZodType } from 'zod';
+import { expectValid } from '../expect-valid.ts';
 import { MAX_SKILLS, skillContent, skillDescription, skillName } from './schemas.ts';
 import { addSkill, changeSkill, countSkills, findSkill, pageOfSkills, removeSkill } from './store.ts';
 import type { Db, SkillPosition } from './store.ts';
@@ -65,12 +65,6 @@ export async function storeSkill(
         throw new RangeError(`The workspace has ${MAX_SKILLS} skills already.`);
       return { skill: viewOf(added), isNew: true };
     });
-}
-
-/** Throws a RangeError for a value that does not match. */
-function expectValid(part: string, schema: ZodType, value: unknown): void {
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) throw new RangeError(`The ${part} is invalid: ${parsed.error.issues[0]?.message}.`);
 }
 
 /** Returns the skills of a workspace, sorted by name, without their content. */

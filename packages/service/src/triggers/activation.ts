@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { badRequest } from '@heddle/api/areas';
-import type { Json, JsonObject } from '@heddle/core';
+import type { JsonObject } from '@heddle/core';
+import { isJsonObject } from '@heddle/core/blocks';
 import type { WorkflowBlock } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import { jitterOf } from './due.ts';
@@ -56,14 +57,10 @@ export function plannedTriggers(
 
 function fieldsOf(block: JsonObject): JsonObject {
   const { subBlocks } = block;
-  const entries = Object.entries(isObject(subBlocks) ? subBlocks : {});
+  const entries = Object.entries(isJsonObject(subBlocks) ? subBlocks : {});
   return Object.fromEntries(
-    entries.map(([name, field]) => [name, (isObject(field) ? field['value'] : undefined) ?? null]),
+    entries.map(([name, field]) => [name, (isJsonObject(field) ? field['value'] : undefined) ?? null]),
   );
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

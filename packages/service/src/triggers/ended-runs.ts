@@ -25,8 +25,8 @@ interface RunResult {
 /** The results of runs, by the ids of the runs in the engine. */
 export type EndedRuns = ReadonlyMap<string, RunResult>;
 
-/** Reads the results of runs. */
-export interface RunReader {
+/** Reads the results of runs from their traces. */
+export interface TraceReader {
   engine: Pick<Engine, 'getTrace'>;
   report: (error: unknown) => void;
 }
@@ -38,7 +38,7 @@ const COUNTED_TRIGGERS: ReadonlySet<string> = new Set(['webhook', 'event']);
  * Reads the results of ended runs for the health of webhooks and event triggers: failed runs, and runs that completed
  * after failures of the same trigger.
  */
-export async function endedRuns(db: Db, reader: RunReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
+export async function endedRuns(db: Db, reader: TraceReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
   const roots = logs.filter(
     ({ trigger, is_child: isChild }) => COUNTED_TRIGGERS.has(trigger) && isChild === 0,
   );
@@ -67,7 +67,7 @@ async function failingWorkflows(db: Db, runs: readonly LoggedRun[]): Promise<Rea
 }
 
 async function endedRun(
-  { engine, report }: RunReader,
+  { engine, report }: TraceReader,
   runId: string,
   isFailed: boolean,
 ): Promise<RunResult | undefined> {

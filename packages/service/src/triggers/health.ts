@@ -12,6 +12,11 @@ export function errorText(message: string): string {
   return message.slice(0, MAX_ERROR_CHARACTERS);
 }
 
+/** Returns whether the reason of an aborted signal is its time limit. */
+export function isTimeout(reason: unknown): boolean {
+  return reason instanceof Error && reason.name === 'TimeoutError';
+}
+
 /** The health after a success. */
 export const HEALTHY = { failures: 0, failing_since_ms: null, last_error: null } as const;
 

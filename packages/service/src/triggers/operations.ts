@@ -14,7 +14,7 @@ import { isApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { pageOf } from '../paging.ts';
-import { lockFolders } from '../workflows/folders.ts';
+import { requireUnlocked } from '../workflows/folders.ts';
 import { dueAfter } from './activation.ts';
 import { admitDue, claimDue, queueDue } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
@@ -318,16 +318,6 @@ async function updateTrigger(
   });
   services.changed();
   return triggerView({ ...row, ...withNumbers(next) } as DeployedTrigger);
-}
-
-/**
- * Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends.
- */
-async function requireUnlocked(
-  db: Db,
-  { workspace_id: workspaceId, folderPath }: DeployedTrigger,
-): Promise<void> {
-  await lockFolders(db as never, { workspaceId, paths: [folderPath] });
 }
 
 /** Returns the type of a schedule. Throws 409 for other triggers, and for a type that this process does not support. */

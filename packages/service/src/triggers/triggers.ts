@@ -12,7 +12,7 @@ import type { Kysely } from 'kysely';
 import type { Db } from './fire.ts';
 import { activateEvents, deactivateEvents, recordEvents } from './events/outbox.ts';
 import { countEnded, endedRuns } from './ended-runs.ts';
-import type { EndedRuns, LoggedRun, RunReader } from './ended-runs.ts';
+import type { EndedRuns, LoggedRun, TraceReader } from './ended-runs.ts';
 import { forgetCursors } from './feeds/store.ts';
 import type { FeedDb } from './feeds/store.ts';
 import { hookProblem, hookStates } from './hooks/views.ts';
@@ -104,7 +104,7 @@ export class Triggers {
   /**
    * Reads the results of ended runs for the health of their triggers, before the transaction that records their end.
    */
-  endedRuns(database: unknown, reader: RunReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
+  endedRuns(database: unknown, reader: TraceReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
     return endedRuns(database as Db, reader, logs);
   }
 

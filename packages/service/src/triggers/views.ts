@@ -12,7 +12,7 @@ export type DeployedTrigger = LiveTrigger & JoinedColumns;
 /** Data of a trigger from other tables. */
 interface JoinedColumns {
   workflowName: string;
-  folderPath: string;
+  folder_path: string;
   /** Error of the hook at the provider; null: the trigger has no hook, or the hook has no error. */
   hookError: string | null;
   hookExpiresMs: number | string | null;
@@ -29,7 +29,7 @@ export function shownRows(db: Db) {
         .onRef('provider_hooks.block_id', '=', 'triggers.block_id'),
     )
     .selectAll('triggers')
-    .select(['workflows.name as workflowName', 'workflows.folder_path as folderPath'])
+    .select(['workflows.name as workflowName', 'workflows.folder_path'])
     .select(['provider_hooks.error as hookError', 'provider_hooks.expires_ms as hookExpiresMs'])
     .where('workflows.archived_at', 'is', null)
     .where('triggers.version', 'is not', null);
@@ -37,9 +37,9 @@ export function shownRows(db: Db) {
 
 /** Returns the row; undefined for a trigger without a live version. */
 export function readRow(row: TriggerRow & JoinedColumns): DeployedTrigger | undefined {
-  const { workflowName, folderPath, hookError, hookExpiresMs } = row;
+  const { workflowName, folder_path, hookError, hookExpiresMs } = row;
   const trigger = withNumbers(row);
-  return isLive(trigger) ? { ...trigger, workflowName, folderPath, hookError, hookExpiresMs } : undefined;
+  return isLive(trigger) ? { ...trigger, workflowName, folder_path, hookError, hookExpiresMs } : undefined;
 }
 
 /** Returns the trigger in the form of responses. */

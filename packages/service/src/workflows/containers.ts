@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@heddle/core';
+import { isJsonObject } from '@heddle/core/blocks';
 
 /** The parts of a draft that people edit. Loops and parallels are derived from the blocks. */
 export interface DraftGraph {
@@ -26,7 +27,7 @@ export function parentIdOf(block: JsonObject): string | undefined {
 
 /** Returns the value if it is an object, otherwise an empty object. */
 export function objectOr(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }
 
 /** Returns the ids of the blocks directly inside each container. */
@@ -78,7 +79,8 @@ function parallel(shared: JsonObject, data: JsonObject): JsonObject {
   });
 }
 
-function withoutAbsent(value: { [key: string]: Json | undefined }): JsonObject {
+/** Returns the object without its undefined keys. */
+export function withoutAbsent(value: { [key: string]: Json | undefined }): JsonObject {
   return Object.fromEntries(
     Object.entries(value).filter((entry): entry is [string, Json] => entry[1] !== undefined),
   );

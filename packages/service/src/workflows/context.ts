@@ -7,7 +7,7 @@ import type { BlockDescription } from '../catalog/catalog.ts';
 import type { ServiceStore } from '../store/open.ts';
 import type { Triggers } from '../triggers/triggers.ts';
 import type { WorkflowRow } from '../store/schema.ts';
-import { lockFolders } from './folders.ts';
+import { requireUnlocked } from './folders.ts';
 import type { Db } from './folders.ts';
 import { idsOf } from './graph.ts';
 import type { Graph } from './graph.ts';
@@ -60,7 +60,7 @@ export function defineChange<
   return {
     ...operation,
     async handle(services, call, row) {
-      await lockFolders(tablesOf(services), { workspaceId: row.workspace_id, paths: [row.folder_path] });
+      await requireUnlocked(tablesOf(services), row);
       return operation.handle(services, call, row);
     },
   };

@@ -1,6 +1,6 @@
 import { branchPorts } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core';
-import { containersOf, objectOr } from './containers.ts';
+import { containersOf, objectOr, withoutAbsent } from './containers.ts';
 import type { Containers, DraftGraph } from './containers.ts';
 import { rowBlock } from './edit/connections.ts';
 
@@ -30,7 +30,8 @@ export function regenerateIds(
   const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {
     const newBlockId = blockIds.get(id) as string;
     const { name, type } = block;
-    const copy = { ...replaceIds(block, ids), id: newBlockId, ...definedOf({ name, type }) };
+    // Names and types are copied even if they look like ids, because references use names.
+    const copy = { ...replaceIds(block, ids), id: newBlockId, ...withoutAbsent({ name, type }) };
     ports.set(id, portMap([id, block], [newBlockId, copy]));
     return [newBlockId, copy];
   });
@@ -63,13 +64,6 @@ export function regenerateIds(
       variables: Object.fromEntries(variables),
     },
   };
-}
-
-/** Returns the defined entries. Names are copied even if they look like ids, because references use names. */
-function definedOf(names: { [key: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(
-    Object.entries(names).filter((entry): entry is [string, Json] => entry[1] !== undefined),
-  );
 }
 
 /** Returns a map from the ports of a block to those of its copy. Ids of ports may contain the id of the block. */

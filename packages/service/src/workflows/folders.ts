@@ -13,6 +13,7 @@ import {
 } from './folder-path.ts';
 import { countOf, isDuplicate } from '../store/database.ts';
 import { isPostgres } from '../store/dialect.ts';
+import type { WorkflowRow } from '../store/schema.ts';
 import type { FolderRow, WorkflowTables } from './tables.ts';
 
 export type Db = Kysely<WorkflowTables>;
@@ -79,6 +80,14 @@ async function expectFolders(db: Db, keys: FolderKeys, access: Access): Promise<
  */
 export async function lockFolders(db: Db, keys: FolderKeys): Promise<void> {
   for (const row of await lockRows(db, keys, 'read')) expectNotLocked(row);
+}
+
+/** Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends. */
+export async function requireUnlocked(
+  db: unknown,
+  { workspace_id: workspaceId, folder_path: path }: Pick<WorkflowRow, 'workspace_id' | 'folder_path'>,
+): Promise<void> {
+  await holdFolders(db as Db, { workspaceId, paths: [path] });
 }
 
 /** Locks rows in a fixed order, so that transactions cannot deadlock. On SQLite, a transaction locks everything. */

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type * as z from 'zod';
 import type { Json, JsonObject } from '@heddle/core';
+import { containersOf } from './containers.ts';
 import { blockShape, edgeShape, variableShape } from './draft-schemas.ts';
 import type { GraphBody } from './draft-schemas.ts';
 
@@ -55,7 +56,8 @@ export function graphOf(body: GraphBody, oldGraph: Graph): { graph: Graph; warni
   const graph: Graph = {
     blocks: Object.fromEntries(blocks),
     edges,
-    ...containers(blocks),
+    // Those of the body are ignored: the blocks define them.
+    ...containersOf(blocks),
     variables: newVariables,
     ...(body.metadata && { metadata: toJson(body.metadata) }),
   };
@@ -132,53 +134,6 @@ export function engineFormat(
   return { version: '1.0', workflow: header, state: graph as unknown as JsonObject };
 }
 
-/** Derives loops and parallels from the blocks. Those in a request body are ignored. */
-function containers(blocks: readonly [string, JsonObject][]): { loops: JsonObject; parallels: JsonObject } {
-  const children = new Map<Json | undefined, string[]>();
-  for (const [id, block] of blocks) {
-    const siblings = children.get(parentOf(block));
-    if (siblings) siblings.push(id);
-    else children.set(parentOf(block), [id]);
-  }
-  const inside = (container: string): string[] => children.get(container) ?? [];
-  const derived = { loops: {} as JsonObject, parallels: {} as JsonObject };
-  for (const [id, block] of blocks) {
-    const data = objectOr(block['data']);
-    const enabled = block['enabled'] !== false;
-    if (block['type'] === 'loop') derived.loops[id] = loop(id, { data, nodes: inside(id), enabled });
-    if (block['type'] === 'parallel')
-      derived.parallels[id] = parallel(id, { data, nodes: inside(id), enabled });
-  }
-  return derived;
-}
-
-type Container = { data: JsonObject; nodes: string[]; enabled: boolean };
-
-function loop(id: string, { data, nodes, enabled }: Container): JsonObject {
-  return toJson({
-    id,
-    nodes,
-    iterations: data['count'] ?? 5,
-    loopType: data['loopType'] ?? 'for',
-    forEachItems: data['collection'],
-    whileCondition: data['whileCondition'],
-    doWhileCondition: data['doWhileCondition'],
-    enabled,
-  });
-}
-
-function parallel(id: string, { data, nodes, enabled }: Container): JsonObject {
-  return toJson({
-    id,
-    nodes,
-    distribution: data['collection'],
-    count: data['count'],
-    parallelType: data['parallelType'] ?? 'count',
-    batchSize: data['batchSize'],
-    enabled,
-  });
-}
-
 /** Returns the variables by id, from a record or an array. */
 function variables(rows: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
   const keyed = Array.isArray(rows)
@@ -199,14 +154,6 @@ function edgeId(
 ): string {
   const text = JSON.stringify([edge.source, edge.target, edge.sourceHandle ?? null, index]);
   return `edge-${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
-}
-
-function parentOf(block: JsonObject): Json | undefined {
-  return objectOr(block['data'])['parentId'];
-}
-
-function objectOr(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }
 
 /** Returns the value if it is a string, otherwise `fallback`. */

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '@heddle/core';
+import { isJsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { objectOr } from './containers.ts';
 
@@ -114,13 +115,9 @@ function structureOf(json: Json, target: 'object' | 'array'): Json {
   if (typeof json !== 'string') return json;
   try {
     const parsed = JSON.parse(json) as Json;
-    const hasType = target === 'array' ? Array.isArray(parsed) : isObject(parsed);
+    const hasType = target === 'array' ? Array.isArray(parsed) : isJsonObject(parsed);
     return hasType ? parsed : json;
   } catch {
     return json;
   }
-}
-
-function isObject(value: Json): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
-import { fileName, filesIn } from '@heddle/core/files';
+import { fileName, filesIn, MAX_FILE_BYTES } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { RunTenantFiles } from '@heddle/engine/tenant-data';
 import type { Context } from '../../define.ts';
@@ -9,8 +9,6 @@ import { missingFeature, refuse, invalidCallError } from '../failures.ts';
 
 /** Maximum number of files of a call. */
 export const MAX_FILES = 50;
-/** Maximum size of a file that is read into memory. */
-export const MAX_FILE_BYTES = 20 * 2 ** 20;
 const MAX_ID_CHARS = 256;
 
 /** A file that an argument names. */

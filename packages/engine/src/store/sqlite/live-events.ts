@@ -15,6 +15,7 @@ import { ChangeNotifier } from './change-notifier.ts';
 import { withFileErrors } from './database.ts';
 import { storeClosed } from './errors.ts';
 import { loadSqlite } from './load.ts';
+import { formatOf } from './migrations.ts';
 
 /** Tables of another format are replaced, because events are stored only for a limited time. */
 const FORMAT = 1;
@@ -227,10 +228,6 @@ function prepareStatements(db: DatabaseSync): Connection {
     read: db.prepare(`SELECT number, place, json FROM events
       WHERE stream = ${STREAM} AND number > ? ORDER BY number LIMIT ?`),
   };
-}
-
-function formatOf(db: DatabaseSync): number {
-  return Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
 }
 
 function inTransaction<T>(db: DatabaseSync, work: () => T): T {

@@ -16,7 +16,7 @@ import { groupIdOf, decideEvent } from '../flow/decide.ts';
 import type { FlowEvent } from '../flow/decide.ts';
 import { flowOf } from '../flow/policy.ts';
 import { prepareEvent } from '../flow/settle.ts';
-import { errorText, healthAfterFailure, HEALTHY } from '../health.ts';
+import { errorText, healthAfterFailure, HEALTHY, isTimeout } from '../health.ts';
 import { advanceTrigger } from '../advance.ts';
 import { fillPlaceholders } from '../placeholders.ts';
 import type { TriggerRow } from '../tables.ts';
@@ -337,10 +337,6 @@ export class Poll {
 
 function feedError(message: string): BlockError {
   return new BlockError('FEED_FAILED', message);
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
 /** Sorts runs by their groups. In this fixed order, transactions of several processes cannot deadlock. */

@@ -5,7 +5,7 @@ import type { Kysely } from 'kysely';
 import type { Sealer } from '../../sealing.ts';
 import { AuditStore } from '../../store/audit.ts';
 import { retryDelayMs } from '../fire.ts';
-import { errorText } from '../health.ts';
+import { errorText, isTimeout } from '../health.ts';
 import type { ActiveHook, HookCall, ProviderHook } from '@heddle/engine/triggers';
 import type { TriggerType } from '../types.ts';
 import { MAX_RETRY_MS, RETRY_MS } from './retry.ts';
@@ -298,10 +298,6 @@ export class HookJob {
 /** Ids of different providers can be equal. */
 function isSameProvider(one: ActualHook, other: ActualHook): boolean {
   return one.config['provider'] === other.config['provider'];
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
 function nextLook({ expiresMs }: ActiveHook, nowMs: number): number {

@@ -15,7 +15,7 @@ import type { QueuedStart } from '@heddle/api/ports';
 import * as z from 'zod';
 import { isAfter, pageOf } from '../../paging.ts';
 import { eventsOf } from '../flow/views.ts';
-import { lockFolders } from '../../workflows/folders.ts';
+import { requireUnlocked } from '../../workflows/folders.ts';
 import { readRow, shownRows } from '../views.ts';
 import type { DeployedTrigger } from '../views.ts';
 import * as schemas from './schemas.ts';
@@ -164,8 +164,7 @@ export const replayWebhookDelivery = define({
   success: [{ status: 202, schema: schemas.replayed, description: 'The run was accepted' }],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 423, 429, 503],
   async handle(services, { record: audit }, { trigger, row }) {
-    const { workspace_id: workspaceId, folderPath } = trigger;
-    await lockFolders(services.db as never, { workspaceId, paths: [folderPath] });
+    await requireUnlocked(services.db, trigger);
     const type = services.types.get(trigger.type);
     if (type?.kind !== 'webhook' || trigger.state !== 'active') throw conflict('The webhook is not active');
     const input = await inputOf(services, row);
@@ -175,7 +174,7 @@ export const replayWebhookDelivery = define({
       {
         ...{
           key: `${workflowId} ${blockId}`,
-          workspaceId,
+          workspaceId: trigger.workspace_id,
           workflowId,
           blockId,
           type,

@@ -4,7 +4,7 @@ import type { Graph } from '../graph.ts';
 import { REFERENCE_KINDS } from '../../transfer/kinds.ts';
 import { MAX_OCCURRENCES, referencesOf } from '../../transfer/references.ts';
 import type { FoundReference } from '../../transfer/references.ts';
-import { MAX_LISTED } from './limits.ts';
+import { MAX_LISTED } from './context.ts';
 
 const KINDS = REFERENCE_KINDS.filter(({ kind }) => kind === 'credential' || kind === 'table');
 

@@ -5,7 +5,7 @@ import type { WorkflowServices } from '../context.ts';
 import type { LintReport } from '../draft-schemas.ts';
 import { engineFormat } from '../graph.ts';
 import type { Graph } from '../graph.ts';
-import type { LintContext } from './lint-context.ts';
+import type { LintContext } from './context.ts';
 import { lintReport } from './report.ts';
 import { missingFields } from './required-fields.ts';
 import { unresolvedResources } from './resources.ts';

@@ -2,9 +2,8 @@ import type { Diagnostic, JsonObject } from '@heddle/core';
 import type { LintReport } from '../draft-schemas.ts';
 import { textOr } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
-import { refOf, textOrNull } from './block-ref.ts';
-import type { LintContext } from './lint-context.ts';
-import { MAX_LISTED } from './limits.ts';
+import { MAX_LISTED, refOf, textOrNull } from './context.ts';
+import type { LintContext } from './context.ts';
 import type { MissingField } from './required-fields.ts';
 import { emptyOutgoingPorts, endsOf } from './wiring.ts';
 

@@ -2,6 +2,7 @@ import { own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { BlockDescription } from '../../catalog/catalog.ts';
 import { objectOr } from '../containers.ts';
+import { isEmpty } from '../../transfer/graph.ts';
 import { textOr } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
 
@@ -39,7 +40,7 @@ export function missingFields(graph: Graph, required: RequiredFields): MissingFi
     const subBlocks = objectOr(block['subBlocks']);
     const names = required.get(textOr(block['type'])) ?? [];
     return names
-      .filter((name) => isEmpty(objectOr(own(subBlocks, name))['value']))
+      .filter((name) => isBlank(objectOr(own(subBlocks, name))['value']))
       .map((field) => ({ blockId, field }));
   });
 }
@@ -52,7 +53,6 @@ function requiredIn(schema: JsonObject): string[] {
   return names.filter((name) => objectOr(own(properties, name))['default'] === undefined);
 }
 
-function isEmpty(value: Json | undefined): boolean {
-  if (typeof value === 'string') return value.trim() === '';
-  return value == null || (Array.isArray(value) && value.length === 0);
+function isBlank(value: Json | undefined): boolean {
+  return isEmpty(typeof value === 'string' ? value.trim() : value);
 }

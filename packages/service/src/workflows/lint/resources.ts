@@ -10,9 +10,8 @@ import { inChunks, storeLookups } from '../../transfer/lookups.ts';
 import { MAX_OCCURRENCES, referencesOf, structuredValue } from '../../transfer/references.ts';
 import type { FoundReference } from '../../transfer/references.ts';
 import { isToolList } from '../../transfer/sanitize.ts';
-import { refOf } from './block-ref.ts';
-import type { LintContext } from './lint-context.ts';
-import { MAX_LISTED, shownValue } from './limits.ts';
+import { MAX_LISTED, refOf, shownValue } from './context.ts';
+import type { LintContext } from './context.ts';
 
 type Unresolved = LintReport['unresolvedReferences'][number];
 

@@ -5,8 +5,7 @@ import type { LintReport } from '../draft-schemas.ts';
 import { rowBlock } from '../edit/connections.ts';
 import { textOr } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
-import { refOf } from './block-ref.ts';
-import { MAX_LISTED, shownValue } from './limits.ts';
+import { MAX_LISTED, refOf, shownValue } from './context.ts';
 
 type Ends = Pick<LintReport, 'sources' | 'sinks' | 'orphanBlocks'>;
 

@@ -1,0 +1,36 @@
+import type { Json } from '@heddle/core';
+import type { LintReport } from '../draft-schemas.ts';
+import type { Graph } from '../graph.ts';
+import type { RequiredFields } from './required-fields.ts';
+
+/** What a draft is checked against, besides the workflows of its workspace. Undefined parts are not checked. */
+export interface LintContext {
+  /** The required fields of block types. */
+  requiredFields: RequiredFields | undefined;
+  /** The names of the workspace's values. */
+  names: ReadonlySet<string> | undefined;
+  sandboxes: boolean;
+  /** The tools that agents can call. */
+  tools: readonly { id: string }[] | undefined;
+}
+
+/** Maximum length of each list of a report that can have more items than the draft has blocks. */
+export const MAX_LISTED = 500;
+
+/** Maximum length of a value of the draft that a report repeats. */
+const MAX_SHOWN_CHARACTERS = 200;
+
+/** Returns the value, shortened for a report. */
+export function shownValue(text: string): string {
+  return text.length > MAX_SHOWN_CHARACTERS ? `${text.slice(0, MAX_SHOWN_CHARACTERS - 1)}…` : text;
+}
+
+/** Returns how a report names a block. Name and type are null for a block that does not exist. */
+export function refOf(graph: Graph, blockId: string): LintReport['orphanBlocks'][number] {
+  const block = Object.hasOwn(graph.blocks, blockId) ? graph.blocks[blockId] : undefined;
+  return { blockId, blockName: textOrNull(block?.['name']), blockType: textOrNull(block?.['type']) };
+}
+
+export function textOrNull(value: Json | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}
