@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { serviceAreas } from '@heddle/service';
-import { takeLease } from '../../packages/service/src/retention/lease.ts';
+import { takeLease } from '../../packages/service/src/retention/sweep.ts';
 import { runRetention } from '../../packages/service/src/retention/runs.ts';
 import type { RunLimits } from '../../packages/service/src/retention/runs.ts';
 import { RetentionSweep } from '../../packages/service/src/retention/sweep.ts';

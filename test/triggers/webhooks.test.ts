@@ -1,6 +1,6 @@
 import { triggerTypes } from '@heddle/blocks/triggers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { sweepDeliveries } from '../../packages/service/src/triggers/webhooks/retention.ts';
+import { sweepDeliveries } from '../../packages/service/src/triggers/webhooks/area.ts';
 import { readRow, shownRows } from '../../packages/service/src/triggers/views.ts';
 import { shownWebhooks } from '../../packages/service/src/triggers/webhooks/views.ts';
 import { draftOf } from '../support/draft.ts';

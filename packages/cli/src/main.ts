@@ -4,7 +4,8 @@ import { processIo } from './io.ts';
 import type { Io } from './io.ts';
 import { buildProgram } from './program.ts';
 import { guardedIo } from './render/terminal.ts';
-import { reportError } from './report-error.ts';
+import { safe, styleFor } from './render/style.ts';
+import { UsageError } from './usage-error.ts';
 
 /** Runs the command line `argv` (without node and script). Returns the exit code. Never throws. */
 export async function main(argv: readonly string[], streams: Io = processIo()): Promise<number> {
@@ -38,4 +39,52 @@ function watchPipes({ stdout, stderr }: Io, onError: () => void): void {
   });
   // There is no stream left to report errors on.
   stderr.on('error', () => undefined);
+}
+
+/**
+ * Prints an error to stderr, as text or JSON, and returns the exit code.
+ *
+ * An error that the caller can act on is printed as its message, with exit code 2: nothing ran. Anything else is a bug
+ * in Heddle; it is printed with its stack, with exit code 1.
+ */
+function reportError(io: Io, error: unknown, { json }: { json: boolean }): number {
+  const known = knownError(error);
+  if (!known) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    io.stderr.write(`heddle: This is a bug in Heddle. Please report it.\n${text}\n`);
+    return EXIT.failed;
+  }
+  if (json) io.stderr.write(`${JSON.stringify({ error: known })}\n`);
+  else {
+    const style = styleFor(io.stderr);
+    io.stderr.write(`${style.red('heddle:')} ${safe(known.message)}\n`);
+    if (known.hint !== undefined) io.stderr.write(`${style.cyan('→')} ${safe(known.hint)}\n`);
+  }
+  return EXIT.invalid;
+}
+
+interface KnownError {
+  code: string;
+  message: string;
+  hint?: string;
+  details?: unknown;
+}
+
+/** Hints for errors of the engine. */
+const HINTS: { [code: string]: string | undefined } = {
+  RUNTIME_UNREACHABLE: 'Start a server with heddle dev, or set another one with --address HOST:PORT.',
+};
+
+const BRAND = Symbol.for('heddle.error');
+
+/** Recognizes engine errors by their brand, so that reporting an error does not load the engine. */
+function knownError(error: unknown): KnownError | undefined {
+  if (error instanceof UsageError) {
+    return { code: 'USAGE', message: error.message, ...(error.hint !== undefined && { hint: error.hint }) };
+  }
+  const branded = error as { [BRAND]?: string; code: string; message: string; details?: unknown } | null;
+  if (typeof error !== 'object' || branded?.[BRAND] !== 'engine') return undefined;
+  const { code, message, details } = branded;
+  const hint = HINTS[code];
+  return { code, message, ...(hint !== undefined && { hint }), ...(details !== undefined && { details }) };
 }

@@ -2,7 +2,6 @@ import { Command, Option } from 'commander';
 import type { Argument, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Io } from './io.ts';
-import { declareBlocks } from './program-blocks.ts';
 import { declareRuns } from './program-runs.ts';
 import { declareLogs, declareRemote, declareServe } from './program-serve.ts';
 import { declareCredentials } from './program-credentials.ts';
@@ -121,6 +120,35 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
     const { run } = await import('./commands/run.ts');
     done(await run(io, file, options));
   });
+}
+
+function declareBlocks(program: Command, io: Io, done: (exit: number) => void): void {
+  const blocks = program
+    .command('blocks')
+    .summary('List block types and show their fields.')
+    .description('Describes the block types that this version runs.');
+  blocks
+    .command('list')
+    .description('Lists the block types.')
+    .option('--json', 'print only JSON: {"data": [type]}', false)
+    .action(async (options: { json: boolean }) => {
+      const { listBlocks } = await import('./commands/blocks.ts');
+      done(await listBlocks(io, options));
+    });
+  blocks
+    .command('show')
+    .description('Shows the fields and the output of a block type.')
+    .argument('<type>', 'block type, such as agent')
+    .addOption(
+      new Option('--json-schema', 'print only the JSON Schema of the fields')
+        .default(false)
+        .conflicts('json'),
+    )
+    .option('--json', 'print only JSON: {"data": type}, with the JSON Schemas of fields and output', false)
+    .action(async (type: string, options: { json: boolean; jsonSchema: boolean }) => {
+      const { showBlock } = await import('./commands/blocks.ts');
+      done(await showBlock(io, type, options));
+    });
 }
 
 function compatOption(): Option {

@@ -8,12 +8,12 @@ import {
 } from '../auth/authorize.ts';
 import { capacitySubjectOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
-import { notFound } from '../errors.ts';
+import { notFound, refusalOf } from '../errors.ts';
 import { withOnEnd } from '../http/stream.ts';
-import type { AnyOperation, Call, Reply } from '../operation.ts';
+import type { AnyOperation, Call, RecordedAction, Reply } from '../operation.ts';
+import type { AuditEvent } from '../ports.ts';
 import type { LocatedResource } from '../resource.ts';
 import { acquireCall } from './admit-run.ts';
-import { recorder } from './recorder.ts';
 import { callChainOf } from './call-chain.ts';
 import type { CapacitySlot } from './capacity.ts';
 import { AUTHENTICATED_LIMITS } from './input-limits.ts';
@@ -108,6 +108,42 @@ async function handle(
   if (workspaceId !== undefined) slot?.joinWorkspace(workspaceId);
   const recording = recorder(context, operation, { principal: call.principal, workspaceId });
   return operation.handle(services as never, { ...call, ...recording } as never, value as never);
+}
+
+type Recording = Pick<Call<never, never, never>, 'record' | 'recordAround'>;
+
+/** Returns functions that record the audit actions of the operation. */
+function recorder(
+  { audit }: AreaContext,
+  { id, audit: declared }: AnyOperation,
+  { principal, workspaceId }: { principal: Principal; workspaceId: string | undefined },
+): Recording {
+  function eventOf(recorded: RecordedAction): AuditEvent {
+    const { action = declared?.actions[0] ?? '', resourceId, details } = recorded;
+    if (!declared?.actions.includes(action))
+      throw new TypeError(`The operation ${id} does not declare the audit action "${action}".`);
+    return {
+      ...{ action, resourceId, details, principal },
+      workspaceId: recorded.workspaceId ?? workspaceId,
+      resourceType: recorded.resourceType ?? declared.resourceType,
+    };
+  }
+  return {
+    record: async (recorded, transaction) => audit.record(eventOf(recorded), transaction),
+    async recordAround(recorded, action, hasHappened = () => true) {
+      const event = eventOf(recorded);
+      const prepared = await audit.prepare?.(event);
+      const result = await action().catch(async (error: unknown) => {
+        // After an internal error it is unknown whether the action happened: the event stays, marked as intended.
+        if ((refusalOf(error)?.status ?? 500) < 500) await prepared?.abort();
+        throw error;
+      });
+      if (!hasHappened(result)) await prepared?.abort();
+      else if (prepared) await prepared.confirm();
+      else await audit.record(event);
+      return result;
+    },
+  };
 }
 
 /** Finds the resource of the call and checks the caller's access to its workspaces and organizations. */

@@ -6,15 +6,22 @@ import type {
 import type { JsonObject } from '@heddle/core/blocks';
 import { modelSettings, numberOf } from '../agent/settings.ts';
 import type { Context } from '../define.ts';
+import { invalid } from '../invalid.ts';
 import { callModel } from './call.ts';
 import type { ModelResponse } from './call.ts';
 import type { OpenModel, OpenModels } from './open.ts';
-import { promptCaching, withCacheBreakpoints } from './prompt-cache.ts';
 import { schemaAsText } from './schema-as-text.ts';
 
 const MAX_DOLLARS = 1e9;
 
+type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
 type RequestOptions = Omit<LanguageModelV4CallOptions, 'abortSignal'>;
+
+const ANTHROPIC: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } };
+const BEDROCK: ProviderOptions = { bedrock: { cachePoint: { type: 'default' } } };
+/** Models of Bedrock that cache prompts; other models refuse a call with a breakpoint. */
+const BEDROCK_CACHING_MODELS =
+  /anthropic\.claude-(?:3-7|opus-|sonnet-|haiku-)|amazon\.nova-(?:micro|lite|pro|premier)/;
 
 /** The models of one execution of a block. Once a model is unavailable, the next one makes all further calls. */
 export class FallbackModels {
@@ -103,9 +110,44 @@ function withoutProviderData(message: LanguageModelV4Message): LanguageModelV4Pr
   return { role: 'assistant', content };
 }
 
-type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
-
 function mergedOptions(one: ProviderOptions = {}, other: ProviderOptions = {}): ProviderOptions {
   const providers = [...new Set([...Object.keys(one), ...Object.keys(other)])];
   return Object.fromEntries(providers.map((name) => [name, { ...one[name], ...other[name] }]));
+}
+
+/**
+ * Returns whether the prompts of a block are cached, from its field `promptCaching`. Returns undefined if the caller
+ * decides.
+ *
+ * Throws BLOCK_CONFIG_INVALID.
+ */
+function promptCaching(context: Context): boolean | undefined {
+  const value = context.field('promptCaching', 'native') ?? '';
+  if (value === '') return undefined;
+  if (value === true || value === 'true') return true;
+  if (value === false || value === 'false') return false;
+  throw invalid(context, 'has an invalid "promptCaching": it must be true or false');
+}
+
+/**
+ * Returns the prompt with cache breakpoints: one after the instructions, which also covers the tools, and one at the
+ * end, for the next round. Providers without breakpoints cache by themselves, or not at all.
+ */
+function withCacheBreakpoints(
+  prompt: LanguageModelV4Prompt,
+  { provider, model }: Pick<OpenModel, 'provider' | 'model'>,
+): LanguageModelV4Prompt {
+  const breakpoint = breakpointOf(provider, model.modelId);
+  if (!breakpoint) return prompt;
+  const indexes = new Set([prompt.findLastIndex(({ role }) => role === 'system'), prompt.length - 1]);
+  return prompt.map((message, index) =>
+    indexes.has(index)
+      ? { ...message, providerOptions: { ...message.providerOptions, ...breakpoint } }
+      : message,
+  );
+}
+
+function breakpointOf(provider: string, model: string): ProviderOptions | undefined {
+  if (provider === 'anthropic') return ANTHROPIC;
+  return provider === 'bedrock' && BEDROCK_CACHING_MODELS.test(model) ? BEDROCK : undefined;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryConversations } from '../store/memory-conversations.ts';
+import { MemoryConversations } from '../store/memory-models.ts';
 import { conversationOf } from './conversation.ts';
 
 const newStore = () => new MemoryConversations();

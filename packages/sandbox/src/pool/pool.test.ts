@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { EgressResponse } from '../egress/types.ts';
+import type { LoadedImage } from '../image.ts';
 import { createSandbox, type FunctionOutcome, type Sandbox, type SandboxOptions } from '../index.ts';
+import { recycleReason } from './pool.ts';
 
 let sandboxes: Sandbox[] = [];
 afterEach(async () => {
@@ -297,5 +299,24 @@ describe('cancelling', () => {
     stop.abort();
     expect(await job).toBe('CANCELLED');
     expect(signal?.aborted).toBe(true);
+  });
+});
+
+const RECYCLE = { jobs: 10, rssMiB: 420, ageMs: 1_000 };
+const fresh = { served: 9, rssMiB: 419, startedAtMs: 0, image: undefined };
+const blob = { path: '/x', sha256: '', size: 30 * 2 ** 20 };
+const image = { id: 'i', blobs: { 'site.zip': blob, 'memory.snap': blob } } as unknown as LoadedImage;
+
+describe('a process of a pool', () => {
+  it('is replaced at limits of jobs, age and memory', () => {
+    expect(recycleReason(fresh, RECYCLE, 999)).toBeUndefined();
+    expect(recycleReason({ ...fresh, served: 10 }, RECYCLE, 999)).toBe('jobs');
+    expect(recycleReason({ ...fresh, rssMiB: 420 }, RECYCLE, 999)).toBe('memory');
+    expect(recycleReason(fresh, RECYCLE, 1_000)).toBe('age');
+  });
+
+  it('may be larger by the size of its image', () => {
+    expect(recycleReason({ ...fresh, rssMiB: 420, image }, RECYCLE, 0)).toBeUndefined();
+    expect(recycleReason({ ...fresh, rssMiB: 540, image }, RECYCLE, 0)).toBe('memory');
   });
 });

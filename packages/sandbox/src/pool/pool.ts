@@ -1,14 +1,14 @@
 import { startFailure } from '../host-fault.ts';
+import type { LoadedImage } from '../image.ts';
 import { failure, type SandboxFailure } from '../outcome.ts';
 import type { HostCall, ChildMessage } from '../protocol.ts';
 import type { Ending, Job } from './job.ts';
-import { Meter, type PoolMetrics } from './meter.ts';
+import { type EndReason, Meter, type PoolMetrics } from './meter.ts';
 import type { PoolOptions } from './options.ts';
 import { choose, isStuck, planGrowth, assignHelper, STUCK_MS } from './assignment.ts';
 import { FairQueue } from './queue.ts';
 import type { Assignment, ProcessTarget, Slot, SlotEvents } from './slot.ts';
 import { Starter } from './starter.ts';
-import { recycleReason } from './recycle.ts';
 
 /**
  * Returns the failure of a job whose process did not respond in time. `isTimed`: all of that time was processor time.
@@ -19,6 +19,26 @@ function overdueFailure({ job, isTimed }: { job: Job; isTimed: boolean }): Sandb
   return isTimed
     ? failure('TIMEOUT_CPU', `The code ran for more than its ${cpuMs} ms of processor time ${reason}`)
     : failure('TIMEOUT_WALL', `The code did not finish within ${wallMs} ms ${reason}`);
+}
+
+/** Returns the additional memory of a process with an image, in MiB: files are in memory twice, raw and loaded. */
+function imageMiB(image: LoadedImage | undefined): number {
+  let bytes = 0;
+  for (const { size } of Object.values(image?.blobs ?? {})) bytes += size;
+  return Math.ceil((2 * bytes) / 2 ** 20);
+}
+
+type ProcessAge = Pick<Slot, 'served' | 'rssMiB' | 'startedAtMs' | 'image'>;
+
+/** Returns which limit a process has reached, so that it has to be replaced; undefined if none. */
+export function recycleReason(
+  { served, rssMiB, startedAtMs, image }: ProcessAge,
+  max: PoolOptions['recycle'],
+  nowMs = performance.now(),
+): Extract<EndReason, 'jobs' | 'age' | 'memory'> | undefined {
+  if (served >= max.jobs) return 'jobs';
+  if (nowMs - startedAtMs >= max.ageMs) return 'age';
+  return rssMiB >= max.rssMiB + imageMiB(image) ? 'memory' : undefined;
 }
 
 /** Time that a process has to obey a cancellation before it is killed, in milliseconds. */

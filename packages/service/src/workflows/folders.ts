@@ -87,7 +87,7 @@ export async function requireUnlocked(
   db: unknown,
   { workspace_id: workspaceId, folder_path: path }: Pick<WorkflowRow, 'workspace_id' | 'folder_path'>,
 ): Promise<void> {
-  await holdFolders(db as Db, { workspaceId, paths: [path] });
+  await lockFolders(db as Db, { workspaceId, paths: [path] });
 }
 
 /** Locks rows in a fixed order, so that transactions cannot deadlock. On SQLite, a transaction locks everything. */

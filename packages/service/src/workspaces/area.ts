@@ -1,9 +1,8 @@
 import type { Area } from '@heddle/api';
 import type { ServiceStore } from '../store/open.ts';
 import { WORKSPACE_MIGRATIONS } from './migrations.ts';
-import { listWorkspaceAuditLogs } from './audit-operations.ts';
 import { createWorkspaceApiKey, listWorkspaceApiKeys, revokeWorkspaceApiKey } from './key-operations.ts';
-import { getWorkspace, listWorkspaceMembers, listWorkspaces } from './operations.ts';
+import { getWorkspace, listWorkspaceAuditLogs, listWorkspaceMembers, listWorkspaces } from './operations.ts';
 import type { WorkspaceServices } from './operations.ts';
 
 export const WORKSPACES = {

@@ -1,13 +1,7 @@
-import {
-  cursorCodec,
-  AUTHENTICATED_PRINCIPALS,
-  none,
-  notFound,
-  operationsOf,
-  workspace,
-} from '@heddle/api/areas';
+import { cursorCodec, AUTHENTICATED_PRINCIPALS, none, notFound, operationsOf, USER_PRINCIPALS, workspace } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import type { ServiceStore } from '../store/open.ts';
+import { pageOfEvents } from './audit-events.ts';
 import { findWorkspace, pageOfMembers, pageOfWorkspaces } from './directory.ts';
 import type { WorkspaceTables } from './directory.ts';
 import * as schemas from './schemas.ts';
@@ -26,6 +20,7 @@ const READ = {
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
 const cursors = cursorCodec(schemas.workspacePosition);
+const eventCursors = cursorCodec(schemas.position);
 const memberCursors = cursorCodec(schemas.memberPosition);
 
 export function tablesOf({ store }: Pick<WorkspaceServices, 'store'>): Kysely<WorkspaceTables> {
@@ -84,5 +79,28 @@ export const listWorkspaceMembers = define({
     const [after] = memberCursors.decode(cursor, scope) ?? [];
     const { page, next } = await pageOfMembers(tablesOf(services), workspaceId, { limit, after });
     return { page, nextCursor: next === undefined ? null : memberCursors.encode([next], scope) };
+  },
+});
+
+export const listWorkspaceAuditLogs = define({
+  id: 'listWorkspaceAuditLogs',
+  method: 'GET',
+  path: '/api/v2/workspaces/{workspaceId}/audit-logs',
+  tag: 'Audit Logs',
+  summary: 'List who did what in a workspace, newest first',
+  scope: 'api:read',
+  role: 'admin',
+  principals: USER_PRINCIPALS,
+  resource: workspace('path'),
+  params: schemas.workspacePath,
+  query: schemas.eventsQuery,
+  success: [{ status: 200, schema: schemas.auditEvent, page: true, description: 'A page of events' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { query }, workspaceId) {
+    const { limit, cursor, ...filters } = query;
+    const scope = { workspaceId, ...filters };
+    const after = eventCursors.decode(cursor, scope);
+    const { page, next } = await pageOfEvents(tablesOf(services), scope, { limit, after });
+    return { page, nextCursor: eventCursors.encode(next, scope) };
   },
 });

@@ -1,9 +1,11 @@
 import * as Tabs from '@radix-ui/react-tabs';
+import { useQuery } from '@tanstack/react-query';
+import { RequestError } from '../api/client.ts';
+import { valueQuery } from '../api/queries.ts';
 import type { Overview } from '../api/queries.ts';
-import { Empty } from '../parts/notice.tsx';
+import { Empty, Failed, Loading } from '../parts/notice.tsx';
 import { PANES } from '../shell/search.ts';
 import type { Pane, RunSearch } from '../shell/search.ts';
-import { Console } from './console.tsx';
 import { Iterations } from './iterations.tsx';
 import type { Selection } from './selection.ts';
 import { scopeOf } from './selection.ts';
@@ -83,4 +85,24 @@ function PaneContent({ run, selection, pane, isIteration }: PaneProps) {
   if (isIteration) return <Empty title="Select a block in this iteration to see its values" />;
   if (pane === 'console') return <Console runId={run.runId} spanId={spanId} />;
   return <Value runId={run.runId} address={{ spanId, part: pane, path: '' }} />;
+}
+
+/** The text that the code of a block has printed: `stdout` of its output. */
+function Console({ runId, spanId }: { runId: string; spanId: string }) {
+  const address = { spanId, part: 'output', path: '/stdout' } as const;
+  const stdout = useQuery(valueQuery(runId, address));
+  if (stdout.isPending) return <Loading what="the console" />;
+  if (stdout.error instanceof RequestError && stdout.error.status === 404)
+    return <Empty title="Nothing was printed" />;
+  if (stdout.error) return <Failed error={stdout.error} retry={stdout.refetch} />;
+  const { data } = stdout;
+  if (data.kind !== 'string' || data.nextOffset !== null) return <Value runId={runId} address={address} />;
+  const text = JSON.parse(data.text) as string;
+  return text === '' ? (
+    <Empty title="Nothing was printed" />
+  ) : (
+    <pre className="console" dir="auto">
+      {text}
+    </pre>
+  );
 }

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { client, dataOf } from '../api/client.ts';
+import { valueQuery } from '../api/queries.ts';
 import type { Overview, Span } from '../api/queries.ts';
 import { AuditLog } from '../parts/audit.tsx';
 import { Failed, Loading } from '../parts/notice.tsx';
 import { Status } from '../parts/status.tsx';
 import { Time, bytesText, durationText } from '../parts/time.tsx';
-import { CodeAtLine } from './code-at-line.tsx';
 import { MODEL_BLOCKS, ModelUse } from './model-use.tsx';
 import { Fact } from './run-header.tsx';
 import { RunFrom } from './rerun.tsx';
@@ -105,5 +105,37 @@ function Facts({ span }: { span: Span }) {
         </div>
       )}
     </>
+  );
+}
+
+/** Number of lines that are shown before and after the marked one. */
+const CONTEXT_LINES = 4;
+
+interface CodeProps {
+  runId: string;
+  spanId: string;
+  /** From 1. */
+  line: number;
+}
+
+/** The code of a block around the line that threw, as its author wrote it. Renders nothing for blocks without code. */
+function CodeAtLine({ runId, spanId, line }: CodeProps) {
+  const { data } = useQuery(valueQuery(runId, { spanId, part: 'input', path: '/code' }));
+  if (data?.kind !== 'string' || data.nextOffset !== null) return null;
+  const lines = (JSON.parse(data.text) as string).split('\n');
+  if (line > lines.length) return null;
+  const firstLine = Math.max(1, line - CONTEXT_LINES);
+  return (
+    <ol className="code-at-line mono" aria-label="Code" tabIndex={0}>
+      {lines.slice(firstLine - 1, line + CONTEXT_LINES).map((text, index) => {
+        const lineNumber = firstLine + index;
+        return (
+          <li key={lineNumber} className="code-line" aria-current={lineNumber === line ? 'true' : undefined}>
+            <span>{lineNumber}</span>
+            <bdi>{text}</bdi>
+          </li>
+        );
+      })}
+    </ol>
   );
 }

@@ -1,16 +1,18 @@
 import {
+  Link,
   Navigate,
   createRootRouteWithContext,
   createRoute,
   createRouter,
   lazyRouteComponent,
 } from '@tanstack/react-router';
+import type { ErrorComponentProps } from '@tanstack/react-router';
 import type { QueryClient } from '@tanstack/react-query';
 import { BASE } from '../api/client.ts';
 import { overviewQuery, statesQuery } from '../api/queries.ts';
+import { Empty, FailedPage } from '../parts/notice.tsx';
 import { RunsPage } from '../runs/runs-page.tsx';
 import { Layout } from './layout.tsx';
-import { NotFound, PageFailed } from './page-errors.tsx';
 import { runSearch, runsSearch, workflowSearch, workflowsSearch } from './search.ts';
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
@@ -73,6 +75,29 @@ const settings = createRoute({
 });
 
 const routeTree = root.addChildren([home, runs, run, workflows, workflow, dashboard, settings]);
+
+function NotFound() {
+  return (
+    <div className="page">
+      <h1>Unknown page</h1>
+      <Empty title="There is no such page">
+        <Link to="/runs" search={{}}>
+          Go to the runs
+        </Link>
+      </Empty>
+    </div>
+  );
+}
+
+function PageFailed({ error, reset }: ErrorComponentProps) {
+  return (
+    <FailedPage
+      what="Heddle"
+      error={error instanceof Error ? error : new Error(String(error))}
+      retry={reset}
+    />
+  );
+}
 
 export function makeRouter(queries: QueryClient) {
   return createRouter({

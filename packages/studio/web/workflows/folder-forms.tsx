@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { client, dataOf } from '../api/client.ts';
 import { Confirm } from '../parts/confirm.tsx';
-import { createFolder, deleteFolder, moveWorkflows, relocateFolder } from './folder-actions.ts';
 import { ROOT, parentOf, pathIn, pathText } from './folder-rows.ts';
 import type { Folder } from './folder-rows.ts';
 
@@ -165,4 +165,36 @@ export function MoveWorkflows({ workspaceId, workflowIds, folders, onMoved }: Mo
       <FolderChoice label="Folder" folders={folders} path={path} setPath={setPath} />
     </Confirm>
   );
+}
+
+/** A folder and its workspace. */
+interface FolderRef {
+  workspaceId: string;
+  path: string;
+}
+
+const FOLDERS = '/api/v2/workflows/folders';
+
+/** Creates a folder. Its parent must exist. */
+async function createFolder(body: FolderRef): Promise<void> {
+  await dataOf(client.POST(FOLDERS, { body }));
+}
+
+/** Moves or renames a folder with its contents. */
+async function relocateFolder(folder: FolderRef, destinationPath: string): Promise<void> {
+  await dataOf(client.PATCH(FOLDERS, { body: { ...folder, destinationPath } }));
+}
+
+/** Deletes a folder. With `recursive`, also deletes the folders in it and archives its workflows. */
+async function deleteFolder(folder: FolderRef, recursive: boolean): Promise<void> {
+  const query = { ...folder, recursive: recursive ? 'true' : 'false' } as const;
+  await dataOf(client.DELETE(FOLDERS, { params: { query } }));
+}
+
+/** Moves workflows to a folder. Throws an Error with the server's reason if one was not moved. */
+async function moveWorkflows(workspaceId: string, workflowIds: string[], folderPath: string): Promise<void> {
+  const body = { workspaceId, workflowIds, folderPath };
+  const { data } = await dataOf(client.POST('/api/v2/workflows/move', { body }));
+  const [first] = data.failed;
+  if (first) throw new Error(`Not moved: ${data.failed.length} of ${workflowIds.length}. ${first.reason}`);
 }

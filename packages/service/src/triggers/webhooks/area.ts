@@ -13,10 +13,15 @@ import type { Triggers } from '../triggers.ts';
 import { WEBHOOK_MIGRATIONS } from './migrations.ts';
 import { listWebhookDeliveries, listWebhooks, replayWebhookDelivery } from './operations.ts';
 import type { OpenedWebhooks } from './operations.ts';
-import { DELIVERY_RETENTION_MS, SWEEP_MS, sweepDeliveries } from './retention.ts';
 import { ServiceWebhooks } from './store.ts';
 import type { WebhookServices } from './store.ts';
 import type { WebhookTables } from './tables.ts';
+
+/** Time for which deliveries are stored, and duplicates are detected. */
+const DELIVERY_RETENTION_MS = 7 * 24 * 3_600_000;
+const SWEEP_MS = 600_000;
+/** Maximum number of rows in one statement. */
+const BATCH = 1000;
 
 const WEBHOOKS = { listWebhooks, listWebhookDeliveries, replayWebhookDelivery } as const;
 
@@ -97,6 +102,23 @@ function openWebhooks(
       await store.close();
     },
   };
+}
+
+/**
+ * Deletes deliveries and counts of refused requests before `beforeMs`. Several processes may call this at the same
+ * time.
+ */
+export async function sweepDeliveries(db: Kysely<WebhookTables>, beforeMs: number): Promise<void> {
+  for (;;) {
+    const { numDeletedRows } = await db
+      .deleteFrom('webhook_deliveries')
+      .where('id', 'in', (eb) =>
+        eb.selectFrom('webhook_deliveries').select('id').where('received_ms', '<', beforeMs).limit(BATCH),
+      )
+      .executeTakeFirst();
+    if (Number(numDeletedRows) < BATCH) break;
+  }
+  await db.deleteFrom('webhook_refusals').where('last_ms', '<', beforeMs).execute();
 }
 
 /** Creates, renews and removes hooks at providers. Returns a function that stops it. */

@@ -1,0 +1,153 @@
+import { isUnlimited, stateAfter, UNUSED_KEY, waitFor } from './rates.ts';
+import type { RateDemand, RateState, RateStore } from './rates.ts';
+import type { NewReservation, SpendingRefusal, SpendingStore } from './spending.ts';
+import { MAX_EXCHANGES } from './stores.ts';
+import type { ConversationKey, ConversationStore } from './stores.ts';
+
+// Data of blocks that call models, in memory: conversations, rates and spending.
+
+/** Conversations in memory. */
+export class MemoryConversations implements ConversationStore {
+  /** By tenant and id: the exchanges by their keys, oldest first. */
+  readonly #tenants = new Map<string, Map<string, Map<string, string>>>();
+
+  add({ tenant, id }: ConversationKey, { key, json }: { key: string; json: string }): void {
+    const conversations = this.#tenants.get(tenant) ?? new Map<string, Map<string, string>>();
+    this.#tenants.set(tenant, conversations);
+    const exchanges = conversations.get(id) ?? new Map<string, string>();
+    conversations.set(id, exchanges);
+    if (exchanges.has(key)) return;
+    exchanges.set(key, json);
+    const [oldest] = exchanges.keys();
+    if (exchanges.size > MAX_EXCHANGES && oldest !== undefined) exchanges.delete(oldest);
+  }
+
+  newest({ tenant, id }: ConversationKey, maxChars: number): string[] {
+    const exchanges = [...(this.#tenants.get(tenant)?.get(id)?.values() ?? [])];
+    let first = exchanges.length;
+    let remaining = maxChars;
+    while (first > 0 && (remaining -= (exchanges[first - 1] ?? '').length) >= 0) first -= 1;
+    return exchanges.slice(first);
+  }
+
+  remove({ tenant, id }: ConversationKey): void {
+    this.#tenants.get(tenant)?.delete(id);
+  }
+
+  ids(tenant: string, limit: number): string[] {
+    const ids = [...(this.#tenants.get(tenant)?.keys() ?? [])];
+    return ids.toSorted(byCodePoint).slice(0, limit);
+  }
+}
+
+/**
+ * Compares strings in the order of the databases. JavaScript's order puts characters beyond 16 bits before some smaller
+ * ones.
+ */
+function byCodePoint(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}
+
+/** Rates of keys in memory. */
+export class MemoryRates implements RateStore {
+  readonly #keys = new Map<string, RateState>();
+
+  take(key: string, demand: RateDemand): number {
+    const state = this.#state(key);
+    const wait = waitFor(state, demand);
+    if (wait === 0 && !isUnlimited(demand)) this.#keys.set(key, stateAfter(state, demand));
+    return wait;
+  }
+
+  correct(key: string, tokensMs: number): void {
+    const state = this.#keys.get(key);
+    if (state) state.tokensMs += tokensMs;
+  }
+
+  block(key: string, untilMs: number): void {
+    const state = this.#state(key);
+    this.#keys.set(key, { ...state, blockedMs: Math.max(state.blockedMs, untilMs) });
+  }
+
+  prune(beforeMs: number): void {
+    for (const [key, state] of this.#keys)
+      if (Math.max(state.requestsMs, state.tokensMs, state.blockedMs) < beforeMs) this.#keys.delete(key);
+  }
+
+  #state(key: string): RateState {
+    return this.#keys.get(key) ?? UNUSED_KEY;
+  }
+}
+
+/** Later than every time, so that an expired reservation does not expire again. */
+const EXPIRED = Infinity;
+
+interface Reservation {
+  accounts: readonly string[];
+  counted: number;
+  minMicros: number;
+  expiresMs: number;
+}
+
+/** Sums of spending in memory. */
+export class MemorySpending implements SpendingStore {
+  readonly #sums = new Map<string, { micros: number; untilMs: number }>();
+  readonly #reservations = new Map<string, Reservation>();
+
+  reserve({
+    id,
+    accounts,
+    maxMicros,
+    minMicros,
+    nowMs,
+    expiresMs,
+  }: NewReservation): SpendingRefusal | undefined {
+    this.#expire(nowMs);
+    const exceeded = accounts.find((account) => this.sum(account.id) + maxMicros > account.cap);
+    if (exceeded) return { account: exceeded.id, micros: this.sum(exceeded.id) };
+    for (const account of accounts)
+      this.#sums.set(account.id, { micros: this.sum(account.id), untilMs: account.untilMs });
+    const reservation = { accounts: accounts.map((account) => account.id), counted: 0, minMicros, expiresMs };
+    this.#reservations.set(id, reservation);
+    this.#count(reservation, maxMicros);
+    return undefined;
+  }
+
+  renew(id: string, renewal: { minMicros: number; expiresMs: number }): void {
+    const reservation = this.#reservations.get(id);
+    if (reservation && reservation.expiresMs !== EXPIRED) Object.assign(reservation, renewal);
+  }
+
+  settle(id: string, micros: number): void {
+    const reservation = this.#reservations.get(id);
+    if (!reservation) return;
+    this.#reservations.delete(id);
+    this.#count(reservation, micros);
+  }
+
+  sum(account: string): number {
+    return this.#sums.get(account)?.micros ?? 0;
+  }
+
+  prune(nowMs: number): void {
+    for (const [account, { untilMs }] of this.#sums) if (untilMs <= nowMs) this.#sums.delete(account);
+    for (const [id, { accounts }] of this.#reservations)
+      if (!accounts.some((account) => this.#sums.has(account))) this.#reservations.delete(id);
+  }
+
+  #expire(nowMs: number): void {
+    for (const reservation of this.#reservations.values())
+      if (reservation.expiresMs <= nowMs) {
+        this.#count(reservation, reservation.minMicros);
+        reservation.expiresMs = EXPIRED;
+      }
+  }
+
+  #count(reservation: Reservation, micros: number): void {
+    for (const account of reservation.accounts) {
+      const sum = this.#sums.get(account);
+      if (sum) sum.micros += micros - reservation.counted;
+    }
+    reservation.counted = micros;
+  }
+}
