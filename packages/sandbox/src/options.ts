@@ -89,9 +89,10 @@ const DEFAULTS = {
   queueTimeoutMs: 30_000,
   maxQueued: 10_000,
   maxQueuedPerTenant: 2_000,
-  pipeline: 4,
-  maxJobsPerProcess: 64,
-};
+} satisfies SandboxOptions;
+
+/** Jobs that a process serves at the same time, in total and those whose code is not waiting. */
+const JOBS_PER_PROCESS = { maxJobsPerProcess: 64, pipeline: 4 };
 
 /** A process that reaches one of these limits is replaced. */
 const RECYCLE = { jobs: 20_000, ageMs: 600_000, rssMiB: 512 };
@@ -105,18 +106,19 @@ const MINIMUM: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1, 
 export function resolveOptions(options: SandboxOptions) {
   const numbers = { maxProcesses: availableParallelism(), ...DEFAULTS };
   for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) {
-    const value = name in options ? options[name as keyof SandboxOptions] : undefined;
-    if (value === undefined || typeof numbers[name] !== 'number') continue;
-    if (!Number.isInteger(value) || (value as number) < (MINIMUM[name] ?? 0)) {
+    const value = options[name];
+    if (value === undefined) continue;
+    if (!Number.isInteger(value) || value < (MINIMUM[name] ?? 0)) {
       throw new SandboxError(
         'INVALID_OPTION',
-        `The sandbox option ${name} is ${String(value as number)}; give a whole number.`,
+        `The sandbox option ${name} is ${String(value)}; give a whole number.`,
       );
     }
-    Object.assign(numbers, { [name]: value });
+    numbers[name] = value;
   }
   return {
     ...numbers,
+    ...JOBS_PER_PROCESS,
     recycle: { ...RECYCLE, ...options.recycle },
     execPath: options.execPath ?? process.execPath,
   };

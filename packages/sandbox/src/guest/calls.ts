@@ -16,12 +16,14 @@ const pendingCalls = new NativeMap<number, Waiter>();
 let lastId = 0;
 
 /** Calls the host. The promise settles in a later entry. */
-export function hostCall(op: string, head: object, body: string | null): Promise<Reply> {
+export function hostCall(op: string, head: object, body: string | undefined): Promise<Reply> {
   return new NativePromise<Reply>((resolve, reject) => {
     const id = ++lastId;
     set(pendingCalls, id, { resolve, reject });
     const json = stringify(head);
-    send('C' + id + ':' + op + ':' + (body === null ? '-' : '+') + json.length + ':' + json + (body ?? ''));
+    send(
+      'C' + id + ':' + op + ':' + (body === undefined ? '-' : '+') + json.length + ':' + json + (body ?? ''),
+    );
   });
 }
 

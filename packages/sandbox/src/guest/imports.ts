@@ -5,7 +5,7 @@ export const IMPORT_LATER = '$heddleImport';
 export const IMPORT_NAMES = '$heddleNames';
 
 interface Clause {
-  readonly namespace: string | null;
+  readonly namespace: string | undefined;
   /** Exported name → local name. */
   readonly names: readonly (readonly [exported: string, local: string])[];
 }
@@ -13,13 +13,13 @@ interface Clause {
 const TOKEN =
   /\s+|\/\/[^\n\r\u2028\u2029]*|\/\*[^]*?\*\/|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*|[*{},])/uy;
 
-/** Returns the tokens between `import` and its specifier, or null if an import cannot contain one of them. */
-function tokensOf(text: string): string[] | null {
+/** Returns the tokens between `import` and its specifier, or undefined if an import cannot contain one of them. */
+function tokensOf(text: string): string[] | undefined {
   const tokens: string[] = [];
   TOKEN.lastIndex = 0;
   while (TOKEN.lastIndex < text.length) {
     const match = TOKEN.exec(text);
-    if (match === null) return null;
+    if (match === null) return undefined;
     if (match[1] !== undefined) tokens.push(match[1]);
   }
   return tokens;
@@ -29,21 +29,21 @@ const isName = (token: string | undefined): token is string =>
   token !== undefined && /^[^"'*{},]/.test(token);
 
 /** Reads `{ a, b as c, "d" as e }` from the brace on; nothing may follow it. */
-function readNames(tokens: readonly string[]): [string, string][] | null {
+function readNames(tokens: readonly string[]): [string, string][] | undefined {
   const names: [string, string][] = [];
   let at = 1;
   while (tokens[at] !== '}') {
     const exported = tokens[at++];
-    if (exported === undefined || /^[*{},]/.test(exported)) return null;
+    if (exported === undefined || /^[*{},]/.test(exported)) return undefined;
     const renamed = tokens[at] === 'as';
     const local = renamed ? tokens[at + 1] : exported;
     if (renamed) at += 2;
-    if (!isName(local)) return null;
+    if (!isName(local)) return undefined;
     names.push([isName(exported) ? exported : unquoted(exported), local]);
     if (tokens[at] === ',') at++;
-    else if (tokens[at] !== '}') return null;
+    else if (tokens[at] !== '}') return undefined;
   }
-  return at === tokens.length - 1 ? names : null;
+  return at === tokens.length - 1 ? names : undefined;
 }
 
 /** Returns the content of a string literal; escapes are not decoded. */
@@ -52,28 +52,28 @@ function unquoted(literal: string): string {
 }
 
 /** Reads `* as name` or `{ … }`, and nothing else. */
-function readBindings(tokens: readonly string[]): Clause | null {
+function readBindings(tokens: readonly string[]): Clause | undefined {
   if (tokens[0] === '{') {
     const names = readNames(tokens);
-    return names === null ? null : { namespace: null, names };
+    return names === undefined ? undefined : { namespace: undefined, names };
   }
   const [star, as, local] = tokens;
   const isNamespaceImport = tokens.length === 3 && star === '*' && as === 'as' && isName(local);
-  return isNamespaceImport ? { namespace: local, names: [] } : null;
+  return isNamespaceImport ? { namespace: local, names: [] } : undefined;
 }
 
-/** Returns the bindings of a static import, or null for unknown syntax, which the compiler then reports. */
-function readClause(text: string): Clause | null {
+/** Returns the bindings of a static import, or undefined for unknown syntax, which the compiler then reports. */
+function readClause(text: string): Clause | undefined {
   const tokens = tokensOf(text);
-  if (tokens === null) return null;
-  if (tokens.length === 0) return { namespace: null, names: [] };
-  if (tokens.pop() !== 'from') return null;
+  if (tokens === undefined) return undefined;
+  if (tokens.length === 0) return { namespace: undefined, names: [] };
+  if (tokens.pop() !== 'from') return undefined;
   const [first] = tokens;
   if (!isName(first)) return readBindings(tokens);
   const defaultBinding = ['default', first] as const;
-  if (tokens.length === 1) return { namespace: null, names: [defaultBinding] };
-  const bindings = tokens[1] === ',' ? readBindings(tokens.slice(2)) : null;
-  return bindings === null ? null : { ...bindings, names: [defaultBinding, ...bindings.names] };
+  if (tokens.length === 1) return { namespace: undefined, names: [defaultBinding] };
+  const bindings = tokens[1] === ',' ? readBindings(tokens.slice(2)) : undefined;
+  return bindings === undefined ? undefined : { ...bindings, names: [defaultBinding, ...bindings.names] };
 }
 
 /** Returns a statement that replaces an import: it binds the same names on the same number of lines. */
@@ -81,7 +81,7 @@ function statementOf({ namespace, names }: Clause, specifier: string): string {
   const exportedNames = JSON.stringify(names.map(([exported]) => exported));
   const call = `${IMPORT_NAMES}(${specifier}, ${exportedNames})`;
   const pattern = names.map(([exported, local]) => `${JSON.stringify(exported)}: ${local}`).join(', ');
-  if (namespace === null) return names.length === 0 ? `${call};` : `const { ${pattern} } = ${call};`;
+  if (namespace === undefined) return names.length === 0 ? `${call};` : `const { ${pattern} } = ${call};`;
   return `const ${namespace} = ${call}${names.length === 0 ? '' : `, { ${pattern} } = ${namespace}`};`;
 }
 
@@ -102,7 +102,7 @@ export function rewriteImports(code: string): string {
       at = from + 'import'.length;
     } else if (type === 1) {
       const clause = readClause(code.slice(from + 'import'.length, start - 1));
-      if (clause === null) continue;
+      if (clause === undefined) continue;
       const lines = code.slice(from, to).replace(/[^\n\r\u2028\u2029]/g, '');
       out += code.slice(at, from) + statementOf(clause, code.slice(start - 1, end + 1)) + lines;
       at = to;

@@ -116,31 +116,31 @@ function compileFunction(unit: Unit): Body {
 
 const toJson = (value: unknown): string => stringify(value) ?? 'null';
 
-/** Runs one unit and returns its value with its JSON; null after an error, which has already been sent. */
+/** Runs one unit and returns its value with its JSON; undefined after an error, which has already been sent. */
 async function evaluate(
   unit: Unit,
   index: number,
   compileUnit: (unit: Unit) => Body,
-): Promise<{ value: unknown; json: string } | null> {
+): Promise<{ value: unknown; json: string } | undefined> {
   let body: Body;
   try {
     body = compileUnit(unit);
   } catch (error) {
     sendError('compile', index, error, unit.source);
-    return null;
+    return undefined;
   }
   let value: unknown;
   try {
     value = await pinConstructor(call(body, unit));
   } catch (error) {
     sendError('run', index, error);
-    return null;
+    return undefined;
   }
   try {
     return { value, json: toJson(value) };
   } catch (error) {
     sendError('result', index, error);
-    return null;
+    return undefined;
   }
 }
 
@@ -157,13 +157,13 @@ export async function run(mode: GuestMode, args: Args): Promise<void> {
   if (mode === 'function') {
     const unit = units[0] as Unit;
     const result = await pinConstructor(evaluate(unit, 0, compileFunction));
-    if (result !== null) sendResult(result.json);
+    if (result !== undefined) sendResult(result.json);
     return;
   }
   const json: string[] = [];
   for (let i = 0; i < units.length; i++) {
     const result = await pinConstructor(evaluate(units[i] as Unit, i, compileExpression));
-    if (result === null) return;
+    if (result === undefined) return;
     put(json, result.json);
     if (mode === 'first-true' && result.value) {
       sendResult(stringify({ __proto__: null, index: i, json }));

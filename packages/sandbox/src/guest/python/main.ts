@@ -81,14 +81,14 @@ type Entry =
   | [kind: 'answer', id: number, ok: boolean, head: string, body: string];
 
 let runtime: Runtime | undefined;
-let startupFiles: Files | null = null;
+let startupFiles: Files | undefined;
 
 /** Starts the interpreter; reports the result to the process as `D` or `E`. */
 async function boot(): Promise<void> {
   try {
     const files = startupFiles as Files;
     // Allows 40 MB to be freed once the interpreter has started.
-    startupFiles = null;
+    startupFiles = undefined;
     installStartupGlobals(files);
     installRandomPool();
     runtime = await start(files);

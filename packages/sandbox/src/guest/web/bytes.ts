@@ -19,17 +19,17 @@ export function fromBinary(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Returns the bytes of a buffer or view, sharing its memory; null for anything else. */
-export function viewOf(value: unknown): Uint8Array | null {
+/** Returns the bytes of a buffer or view, sharing its memory; undefined for anything else. */
+export function viewOf(value: unknown): Uint8Array | undefined {
   if (ArrayBuffer.isView(value))
     return new NativeUint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
-  return value instanceof ArrayBuffer ? new NativeUint8Array(value) : null;
+  return value instanceof ArrayBuffer ? new NativeUint8Array(value) : undefined;
 }
 
 /** Like `viewOf`, but throws for anything that is not bytes. */
 export function bytesOf(value: unknown, subject: string): Uint8Array {
   const view = viewOf(value);
-  if (view === null)
+  if (view === undefined)
     throw new TypeError(subject + ' must be a buffer or a view of one, not ' + toText(typeof value));
   return view;
 }

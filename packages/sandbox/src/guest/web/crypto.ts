@@ -35,9 +35,9 @@ function hashId(algorithm: unknown): string {
   return id;
 }
 
-function hash(id: string, key: string | null, data: Uint8Array): ArrayBuffer {
+function hash(id: string, key: string | undefined, data: Uint8Array): ArrayBuffer {
   const digest = send(
-    'H' + id + ':' + (key === null ? '-' : '+' + key.length) + ':' + (key ?? '') + toBinary(data),
+    'H' + id + ':' + (key === undefined ? '-' : '+' + key.length) + ':' + (key ?? '') + toBinary(data),
   );
   return fromBinary(String(digest)).buffer;
 }
@@ -101,7 +101,7 @@ function hmac(key: CryptoKey, usage: string, data: unknown): Uint8Array {
 
 const subtle = {
   async digest(algorithm: unknown, data: unknown): Promise<ArrayBuffer> {
-    return hash(hashId(algorithm), null, bytesOf(data, 'The data'));
+    return hash(hashId(algorithm), undefined, bytesOf(data, 'The data'));
   },
 
   async importKey(...[format, data, algorithm, extractable, usages]: ImportArgs): Promise<CryptoKey> {

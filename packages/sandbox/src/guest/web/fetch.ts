@@ -30,10 +30,10 @@ interface FetchInit {
 }
 
 /** Returns a body as bytes, with the content type that it implies. */
-function readBody(body: unknown): { bytes: Uint8Array; type: string | null } | null {
-  if (body === null || body === undefined) return null;
+function readBody(body: unknown): { bytes: Uint8Array; type: string | undefined } | undefined {
+  if (body === null || body === undefined) return undefined;
   const view = viewOf(body);
-  if (view !== null) return { bytes: view, type: null };
+  if (view !== undefined) return { bytes: view, type: undefined };
   const isForm =
     typeof body === 'object' && Object.prototype.toString.call(body) === '[object URLSearchParams]';
   return {
@@ -57,7 +57,7 @@ export class Response {
     this.status = init.status ?? 200;
     this.statusText = init.statusText ?? '';
     this.headers = new Headers(init.headers);
-    if (content !== null && content.type !== null && !this.headers.has('content-type'))
+    if (content?.type !== undefined && !this.headers.has('content-type'))
       this.headers.set('content-type', content.type);
     this.#bytes = content?.bytes ?? new Uint8Array(0);
   }
@@ -119,8 +119,7 @@ function rejectOnAbort(signal: NonNullable<FetchInit['signal']>): Promise<never>
 export async function fetch(input: unknown, init: FetchInit = {}): Promise<Response> {
   const body = readBody(init.body);
   const headers = new Headers(init.headers);
-  if (body !== null && body.type !== null && !headers.has('content-type'))
-    headers.set('content-type', body.type);
+  if (body?.type !== undefined && !headers.has('content-type')) headers.set('content-type', body.type);
   const head = {
     url: String(input),
     method: String(init.method ?? 'GET').toUpperCase(),
@@ -128,7 +127,7 @@ export async function fetch(input: unknown, init: FetchInit = {}): Promise<Respo
     redirect: String(init.redirect ?? 'follow'),
   };
   if (init.signal?.aborted === true) throw init.signal.reason;
-  const call = hostCall('fetch', head, body === null ? null : toBinary(body.bytes));
+  const call = hostCall('fetch', head, body && toBinary(body.bytes));
   const reply = await (init.signal ? Promise.race([call, rejectOnAbort(init.signal)]) : call);
   const { url, redirected, ...responseInit } = reply.head as ReplyHead;
   return withUrl(new Response(fromBinary(reply.body), responseInit), url, redirected);
