@@ -7,7 +7,7 @@ import { loadOnce } from './load-once.ts';
 import { contains, pageOfEntries } from './page.ts';
 import type { CatalogPosition, PageQuery } from './page.ts';
 
-/** A block type, with the schemas of its executor. `describeBlocks` of `@heddle/blocks` returns these. */
+/** A block type, with the schemas of its executor. Fits the type of `@heddle/blocks`, which this package may not import. */
 export interface BlockDescription {
   type: string;
   /** What the block does, in one sentence. */
