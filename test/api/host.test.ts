@@ -3,7 +3,7 @@ import { createApi, execute, runs } from '@heddle/api';
 import type { Area } from '@heddle/api';
 import {
   AUTHENTICATED_PRINCIPALS,
-  none,
+  noResource,
   noQuery,
   operationsOf,
   organization,
@@ -144,7 +144,7 @@ it('the most specific route answers, regardless of the order of the areas', asyn
           principals: AUTHENTICATED_PRINCIPALS,
           scope: 'api:read',
           role: 'read',
-          resource: none,
+          resource: noResource,
           params,
           query: noQuery,
         },

@@ -98,7 +98,7 @@ describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) 
       }
     });
 
-  if (resource.kind !== 'noResource')
+  if (resource.kind !== 'none')
     it('callers of other workspaces', async () => {
       expect((await refused(404, { options: { key: foreignKey } })).message).toMatch(/not found/);
     });

@@ -91,7 +91,7 @@ function operations(): string[] {
     `\`${method} ${path}\``,
     summary,
     scope.replace('api:', ''),
-    resource.kind === 'noResource' ? 'any' : role,
+    resource.kind === 'none' ? 'any' : role,
     principals.includes('workspace') ? 'yes' : 'no',
   ]);
   return tableOf(['operation', '', 'scope', 'role', 'workspace key'], rows);

@@ -25,7 +25,7 @@ export interface LocatedResource<Value> {
  * The lookup of an operation's resource. The handler gets the resource only after the caller's access has been checked.
  */
 export interface Resource<Value = unknown, Services = unknown> {
-  kind: 'workflow' | 'workspace' | 'organization' | 'record' | 'noResource';
+  kind: 'workflow' | 'workspace' | 'organization' | 'record' | 'none';
   /** The beginning of the 404 message, both for callers without access and for a resource that does not exist. */
   noun: string;
   /** True if archived workflows are also found. */
@@ -39,8 +39,8 @@ export interface Resource<Value = unknown, Services = unknown> {
 }
 
 /** The operation acts on no resource: it concerns the caller. */
-export const none: Resource<undefined> = {
-  kind: 'noResource',
+export const noResource: Resource<undefined> = {
+  kind: 'none',
   noun: 'Resource',
   find: () => Promise.resolve({ value: undefined, workspaceIds: [] }),
 };

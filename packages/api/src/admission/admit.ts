@@ -153,7 +153,7 @@ async function findAuthorized(
   call: AdmittedCall,
 ): Promise<LocatedResource<unknown>> {
   const { resource } = operation;
-  if (resource.kind === 'noResource' || resource.kind === 'organization')
+  if (resource.kind === 'none' || resource.kind === 'organization')
     expectWorkspaceKeys(call.principal, operation);
   const { noun } = resource;
   const located = await resource.find(call, services as never, context);

@@ -50,7 +50,7 @@ async function otherWorkspace(): Promise<string> {
 const ENDING_OPERATIONS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
 const TABLE = SERVED.filter(
   // Operations that end the shared run or deployment are tested separately.
-  ({ resource, id }) => resource.kind !== 'noResource' && !ENDING_OPERATIONS.includes(id),
+  ({ resource, id }) => resource.kind !== 'none' && !ENDING_OPERATIONS.includes(id),
 ).map((operation) => [operation.id, operation] as const);
 /** Returns why the caller was refused; `none` when it passed the access checks. */
 function refusalOf({ status, body }: { status: number; body: unknown }): string | undefined {
@@ -222,7 +222,7 @@ describe.each(SERVED.map((operation) => [operation.id, operation] as const))(
     });
 
     it('requires no role without a resource', () => {
-      const allowedRoles = operation.resource.kind === 'noResource' ? ['read'] : ['read', 'write', 'admin'];
+      const allowedRoles = operation.resource.kind === 'none' ? ['read'] : ['read', 'write', 'admin'];
       expect(allowedRoles).toContain(operation.role);
     });
   },

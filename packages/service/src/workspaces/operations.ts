@@ -1,4 +1,4 @@
-import { cursorCodec, AUTHENTICATED_PRINCIPALS, none, notFound, operationsOf, USER_PRINCIPALS, workspace } from '@heddle/api/areas';
+import { cursorCodec, AUTHENTICATED_PRINCIPALS, noResource, notFound, operationsOf, USER_PRINCIPALS, workspace } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import type { ServiceStore } from '../store/open.ts';
 import { pageOfEvents } from './audit-events.ts';
@@ -33,7 +33,7 @@ export const listWorkspaces = define({
   method: 'GET',
   path: '/api/v2/workspaces',
   summary: 'List the workspaces that the credential can access',
-  resource: none,
+  resource: noResource,
   params: schemas.none,
   query: schemas.listQuery,
   success: [{ status: 200, schema: schemas.workspace, page: true, description: 'A page of workspaces' }],

@@ -3,7 +3,7 @@ import type { LimitState } from '../../admission/limiter.ts';
 import type { AreaContext } from '../../context.ts';
 import { AUTHENTICATED_PRINCIPALS, accountOf } from '../../auth/principal.ts';
 import { operationsOf } from '../../operation.ts';
-import { none } from '../../resource.ts';
+import { noResource } from '../../resource.ts';
 import { noQuery, timestamp } from '../shapes.ts';
 
 const bucket = z.object({
@@ -30,7 +30,7 @@ export const getUsageLimits = operationsOf<AreaContext>()({
   summary: 'Get the rate limits and the usage of the caller',
   legacy: true,
   principals: AUTHENTICATED_PRINCIPALS,
-  resource: none,
+  resource: noResource,
   scope: 'api:read',
   role: 'read',
   params: z.strictObject({}),

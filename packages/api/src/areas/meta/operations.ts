@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { PrincipalKind } from '../../auth/principal.ts';
 import { operationsOf } from '../../operation.ts';
-import { none } from '../../resource.ts';
+import { noResource } from '../../resource.ts';
 import { noQuery, timestamp } from '../shapes.ts';
 
 const meta = z.object({
@@ -25,7 +25,7 @@ export const getApiMeta = operationsOf<unknown>()({
   scope: 'api:read',
   role: 'read',
   principals: ['personal', 'workspace', 'oauth'],
-  resource: none,
+  resource: noResource,
   params: z.strictObject({}),
   query: noQuery,
   success: [{ status: 200, schema: meta, description: 'The credential' }],
