@@ -69,7 +69,7 @@ export class HostSnapshot {
         readySlot.kill('finished');
       },
       exit: (_slot, reason) => (memory === undefined ? fail(reason) : ended.resolve()),
-      malformed: (malformedSlot: Slot) => malformedSlot.kill('malformed'),
+      malformed: (malformedSlot: Slot) => malformedSlot.kill('invalid_message'),
       // This process gets no jobs.
       done: () => undefined,
       call: () => undefined,

@@ -12,16 +12,18 @@ export type EndReason =
   | 'jobs'
   | 'age'
   | 'memory'
-  /** Another pool key needed its slot: `room` if it was idle, `drained` if it was busy. */
-  | 'room'
+  /** Another pool key needed its slot: `evicted` if it was idle, `drained` if it was busy. */
+  | 'evicted'
   | 'drained'
   /** Its only task was done. */
   | 'finished'
   /** A native job reached a limit. */
   | 'limit'
   | 'cancelled'
-  | 'overdue'
-  | 'malformed'
+  /** It did not respond by the deadline of a job. */
+  | 'unresponsive'
+  /** It sent a message that the programs of this package never send. */
+  | 'invalid_message'
   /** It was started before the isolation was determined, and its confinement does not match. */
   | 'isolation'
   | 'closed'

@@ -132,7 +132,7 @@ export class Pool implements SlotEvents {
     if (report.code === 'LOST') this.#retry(assignment.job, report.text);
     else assignment.job.end({ done: report } satisfies Ending);
     // The guest runtime sends no such message, so something has taken over the bridge.
-    if (report.code === 'PROTOCOL') slot.retire('malformed');
+    if (report.code === 'PROTOCOL') slot.retire('invalid_message');
     if (
       assignHelper(this.#slots, slot, this.#options.keyOf(assignment.job)) &&
       this.#slots.size < this.#options.maxProcesses
@@ -157,7 +157,7 @@ export class Pool implements SlotEvents {
       return slot.extend(assignment, assignment.job.limits.killGraceMs);
     }
     assignment.job.end({ failure: overdueFailure(assignment) });
-    slot.kill('overdue');
+    slot.kill('unresponsive');
   }
 
   malformed(slot: Slot): void {
@@ -165,7 +165,7 @@ export class Pool implements SlotEvents {
       'SANDBOX_PROTOCOL',
       'The sandbox process sent a malformed message; it was killed.',
     );
-    slot.kill('malformed');
+    slot.kill('invalid_message');
   }
 
   exit(slot: Slot, reason: string): void {
@@ -253,7 +253,7 @@ export class Pool implements SlotEvents {
   /** Starts a process for the pool key if there is room or can be made. Returns whether one is starting. */
   #grow(target: ProcessTarget): boolean {
     const growth = planGrowth([...this.#slots], target, this.#options.maxProcesses);
-    growth.stop?.kill('room');
+    growth.stop?.kill('evicted');
     growth.drain?.retire('drained');
     return growth.start ? this.#start(target) : growth.isStarting;
   }
