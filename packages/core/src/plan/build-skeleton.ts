@@ -6,7 +6,7 @@ import type { Block } from '../schema/workflow.ts';
 import type { Compilation } from './compilation.ts';
 import { isTriggerType } from './types.ts';
 
-/** The properties of a block for the machine, besides its edges. */
+/** The properties of a block that the machine reads, besides its edges. */
 export interface NodeSettings {
   retry?: RetryPolicy;
   timeoutMs?: number;

@@ -34,7 +34,7 @@ const REQUIRED_FIELDS: ReadonlyMap<string, string> = new Map([
  * misspelt or invalid fields.
  */
 export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<string, BlockConfig>): void {
-  const types = new SimilarNames(typeNames(compilation.types));
+  const similarTypes = new SimilarNames(typeNames(compilation.types));
   const bodies = new Map<string, ContainedBlock[]>();
   for (const place of compilation.structure.places.values()) {
     const container = parentOf(place);
@@ -46,15 +46,15 @@ export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<strin
     if (block.trigger || isTriggerType(block.type)) continue;
     if (isContainerType(block.type)) checkBody(compilation, block, bodies.get(id) ?? []);
     else {
-      checkType(compilation, block, types);
-      checkEmpty(compilation, block);
+      checkType(compilation, block, similarTypes);
+      checkRequiredFields(compilation, block);
     }
   }
 }
 
-function checkType(compilation: Compilation, block: Block, types: SimilarNames): void {
+function checkType(compilation: Compilation, block: Block, similarTypes: SimilarNames): void {
   if (compilation.runnable.has(block.type)) return;
-  const suggestion = compilation.types.has(block.type) ? undefined : types.nearest(block.type);
+  const suggestion = compilation.types.has(block.type) ? undefined : similarTypes.nearest(block.type);
   compilation.sink.push(
     diagnostic('BLOCK_TYPE_UNKNOWN', {
       blockId: block.id,
@@ -67,13 +67,14 @@ function checkType(compilation: Compilation, block: Block, types: SimilarNames):
   );
 }
 
-function checkEmpty(compilation: Compilation, block: Block): void {
+function checkRequiredFields(compilation: Compilation, block: Block): void {
   for (const name of compilation.types.get(block.type)?.required ?? []) {
-    if (isEmpty(own(block.fields, name))) report(compilation, block, { code: 'FIELD_REQUIRED', name });
+    if (isEmpty(own(block.fields, name)))
+      reportEmptyField(compilation, block, { code: 'FIELD_REQUIRED', name });
   }
   const requiredField = REQUIRED_FIELDS.get(block.type);
   if (requiredField !== undefined && isEmpty(own(block.fields, requiredField))) {
-    report(compilation, block, { code: 'FIELD_EMPTY', name: requiredField });
+    reportEmptyField(compilation, block, { code: 'FIELD_EMPTY', name: requiredField });
   }
   checkOperation(compilation, block);
 }
@@ -96,7 +97,7 @@ function checkOperation(compilation: Compilation, block: Block): void {
   });
 }
 
-const FEATURES: { readonly [feature in HostFeature]: string } = {
+const FEATURE_TEXTS: { readonly [feature in HostFeature]: string } = {
   files: 'files of the workspace',
   knowledge: 'knowledge bases of the workspace',
 };
@@ -111,7 +112,7 @@ function checkFeature(
     diagnostic('FEATURE_MISSING', {
       blockId: block.id,
       path: ['blocks', block.id, 'type'],
-      message: `"${block.name}" fails when it is reached: its operation "${operation}" uses ${FEATURES[feature]}, which this host does not store.`,
+      message: `"${block.name}" fails when it is reached: its operation "${operation}" uses ${FEATURE_TEXTS[feature]}, which this host does not store.`,
       hint: 'Run the workflow in an engine whose host stores them, or add a mock.',
     }),
   );
@@ -135,7 +136,7 @@ function checkAnyField(
   );
 }
 
-function report(
+function reportEmptyField(
   compilation: Compilation,
   block: Block,
   { code, name }: { code: DiagnosticCode; name: string },
@@ -145,12 +146,12 @@ function report(
   compilation.sink.push(diagnostic(code, { blockId: block.id, path, message, hint: 'Fill it in.' }));
 }
 
-function checkBody({ structure, sink }: Compilation, block: Block, inner: readonly ContainedBlock[]): void {
+function checkBody({ structure, sink }: Compilation, block: Block, body: readonly ContainedBlock[]): void {
   if ((structure.regions.get(block.id)?.size ?? 0) > 0) return;
   const reason =
-    inner.length === 0
+    body.length === 0
       ? 'it is empty'
-      : inner.some(({ enabled }) => enabled)
+      : body.some(({ enabled }) => enabled)
         ? 'no edge leads to any'
         : 'all are disabled';
   sink.push(
@@ -254,9 +255,9 @@ export function checkJsonFields({ sink }: Compilation, blocks: ReadonlyMap<strin
   for (const block of blocks.values()) {
     const fields =
       !block.trigger && Object.hasOwn(JSON_FIELDS, block.type) ? JSON_FIELDS[block.type] : undefined;
-    for (const [name, meaning] of Object.entries(fields ?? {})) {
+    for (const [name, use] of Object.entries(fields ?? {})) {
       const template = Object.hasOwn(block.params, name) ? block.params[name] : undefined;
-      const faults = template && isRead(block, name) ? faultsIn(template, meaning) : [];
+      const faults = template && isRead(block, name) ? faultsIn(template, use) : [];
       for (const path of faults) sink.push(fieldNotJson(block, name, path));
     }
   }
@@ -271,7 +272,7 @@ function fieldNotJson(block: BlockConfig, name: string, path: Path): ReturnType<
   });
 }
 
-/** Returns false for fields that the block's settings disable, and for bodies of another content type. */
+/** Returns false for fields that the block's settings disable, and for bodies whose content type is not JSON. */
 function isRead({ type, params }: BlockConfig, name: string): boolean {
   if (type === 'response' && name !== 'headers')
     return (name === 'data') === (literalValue(params['dataMode']) === 'json');
@@ -301,10 +302,10 @@ function literalValue(template: Template | undefined): Json | undefined {
 }
 
 /** Returns the paths of strings in a field that should be JSON and are not. An empty path is the field itself. */
-function faultsIn(template: Template, meaning: JsonUse): Path[] {
+function faultsIn(template: Template, use: JsonUse): Path[] {
   const firstPart = template.kind === 'text' ? template.parts[0] : literalValue(template);
   if (template.kind === 'text' || typeof firstPart === 'string')
-    return isMeantAsJson(firstPart, meaning) && !isJsonText(template) ? [[]] : [];
+    return isMeantAsJson(firstPart, use) && !isJsonText(template) ? [[]] : [];
   const rows = templateItems(template) ?? [];
   return rows.flatMap((row, index) => {
     const fields = templateFields(row);
@@ -314,16 +315,16 @@ function faultsIn(template: Template, meaning: JsonUse): Path[] {
   });
 }
 
-/** Returns true if a text is intended as JSON, judged by its first part. A reference counts as any text. */
-function isMeantAsJson(firstPart: unknown, meaning: JsonUse): boolean {
-  if (typeof firstPart !== 'string') return meaning === 'json';
-  return meaning === 'json' ? firstPart.trim() !== '' : /^\s*[[{]/.test(firstPart);
+/** Returns true if a text is intended as JSON. `firstPart` is not a string if the text begins with a reference. */
+function isMeantAsJson(firstPart: unknown, use: JsonUse): boolean {
+  if (typeof firstPart !== 'string') return use === 'json';
+  return use === 'json' ? firstPart.trim() !== '' : /^\s*[[{]/.test(firstPart);
 }
 
 /** Keys of a start's output that control the run. */
 const CONTROL_FIELDS = new Set(['error', 'selectedOption', 'selectedRoute', '_pauseMetadata']);
 
-/** Reports input formats whose fields would control the run. */
+/** Reports fields of input formats that have a reserved name. */
 export function checkStarts({ structure, sink }: Compilation, starts: readonly string[]): void {
   for (const id of starts) {
     const { block } = structure.places.get(id) as ContainedBlock;

@@ -28,24 +28,25 @@ export function checkNames(compilation: Compilation): void {
     }
     append(groups, normalizedName, block);
   }
-  for (const [normalizedName, blocks] of groups) checkGroup(compilation, normalizedName, blocks);
+  for (const [normalizedName, blocks] of groups) checkEqualNames(compilation, normalizedName, blocks);
   checkVariables(compilation);
 }
 
-function checkGroup(compilation: Compilation, normalizedName: string, blocks: readonly Block[]): void {
-  const winner = compilation.names.blockByName.get(normalizedName);
+function checkEqualNames(compilation: Compilation, normalizedName: string, blocks: readonly Block[]): void {
+  const namedBlock = compilation.names.blockByName.get(normalizedName);
   for (const block of blocks) {
-    if (!winner || block.id === winner.id) continue;
-    const message = `"${block.name}" and "${winner.name}" are the same name in references; <${normalizedName}> means block ${winner.id}.`;
+    if (!namedBlock || block.id === namedBlock.id) continue;
+    const message = `"${block.name}" and "${namedBlock.name}" are the same name in references; <${normalizedName}> means block ${namedBlock.id}.`;
     reportName(compilation, block, { code: 'NAME_DUPLICATE', message, hint: 'Rename one of them.' });
   }
 }
 
 function checkVariables({ workflow, names, sink }: Compilation): void {
   for (const { id, name } of workflow.variables) {
-    const winner = names.variableByName.get(normalizeName(name));
-    if (!winner || winner.id === id) continue;
-    const message = `The variables "${name}" and "${winner.name}" are the same name in references, which mean ${winner.id}.`;
+    const normalizedName = normalizeName(name);
+    const namedVariable = names.variableByName.get(normalizedName);
+    if (!namedVariable || namedVariable.id === id) continue;
+    const message = `The variables "${name}" and "${namedVariable.name}" have the same name in references; <variable.${normalizedName}> means variable ${namedVariable.id}.`;
     const path = ['variables', id, 'name'];
     sink.push(diagnostic('NAME_DUPLICATE', { path, message, hint: 'Rename one of them.' }));
   }
@@ -211,6 +212,7 @@ class RunOrder {
     return containers.some((id) => this.#structure.places.get(id)?.block.type === 'loop');
   }
 
+  /** Returns the ids of the containers around a block, outermost first, and of the block itself. */
   #chain(id: string): string[] {
     return [...(this.#structure.places.get(id)?.containers ?? []), id];
   }
@@ -220,13 +222,13 @@ class RunOrder {
     if ((this.#positions.get(later) ?? -1) < (this.#positions.get(earlier) ?? 0)) return false;
     let successors = this.#successors.get(earlier);
     if (!successors) {
-      successors = this.#search(earlier);
+      successors = this.#findSuccessors(earlier);
       this.#successors.set(earlier, successors);
     }
     return successors.has(later);
   }
 
-  #search(from: string): ReadonlySet<string> {
+  #findSuccessors(from: string): ReadonlySet<string> {
     const successors = new Set<string>([from]);
     for (const id of successors) {
       for (const { target } of this.#structure.outOf.get(id) ?? []) {
@@ -238,7 +240,7 @@ class RunOrder {
   }
 }
 
-/** Returns the number of containers that two chains have in common. */
+/** Returns the number of ids with which both chains begin. */
 function sharedDepth(chainA: readonly string[], chainB: readonly string[]): number {
   const divergence = chainA.findIndex((id, depth) => id !== chainB[depth]);
   return divergence < 0 ? chainA.length : divergence;

@@ -25,7 +25,7 @@ export interface TriggerInfo {
   ): { config: JsonObject; warnings?: readonly TriggerProblem[] } | { problems: readonly TriggerProblem[] };
 }
 
-/** Reports triggers that nothing fires, and triggers whose fields are invalid. Without known types, reports nothing. */
+/** Reports triggers that nothing fires, and triggers whose fields are invalid. Reports nothing without `infos`. */
 export function checkTriggers(
   compilation: Compilation,
   starts: readonly string[],
@@ -83,7 +83,7 @@ function reportNotFired({ sink }: Compilation, block: Block): void {
       blockId: block.id,
       path: ['blocks', block.id, 'type'],
       message: `Nothing fires "${block.name}": there are no events here for triggers of the type "${block.type}".`,
-      hint: 'Start runs with a call that names this block as their entry.',
+      hint: 'Start runs with a call that names this block as the start.',
     }),
   );
 }

@@ -59,8 +59,8 @@ function readSource(
 }
 
 /**
- * Reads a list written as JSON. Single quotes count as double quotes, as in many exported graphs, so the text
- * cannot contain both.
+ * Reads a list written as JSON. Single quotes count as double quotes, because many exported graphs contain them. So no
+ * string in the list can contain an apostrophe.
  */
 function readText(text: string): CollectionSource {
   const { value, fault } = readJsonText(text.replaceAll("'", '"'));

@@ -20,7 +20,7 @@ export interface CompiledReference {
   ref: Reference;
 }
 
-interface Parts {
+interface CompilationInput {
   workflow: Workflow;
   structure: Structure;
   names: NameTable;
@@ -50,17 +50,17 @@ export class Compilation {
   parsedChars = 0;
   readonly #stored: ReadonlyMap<string, StoredContainer>;
 
-  constructor(parts: Parts) {
-    this.workflow = parts.workflow;
-    this.structure = parts.structure;
-    this.names = parts.names;
-    this.types = parts.types;
-    this.runnable = parts.runnable;
-    this.features = parts.features;
-    this.limits = parts.limits;
-    this.compat = parts.compat;
-    this.sink = parts.sink;
-    this.#stored = new Map(parts.workflow.stored.map((entry) => [`${entry.kind} ${entry.id}`, entry]));
+  constructor(input: CompilationInput) {
+    this.workflow = input.workflow;
+    this.structure = input.structure;
+    this.names = input.names;
+    this.types = input.types;
+    this.runnable = input.runnable;
+    this.features = input.features;
+    this.limits = input.limits;
+    this.compat = input.compat;
+    this.sink = input.sink;
+    this.#stored = new Map(input.workflow.stored.map((entry) => [`${entry.kind} ${entry.id}`, entry]));
   }
 
   /** Returns the context of a field for the reference compiler. */
@@ -68,7 +68,7 @@ export class Compilation {
     return { names: this.names, reader: location.block.id, fieldPosition };
   }
 
-  /** Returns the stored map's entry for a container block. */
+  /** Returns the container in the stored map, `loops` or `parallels` of the file, that has the id of the block. */
   storedOf(block: Block): StoredContainer | undefined {
     return this.#stored.get(`${block.type} ${block.id}`);
   }

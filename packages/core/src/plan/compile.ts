@@ -46,7 +46,7 @@ export interface CompileOptions {
   triggers?: readonly TriggerInfo[];
 }
 
-/** A plan with its warnings, or all errors. */
+/** A plan with its warnings, or all diagnostics of a workflow with errors. */
 export type CompileResult =
   | { ok: true; plan: Plan; diagnostics: Diagnostic[] }
   | { ok: false; diagnostics: Diagnostic[] };
@@ -145,7 +145,7 @@ function createCompilation(source: Workflow, options: CompileOptions, sink: Diag
   });
 }
 
-/** Returns the blocks by id order, so that the choice between equal names does not depend on the order of keys. */
+/** Returns the blocks ordered by id, so that the choice between equal names does not depend on the order of keys. */
 function namedBlocks(places: ContainedBlocks): NamedBlock[] {
   return [...places.values()]
     .toSorted((a, b) => (a.block.id < b.block.id ? -1 : 1))

@@ -33,8 +33,8 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
     if (value.trim() === '') return { id, otherwise: false, title };
     const { expression, findings } = compileExpression(value, compilation.context(location), 'condition');
     compilation.report(location, findings, 'expression');
-    const row = { block, path: [...location.path, index] };
-    checkExpression(compilation, row, { expression, findings, subject: `The condition "${title}"` });
+    const rowLocation = { block, path: [...location.path, index] };
+    checkExpression(compilation, rowLocation, { expression, findings, subject: `The condition "${title}"` });
     compilation.addReferences(location, referencesIn(expression));
     return { expression, id, otherwise: false, title };
   });

@@ -18,7 +18,8 @@ import { isContainerType } from '../schema/read-block.ts';
 import type { Block } from '../schema/workflow.ts';
 
 /**
- * Returns the configuration of one block for its executor, with compiled references. Containers use `readContainer`.
+ * Returns the configuration of one block for its executor, with compiled references. `readContainer` reads the settings
+ * of a container.
  */
 export function configureBlock(compilation: Compilation, place: ContainedBlock): BlockConfig {
   const { block, containers } = place;

@@ -16,7 +16,7 @@ import type { ExpressionTemplate } from '../refs/template.ts';
 import { isBlank } from '../schema/unknown-keys.ts';
 import type { Block } from '../schema/workflow.ts';
 
-/** Keys whose values are compared with the stored map. */
+/** Keys whose values are compared with the stored map (`loops` or `parallels` of the file, which repeats them). */
 const COMPARED_KEYS: { [kind in ContainerConfig['kind']]: readonly string[] } = {
   for: ['loopType', 'count'],
   forEach: ['loopType', 'collection'],
@@ -26,14 +26,14 @@ const COMPARED_KEYS: { [kind in ContainerConfig['kind']]: readonly string[] } = 
   parallelCollection: ['parallelType', 'collection'],
 };
 
-interface ReadContainer {
+interface CompiledContainer {
   config: ContainerConfig;
-  /** The properties of a container for the machine, besides its body. */
+  /** The properties of the container that the machine reads, besides its body. */
   subflow: Omit<Subflow, 'body'>;
 }
 
-/** Returns the source of a loop's iterations or a parallel's branches; undefined if its settings have an error. */
-export function readContainer(compilation: Compilation, block: Block): ReadContainer | undefined {
+/** Returns the compiled settings of a loop or parallel; undefined if they have an error. */
+export function readContainer(compilation: Compilation, block: Block): CompiledContainer | undefined {
   const kind = containerType(compilation, block);
   if (kind === undefined) return undefined;
   const config = readConfig(compilation, block, kind);
@@ -42,14 +42,14 @@ export function readContainer(compilation: Compilation, block: Block): ReadConta
   const limit = block.type === 'loop' ? maxLoopTurns : maxParallelBranches;
   const count = staticCount(config);
   if (count !== undefined && count > limit) reportOverLimit(compilation, block, { count, limit });
-  const subflow = { ...(count !== undefined && { count }), ...expansionOf(config), limit };
+  const subflow = { ...(count !== undefined && { count }), ...conditionFlags(config), limit };
   if (block.type === 'loop') return { config, subflow };
   const collectErrors = own(block.container, 'onBranchError') === 'collect';
   const window = readBatchSize(compilation, block);
   return { config, subflow: { ...subflow, window, ...(collectErrors && { collectErrors }) } };
 }
 
-function expansionOf(config: ContainerConfig): Pick<Subflow, 'perTurn' | 'firstFree'> {
+function conditionFlags(config: ContainerConfig): Pick<Subflow, 'perTurn' | 'firstFree'> {
   if (config.kind === 'doWhile') return { perTurn: true, firstFree: true };
   return config.kind === 'while' && config.condition ? { perTurn: true } : {};
 }
@@ -144,7 +144,7 @@ export function containerType(compilation: Compilation, block: Block): Container
 }
 
 function loopType(compilation: Compilation, block: Block): ContainerConfig['kind'] | undefined {
-  const value = containerValueOf(compilation, block, 'loopType');
+  const value = nonEmptyValue(compilation, block, 'loopType');
   if (value === undefined) return 'for';
   const type = LOOP_TYPES.find((each) => each === value);
   if (type) return type;
@@ -160,7 +160,7 @@ function loopType(compilation: Compilation, block: Block): ContainerConfig['kind
 }
 
 function parallelType(compilation: Compilation, block: Block): ContainerConfig['kind'] {
-  const value = containerValueOf(compilation, block, 'parallelType');
+  const value = nonEmptyValue(compilation, block, 'parallelType');
   if (value === undefined || value === 'count') return 'parallelCount';
   if (value !== 'collection') {
     compilation.sink.push(
@@ -175,7 +175,7 @@ function parallelType(compilation: Compilation, block: Block): ContainerConfig['
   return 'parallelCollection';
 }
 
-function containerValueOf(compilation: Compilation, block: Block, key: string): Json | undefined {
+function nonEmptyValue(compilation: Compilation, block: Block, key: string): Json | undefined {
   const { value } = containerValue(compilation, block, key);
   return value === '' || value === null ? undefined : value;
 }
@@ -196,7 +196,7 @@ export function containerValue(
   const storedEntry = compilation.storedOf(block);
   const value = storedEntry && own(storedEntry.container, key);
   if (data === undefined && !isBlank(value))
-    return { value, location: { block, path: [mapOf(block), block.id] } };
+    return { value, location: { block, path: [mapNameOf(block), block.id] } };
   return { value: data, location: dataLocation };
 }
 
@@ -211,7 +211,7 @@ function compareStored(compilation: Compilation, block: Block, keys: readonly st
     compilation.sink.push(
       diagnostic('CONTAINER_MAP_DIFFERS', {
         blockId: block.id,
-        path: [mapOf(block), block.id],
+        path: [mapNameOf(block), block.id],
         message: `The ${key} of "${block.name}" is ${JSON.stringify(blockValue)}, but its stored map has ${JSON.stringify(storedValue)}. The value of the block is used.`,
         hint: 'Remove the stored map: it is derived from the blocks.',
       }),
@@ -219,7 +219,7 @@ function compareStored(compilation: Compilation, block: Block, keys: readonly st
   }
 }
 
-function mapOf(block: Block): string {
+function mapNameOf(block: Block): string {
   return block.type === 'loop' ? 'loops' : 'parallels';
 }
 

@@ -10,22 +10,23 @@ export function contentHash(value: Json): string {
 /** Returns the canonical JSON text of a value: keys in code-unit order, no spaces, absent properties omitted. */
 export function canonicalJson(value: Json): string {
   const unorderedValues: UnorderedValues = new Set();
-  isInOrder(value, unorderedValues);
+  collectUnordered(value, unorderedValues);
   return write(value, unorderedValues);
 }
 
 /** The objects and arrays that have unordered keys at any depth. */
 type UnorderedValues = Set<Json>;
 
-function isInOrder(value: Json | undefined, unorderedValues: UnorderedValues): boolean {
+/** Adds the unordered objects and arrays in `value` to `unorderedValues`. Returns true if `value` is ordered. */
+function collectUnordered(value: Json | undefined, unorderedValues: UnorderedValues): boolean {
   if (typeof value !== 'object' || value === null) return true;
   let isOrdered = true;
   if (Array.isArray(value)) {
-    for (const item of value) isOrdered = isInOrder(item, unorderedValues) && isOrdered;
+    for (const item of value) isOrdered = collectUnordered(item, unorderedValues) && isOrdered;
   } else {
     let previous = '';
     for (const key of Object.keys(value)) {
-      isOrdered = isInOrder(value[key], unorderedValues) && isOrdered && previous <= key;
+      isOrdered = collectUnordered(value[key], unorderedValues) && isOrdered && previous <= key;
       previous = key;
     }
   }

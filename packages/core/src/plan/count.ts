@@ -21,7 +21,7 @@ export function readCount(
 ): CountSource | undefined {
   if (isUnset(value)) return readUnsetCount(compilation, location, value);
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return { static: value };
-  if (typeof value !== 'string') return reportCount(compilation, location, value);
+  if (typeof value !== 'string') return reportInvalidCount(compilation, location, value);
   const text = value.trim();
   if (/^\d{1,15}$/.test(text)) return { static: Number(text) };
   const { expression, findings } = compileExpression(
@@ -37,7 +37,7 @@ export function readCount(
     checkExpression(compilation, location, { expression, findings, subject: 'The count' });
     return { expression };
   }
-  return reportCount(compilation, location, value);
+  return reportInvalidCount(compilation, location, value);
 }
 
 function isUnset(value: Json | undefined): boolean {
@@ -62,7 +62,7 @@ function readUnsetCount(
   return { static: DEFAULT_COUNT };
 }
 
-function reportCount(
+function reportInvalidCount(
   compilation: Compilation,
   { block, path }: FieldLocation,
   value: Json | undefined,

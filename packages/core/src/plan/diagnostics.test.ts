@@ -20,13 +20,13 @@ function withBlock(b: DrawnBlock, overrides: Partial<DrawnWorkflow> = {}): unkno
   return workflowFile({ ...overrides, blocks, edges: ['s > b', ...(overrides.edges ?? [])] });
 }
 
-const returning = (text: string, overrides?: Partial<DrawnWorkflow>): unknown =>
+const withReturn = (text: string, overrides?: Partial<DrawnWorkflow>): unknown =>
   withBlock(code(`return ${text}`), overrides);
 const withData = (value: Json): unknown => withBlock({ type: 'response', fields: { data: value } });
-const loop = (data: JsonObject, type = 'loop'): unknown =>
+const withContainer = (data: JsonObject, type = 'loop'): unknown =>
   withBlock({ type, data }, { blocks: { in: { ...code('return 1'), parentId: 'b' } }, edges: ['b > in'] });
 const withState = (state: JsonObject): unknown => withBlock(code('return 1'), { state });
-const nested = (levels: number): DrawnWorkflow['blocks'] =>
+const nestedLoops = (levels: number): DrawnWorkflow['blocks'] =>
   Object.fromEntries(
     Array.from({ length: levels }, (_, level) => [
       `c${level}`,
@@ -87,7 +87,10 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
   ],
   EDGE_TO_NOWHERE: [withBlock(code('return 1'), { edges: ['b > ghost'] }), 'edges.1.target'],
   EDGE_TO_SELF: [withBlock(code('return 1'), { edges: ['b > b'] }), 'edges.1'],
-  EDGE_ACROSS_SCOPES: [withBlock(loopBlock(), { blocks: inner(), edges: ['b > in', 's > in'] }), 'edges.2'],
+  EDGE_ACROSS_SCOPES: [
+    withBlock(loopBlock(), { blocks: innerBlock(), edges: ['b > in', 's > in'] }),
+    'edges.2',
+  ],
   PORT_UNKNOWN: [
     withBlock(code('return 1'), { blocks: { x: code('return 1') }, edges: ['b:odd > x'] }),
     'edges.1.sourceHandle',
@@ -103,7 +106,7 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
     }),
     'blocks.x.data.parentId',
   ],
-  NESTING_TOO_DEEP: [withBlock(loopBlock(), { blocks: nested(60) }), 'data.parentId'],
+  NESTING_TOO_DEEP: [withBlock(loopBlock(), { blocks: nestedLoops(60) }), 'data.parentId'],
   CONTAINER_EMPTY: [withBlock(loopBlock()), 'blocks.b'],
   CONTAINER_MAP_USED: [
     withBlock(loopBlock(), {
@@ -117,14 +120,20 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
   NAME_RESERVED: [withBlock({ ...code('return 1'), name: 'Loop' }), 'blocks.b.name'],
   NAME_DUPLICATE: [withBlock({ ...code('return 1'), name: 'start' }), 'blocks.s.name'],
   NAME_UNUSABLE: [withBlock({ ...code('return 1'), name: 'A+B' }), 'blocks.b.name'],
-  REFERENCE_UNKNOWN_BLOCK: [returning('<nosuch.x>'), 'subBlocks.code.value'],
+  REFERENCE_UNKNOWN_BLOCK: [withReturn('<nosuch.x>'), 'subBlocks.code.value'],
   REFERENCE_UNKNOWN_VARIABLE: [withData('<variable.x>'), 'subBlocks.data.value'],
   REFERENCE_QUOTED: [withBlock(condition('b', '"<start.x>" === "y"', '')), 'subBlocks.conditions.value'],
-  REFERENCE_HTML_NAME: [withBlock({ ...code('return 1'), name: 'P' }, after('<p>')), 'subBlocks.code.value'],
-  REFERENCE_NEVER_RAN: [returning('<after.result>', after('1')), 'subBlocks.code.value'],
-  REFERENCE_UNDECLARED_OUTPUT: [withBlock(code('return 1'), after('<b.reslt>')), 'subBlocks.code.value'],
+  REFERENCE_HTML_NAME: [
+    withBlock({ ...code('return 1'), name: 'P' }, followingBlock('<p>')),
+    'subBlocks.code.value',
+  ],
+  REFERENCE_NEVER_RAN: [withReturn('<after.result>', followingBlock('1')), 'subBlocks.code.value'],
+  REFERENCE_UNDECLARED_OUTPUT: [
+    withBlock(code('return 1'), followingBlock('<b.reslt>')),
+    'subBlocks.code.value',
+  ],
   REFERENCE_INVALID: [
-    withBlock(loopBlock(), { blocks: inner('<loop.odd>'), edges: ['b > in'] }),
+    withBlock(loopBlock(), { blocks: innerBlock('<loop.odd>'), edges: ['b > in'] }),
     'subBlocks.code.value',
   ],
   FIELD_REQUIRED: [
@@ -139,7 +148,7 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
   ],
   FIELD_UNKNOWN: [withBlock({ ...code('return 1'), retry: { enabeld: true } }), 'blocks.b.retry.enabeld'],
   FIELD_VALUE: [withBlock({ type: 'wait', fields: { timeUnit: 'years' } }), 'subBlocks.timeUnit.value'],
-  SYNTAX_INVALID: [returning('('), 'subBlocks.code.value'],
+  SYNTAX_INVALID: [withReturn('('), 'subBlocks.code.value'],
   LANGUAGE_UNKNOWN: [
     withBlock({ type: 'function', fields: { code: 'x', language: 'cobol' } }),
     'subBlocks.language.value',
@@ -150,14 +159,17 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
   ],
   CONDITION_ROW: [withBlock(condition('b', 'true', '', 'true')), 'subBlocks.conditions.value.2'],
   ROUTES_UNREADABLE: [withBlock({ type: 'router_v2', fields: { routes: '{}' } }), 'subBlocks.routes.value'],
-  LOOP_TYPE_UNKNOWN: [loop({ loopType: 'until' }), 'data.loopType'],
-  PARALLEL_TYPE_UNKNOWN: [loop({ parallelType: 'until', collection: '[]' }, 'parallel'), 'data.parallelType'],
-  COUNT_INVALID: [loop({ count: 'many' }), 'data.count'],
-  COUNT_DEFAULTED: [loop({}), 'data.count'],
-  COUNT_OVER_LIMIT: [loop({ count: 3 }), 'blocks.b.data', { limits: { maxLoopTurns: 2 } }],
-  COLLECTION_INVALID: [loop({ loopType: 'forEach', collection: 'a, b' }), 'data.collection'],
-  LOOP_CONDITION_MISSING: [loop({ loopType: 'while' }), 'data.whileCondition'],
-  BATCH_SIZE_CLAMPED: [loop({ count: 1, batchSize: 99 }, 'parallel'), 'data.batchSize'],
+  LOOP_TYPE_UNKNOWN: [withContainer({ loopType: 'until' }), 'data.loopType'],
+  PARALLEL_TYPE_UNKNOWN: [
+    withContainer({ parallelType: 'until', collection: '[]' }, 'parallel'),
+    'data.parallelType',
+  ],
+  COUNT_INVALID: [withContainer({ count: 'many' }), 'data.count'],
+  COUNT_DEFAULTED: [withContainer({}), 'data.count'],
+  COUNT_OVER_LIMIT: [withContainer({ count: 3 }), 'blocks.b.data', { limits: { maxLoopTurns: 2 } }],
+  COLLECTION_INVALID: [withContainer({ loopType: 'forEach', collection: 'a, b' }), 'data.collection'],
+  LOOP_CONDITION_MISSING: [withContainer({ loopType: 'while' }), 'data.whileCondition'],
+  BATCH_SIZE_CLAMPED: [withContainer({ count: 1, batchSize: 99 }, 'parallel'), 'data.batchSize'],
   RETRY_CLAMPED: [
     withBlock({ ...code('return 1'), retry: { enabled: true, maxTries: 9 } }),
     'blocks.b.retry.maxTries',
@@ -170,11 +182,11 @@ function loopBlock(): DrawnBlock {
   return { type: 'loop', data: { count: 2 } };
 }
 
-function inner(text = '1'): DrawnWorkflow['blocks'] {
+function innerBlock(text = '1'): DrawnWorkflow['blocks'] {
   return { in: { ...code(`return ${text}`), parentId: 'b' } };
 }
 
-function after(text: string): Partial<DrawnWorkflow> {
+function followingBlock(text: string): Partial<DrawnWorkflow> {
   return { blocks: { after: code(`return ${text}`) }, edges: ['b > after'] };
 }
 

@@ -18,14 +18,14 @@ export interface Diagnostic {
   hint: string;
 }
 
-interface Code {
+interface CodeInfo {
   severity: Severity;
   /** One line for the list of codes. */
   about: string;
 }
 
-const error = (about: string): Code => ({ severity: 'error', about });
-const warning = (about: string): Code => ({ severity: 'warning', about });
+const error = (about: string): CodeInfo => ({ severity: 'error', about });
+const warning = (about: string): CodeInfo => ({ severity: 'warning', about });
 
 /** All codes of diagnostics, with default severity and description. docs/errors.md has a heading for each. */
 export const DIAGNOSTIC_CODES = {
@@ -101,7 +101,7 @@ export const DIAGNOSTIC_CODES = {
   RETRY_CLAMPED: warning('A retry setting is out of range; the nearest allowed value is used.'),
   RETRY_IGNORED: warning('A block that cannot be retried has a retry policy.'),
   TIMEOUT_INVALID: error('A timeout is not a positive number of milliseconds.'),
-} as const satisfies { [code: string]: Code };
+} as const satisfies { [code: string]: CodeInfo };
 
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES;
 

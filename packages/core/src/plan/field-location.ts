@@ -9,7 +9,7 @@ export interface FieldLocation {
 /** The kind of a field. It decides the severity of unknown names. */
 export type CompiledFieldKind = 'text' | 'code' | 'expression';
 
-/** Returns the location of a sub-block's value. */
+/** Returns the location of a field's value. */
 export function fieldLocation(block: Block, name: string): FieldLocation {
   return { block, path: ['blocks', block.id, 'subBlocks', name, 'value'] };
 }

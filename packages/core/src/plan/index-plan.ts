@@ -28,8 +28,8 @@ export interface PlanIndex {
    */
   byId(blockId: string): IndexedNode | undefined;
   /**
-   * Returns the address of the block in the frame that `scope` identifies. Throws InvariantError if the plan has no
-   * such place.
+   * Returns the address of the block in the frame (the run, an iteration or a branch) that `scope` identifies. Throws
+   * InvariantError if the plan has no such place.
    */
   addressOf(blockId: string, scope: readonly number[]): number[];
   byAddress(address: readonly number[]): IndexedNode;
@@ -55,7 +55,7 @@ export function indexPlan({ skeleton }: Pick<Plan, 'skeleton'>): PlanIndex {
 function createIndex(skeleton: Region): PlanIndex {
   const nodes = new Map<string, IndexedNode>();
   const topNodes = indexRegion(skeleton, undefined, nodes);
-  const byAddress = (address: readonly number[]): IndexedNode => find(topNodes, address);
+  const byAddress = (address: readonly number[]): IndexedNode => nodeAt(topNodes, address);
   return {
     byId: (blockId) => nodes.get(blockId),
     addressOf: (blockId, scope) => {
@@ -115,7 +115,7 @@ export function placeAt({ node, place }: IndexedNode, address: readonly number[]
   return { block: node.id, scope };
 }
 
-function find(topNodes: readonly IndexedNode[], address: readonly number[]): IndexedNode {
+function nodeAt(topNodes: readonly IndexedNode[], address: readonly number[]): IndexedNode {
   let indexedNode: IndexedNode | undefined;
   for (let position = 0; position < address.length; position += 2)
     indexedNode = (position === 0 ? topNodes : indexedNode?.body)?.[address[position] as number];

@@ -7,10 +7,10 @@ import type { OutputSchema } from './plan.ts';
 import { isTriggerType } from './types.ts';
 import type { TypeTable } from './types.ts';
 
-type Types = { [name: string]: string };
+type OutputTypes = { [name: string]: string };
 
 const SCALAR_TYPES = new Set(['string', 'number', 'boolean']);
-const START_OUTPUTS: Types = { input: 'any', conversationId: 'string', files: 'file[]' };
+const START_OUTPUTS: OutputTypes = { input: 'any', conversationId: 'string', files: 'file[]' };
 
 /**
  * Returns the outputs that a block declares, by its type, in its own field or in its input format; undefined if
@@ -28,34 +28,34 @@ export function outputSchema(block: Block, types: TypeTable): OutputSchema | und
   return { fields: Object.fromEntries(fields) };
 }
 
-function declaredOutputs(block: Block, types: TypeTable): Types | undefined {
+function declaredOutputs(block: Block, types: TypeTable): OutputTypes | undefined {
   if (isTriggerType(block.type)) return triggerOutputs(block);
   if (block.trigger) return undefined;
   const typeOutputs = types.get(block.type)?.outputs;
   if (block.type === 'agent')
     return {
       ...typeOutputs,
-      ...ownOutputs(block.outputs),
-      ...answerFields(own(block.fields, 'responseFormat')),
+      ...readOutputs(block.outputs),
+      ...responseFormatOutputs(own(block.fields, 'responseFormat')),
     };
-  if (block.type === 'human_in_the_loop') return { ...typeOutputs, ...formatOutputs(block) };
+  if (block.type === 'human_in_the_loop') return { ...typeOutputs, ...inputFormatOutputs(block) };
   if (block.type === 'evaluator') return { ...typeOutputs, ...metricOutputs(own(block.fields, 'metrics')) };
   if (typeOutputs) return { ...typeOutputs };
   // A known type without declared outputs allows any path. For an unknown type the file's declaration applies.
   if (types.has(block.type)) return undefined;
-  const outputs = ownOutputs(block.outputs);
+  const outputs = readOutputs(block.outputs);
   return Object.keys(outputs).length > 0 ? outputs : undefined;
 }
 
 /** Returns the outputs of a trigger; undefined for external triggers, which output all fields of the payload. */
-function triggerOutputs(block: Block): Types | undefined {
+function triggerOutputs(block: Block): OutputTypes | undefined {
   switch (block.type) {
     case 'start_trigger':
     case 'starter':
     case 'api_trigger':
     case 'input_trigger': {
-      const metadata: Types = own(block.fields, 'runMetadata') === true ? { metadata: 'json' } : {};
-      return { ...START_OUTPUTS, ...metadata, ...formatOutputs(block) };
+      const metadata: OutputTypes = own(block.fields, 'runMetadata') === true ? { metadata: 'json' } : {};
+      return { ...START_OUTPUTS, ...metadata, ...inputFormatOutputs(block) };
     }
     case 'chat_trigger':
       return { ...START_OUTPUTS };
@@ -64,14 +64,14 @@ function triggerOutputs(block: Block): Types | undefined {
   }
 }
 
-function formatOutputs(block: Block): Types {
+function inputFormatOutputs(block: Block): OutputTypes {
   return Object.fromEntries(
     inputFields(own(block.fields, 'inputFormat')).map(({ name, type }) => [name, type]),
   );
 }
 
 /** Reads outputs in the exported form: a type name, `{type}`, or nested objects, which are opaque. */
-function ownOutputs(outputs: JsonObject): Types {
+function readOutputs(outputs: JsonObject): OutputTypes {
   return Object.fromEntries(
     Object.entries(outputs).map(([name, value]) => {
       const type = isJsonObject(value) ? own(value, 'type') : value;
@@ -84,17 +84,17 @@ function ownOutputs(outputs: JsonObject): Types {
  * Returns the top-level fields of a response format: `{schema}`, `{json_schema: {schema}}` or a bare schema, as text or
  * object.
  */
-function answerFields(field: Json | undefined): Types {
+function responseFormatOutputs(field: Json | undefined): OutputTypes {
   const format = typeof field === 'string' ? readJsonText(field).value : field;
   if (!isJsonObject(format)) return {};
   const jsonSchema = own(format, 'json_schema');
   const holder = isJsonObject(jsonSchema) ? jsonSchema : format;
   const schema = own(holder, 'schema') ?? holder;
   const properties = isJsonObject(schema) ? own(schema, 'properties') : undefined;
-  return isJsonObject(properties) ? ownOutputs(properties) : {};
+  return isJsonObject(properties) ? readOutputs(properties) : {};
 }
 
-function metricOutputs(field: Json | undefined): Types {
+function metricOutputs(field: Json | undefined): OutputTypes {
   const metrics = typeof field === 'string' ? readJsonText(field).value : field;
   if (!Array.isArray(metrics)) return {};
   const names = metrics.filter(isJsonObject).map((metric) => own(metric, 'name'));

@@ -65,7 +65,7 @@ export interface BlockConfig {
   code?: CodeTemplate;
   /** Condition blocks: rows in order. A row with `otherwise` is the else row and has no expression. */
   conditions?: ConditionRow[];
-  /** Container blocks. */
+  /** Container blocks: the source of their iterations or branches. */
   container?: ContainerConfig;
   /** Names of the declared top-level outputs; absent: none are declared, and any path is allowed. */
   outputs?: OutputSchema;
@@ -102,8 +102,8 @@ export type ContainerConfig =
  */
 export type CountSource = { static: number } | { expression: ExpressionTemplate };
 /**
- * `static`: the items themselves. `reference`: one reference, resolved natively. `template`: a list or object with
- * {{placeholders}} in its strings; the JSON is parsed before they are filled in, so that no value can break it.
+ * `static`: the items themselves. `reference`: one reference, whose value keeps its type. `template`: a list or object
+ * with {{placeholders}} in its strings; the JSON is parsed before they are filled in, so that no value can break it.
  * `invalid`: the message with which the container fails when it is reached.
  */
 export type CollectionSource =

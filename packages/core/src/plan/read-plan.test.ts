@@ -14,8 +14,8 @@ describe('a stored plan', () => {
   });
 
   it.each<[string, Json, RegExp]>([
-    ['no plan', [], /not a plan/],
-    ['not a plan', null, /not a plan/],
+    ['a list', [], /not a plan/],
+    ['null', null, /not a plan/],
     ['a newer format', { ...plan, format: 2 }, /has format version 2, but this engine supports 1/],
     ['another machine', { ...plan, machine: 0 }, /has machine version 0/],
     ['an incomplete plan', { format: 1, machine: 1, start: 's' }, /has no hash, workflow, skeleton/],

@@ -15,10 +15,10 @@ export function reportFindings(
   findings: readonly ReferenceFinding[],
   options: ReportOptions,
 ): Diagnostic[] {
-  return findings.flatMap((finding) => reportFinding(location, finding, options) ?? []);
+  return findings.flatMap((finding) => diagnosticFor(location, finding, options) ?? []);
 }
 
-type Text = Pick<Diagnostic, 'message' | 'hint'> & { severity?: Severity };
+type DiagnosticText = Pick<Diagnostic, 'message' | 'hint'> & { severity?: Severity };
 
 const CODES = {
   'unknown-block': 'REFERENCE_UNKNOWN_BLOCK',
@@ -28,7 +28,7 @@ const CODES = {
   'never-ran-candidate': 'REFERENCE_NEVER_RAN',
 } as const satisfies { [kind in ReferenceFinding['kind']]: DiagnosticCode };
 
-function reportFinding(
+function diagnosticFor(
   location: FieldLocation,
   finding: ReferenceFinding,
   options: ReportOptions,
@@ -39,7 +39,11 @@ function reportFinding(
   );
 }
 
-function textOf(reader: string, finding: ReferenceFinding, options: ReportOptions): Text | undefined {
+function textOf(
+  reader: string,
+  finding: ReferenceFinding,
+  options: ReportOptions,
+): DiagnosticText | undefined {
   const { text } = finding;
   switch (finding.kind) {
     case 'unknown-block': {
@@ -47,7 +51,7 @@ function textOf(reader: string, finding: ReferenceFinding, options: ReportOption
       return severity && { severity, ...unknownBlockText(reader, finding) };
     }
     case 'unknown-variable':
-      return finding.where === 'comment' ? undefined : unknownVariable(reader, finding, options);
+      return finding.where === 'comment' ? undefined : unknownVariableText(reader, finding, options);
     case 'quoted-reference':
       return {
         message: `${text} is inside quotes in an expression of "${reader}", where it adds its own quotes.`,
@@ -66,7 +70,7 @@ function textOf(reader: string, finding: ReferenceFinding, options: ReportOption
   }
 }
 
-function unknownBlockText(reader: string, finding: ReferenceFinding): Text {
+function unknownBlockText(reader: string, finding: ReferenceFinding): DiagnosticText {
   const { text, head, suggestion } = finding;
   const container = /^(loop|parallel)$/i.exec(head)?.[0].toLowerCase();
   if (container !== undefined) {
@@ -80,7 +84,11 @@ function unknownBlockText(reader: string, finding: ReferenceFinding): Text {
   return { message: `${text} in "${reader}" names the block "${head}", which does not exist.`, hint };
 }
 
-function unknownVariable(reader: string, finding: ReferenceFinding, { compat }: ReportOptions): Text {
+function unknownVariableText(
+  reader: string,
+  finding: ReferenceFinding,
+  { compat }: ReportOptions,
+): DiagnosticText {
   const { text, head, suggestion } = finding;
   return {
     severity: compat ? 'warning' : 'error',
@@ -93,9 +101,9 @@ function unknownVariable(reader: string, finding: ReferenceFinding, { compat }: 
 }
 
 /**
- * Returns the severity of an unknown head. In code and expressions, the unresolved tag would be a syntax error. In
- * text, strings and comments only a head similar to a name is certainly a reference; a head without a path may be any
- * tag.
+ * Returns the severity of an unknown head; undefined if it is not reported. In code and expressions, the unresolved tag
+ * would be a syntax error. In text, strings and comments only a head similar to a name is certainly a reference; a head
+ * without a path may be any tag.
  */
 function unknownBlockSeverity(
   finding: ReferenceFinding,

@@ -7,8 +7,8 @@ import { checkWorkflow } from './compile.ts';
 const CODE = 'REFERENCE_UNKNOWN_BLOCK';
 
 /** Returns the diagnostics of references as `severity CODE`, with the hint if it is a suggestion. */
-function check(drawn: DrawnWorkflow, compat = false): string[] {
-  return checkWorkflow(parseWorkflow(workflowFile(drawn)).workflow!, { compat })
+function check(file: DrawnWorkflow, compat = false): string[] {
+  return checkWorkflow(parseWorkflow(workflowFile(file)).workflow!, { compat })
     .filter((each) => each.code.startsWith('REFERENCE'))
     .map(
       ({ severity, code: diagnosticCode, hint }) =>
@@ -17,11 +17,11 @@ function check(drawn: DrawnWorkflow, compat = false): string[] {
 }
 
 const variables = { v: { id: 'v', name: 'My Var', type: 'string', value: '' } };
-function read(reader: DrawnBlock, compat = false): string[] {
+function checkReader(reader: DrawnBlock, compat = false): string[] {
   const blocks = { s: start(), fetch: code('return 1', { name: 'Fetch' }), b: reader };
   return check({ blocks, edges: ['s > fetch', 'fetch > b'], state: { variables } }, compat);
 }
-const text = (value: string): DrawnBlock => ({ type: 'response', fields: { data: value } });
+const textBlock = (value: string): DrawnBlock => ({ type: 'response', fields: { data: value } });
 
 describe('a head that does not name a block', () => {
   it.each([
@@ -32,34 +32,34 @@ describe('a head that does not name a block', () => {
     ['in a collection', { type: 'parallel', data: { parallelType: 'collection', collection: '<nosuch.x>' } }],
     ['without a path in a condition', condition('b', '<nosuch> > 1')],
   ])('%s is an error, with compat a warning', (_, reader) => {
-    expect(read(reader)).toEqual([`error ${CODE}`]);
-    expect(read(reader, true)).toEqual([`warning ${CODE}`]);
+    expect(checkReader(reader)).toEqual([`error ${CODE}`]);
+    expect(checkReader(reader, true)).toEqual([`warning ${CODE}`]);
   });
 
   it.each([
-    ['text', text('see <nosuch.x>')],
+    ['text', textBlock('see <nosuch.x>')],
     ['a list in a field', { type: 'response', fields: { data: [{ a: '<nosuch.x>' }] } }],
     ['a string in code', code('return "<nosuch.x>"')],
     ['a comment', code('// <nosuch.x>\nreturn 1')],
   ])('not similar to any name is a warning in %s', (_, reader) => {
-    expect(read(reader)).toEqual([`warning ${CODE}`]);
+    expect(checkReader(reader)).toEqual([`warning ${CODE}`]);
   });
 
   it.each([
-    ['text', text('see <fetsh.result>')],
+    ['text', textBlock('see <fetsh.result>')],
     ['a string in code', code('return "<fetsh.result>"')],
     ['a comment', code('// <fetsh.result>\nreturn 1')],
   ])('similar to a name is an error in %s, with a suggestion', (_, reader) => {
-    expect(read(reader)).toEqual([`error ${CODE} Did you mean <fetch.result>?`]);
-    expect(read(reader, true)[0]).toMatch(/^warning/);
+    expect(checkReader(reader)).toEqual([`error ${CODE} Did you mean <fetch.result>?`]);
+    expect(checkReader(reader, true)[0]).toMatch(/^warning/);
   });
 
   it.each([
-    ['a tag in text', text('<div>x</div> <br> <fetsh>')],
+    ['a tag in text', textBlock('<div>x</div> <br> <fetsh>')],
     ['a comparison', code('const a = 1, b = 2, c = 3; return [a<b, c>a, a < 1 && b > 2]')],
-    ['inner spaces', text('< nosuch.x >')],
+    ['inner spaces', textBlock('< nosuch.x >')],
   ])('is not reported for %s', (_, reader) => {
-    expect(read(reader)).toEqual([]);
+    expect(checkReader(reader)).toEqual([]);
   });
 
   it('is not checked in notes, triggers and disabled blocks', () => {
@@ -76,17 +76,17 @@ describe('a variable', () => {
   it.each([['<variable.myvar>'], ['<variable.My Var>'], ['<variable.MYVAR.deep[0]>'], ['<variable.v>']])(
     'is known as %s',
     (reference) => {
-      expect(read(code(`return ${reference}`))).toEqual([]);
+      expect(checkReader(code(`return ${reference}`))).toEqual([]);
     },
   );
 
   it('that does not exist is an error everywhere except in comments', () => {
     const error = 'error REFERENCE_UNKNOWN_VARIABLE';
-    expect(read(code('return "<variable.ghost>"'))).toEqual([error]);
-    expect(read(text('<variable.ghost>'))).toEqual([error]);
-    expect(read(code('return <variable.myvat>'))).toEqual([`${error} Did you mean <variable.myvar>?`]);
-    expect(read(code('// <variable.ghost>'))).toEqual([]);
-    expect(read(text('<variable.ghost>'), true)).toEqual(['warning REFERENCE_UNKNOWN_VARIABLE']);
+    expect(checkReader(code('return "<variable.ghost>"'))).toEqual([error]);
+    expect(checkReader(textBlock('<variable.ghost>'))).toEqual([error]);
+    expect(checkReader(code('return <variable.myvat>'))).toEqual([`${error} Did you mean <variable.myvar>?`]);
+    expect(checkReader(code('// <variable.ghost>'))).toEqual([]);
+    expect(checkReader(textBlock('<variable.ghost>'), true)).toEqual(['warning REFERENCE_UNKNOWN_VARIABLE']);
   });
 });
 
@@ -176,7 +176,7 @@ describe('an output', () => {
     ],
     ['that a condition passes on', { ...condition('a', ''), name: 'Agent' }, '<agent.passed>', []],
   ])('%s', (_, block, references, expected) => {
-    const blocks = { s: start(), a: block, b: text(references) };
+    const blocks = { s: start(), a: block, b: textBlock(references) };
     expect(check({ blocks, edges: ['s > a', 'a > b'] })).toEqual(expected);
   });
 });
@@ -184,7 +184,7 @@ describe('an output', () => {
 describe('very many unknown references', () => {
   it('are refused with the first errors and the number of omitted ones', () => {
     const references = Array.from({ length: 154_000 }, (_, index) => `<nosuch${index}.x>`).join(' ');
-    const file = workflowFile({ blocks: { s: start(), r: text(references) }, edges: ['s > r'] });
+    const file = workflowFile({ blocks: { s: start(), r: textBlock(references) }, edges: ['s > r'] });
     const diagnostics = checkWorkflow(parseWorkflow(file).workflow!);
     expect(diagnostics).toHaveLength(501);
     expect(diagnostics.at(-1)).toMatchObject({
@@ -200,7 +200,7 @@ describe('very many unknown references', () => {
     const blocks = {
       s: start(),
       a: { type: 'agent', name: 'Writer', fields: { responseFormat: { properties } } },
-      r: text('<writer.nothing>'),
+      r: textBlock('<writer.nothing>'),
     };
     const file = workflowFile({ blocks, edges: ['s > a', 'a > r'] });
     const diagnostics = checkWorkflow(parseWorkflow(file).workflow!);

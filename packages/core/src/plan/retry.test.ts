@@ -43,7 +43,7 @@ describe('a retry policy', () => {
       [],
     ],
     [{ jitter: 3 }, { jitter: 1 }, ['RETRY_CLAMPED jitter']],
-  ])('%j is clamped', (retry, expected, codes) => {
+  ])('%j has defaults, and values outside their range are clamped', (retry, expected, codes) => {
     expect(policyOf({ enabled: true, ...(retry as object) })).toEqual([{ ...DEFAULTS, ...expected }, codes]);
   });
 

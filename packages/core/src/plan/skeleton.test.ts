@@ -7,15 +7,15 @@ import { compile } from './compile.ts';
 import type { CompileOptions } from './compile.ts';
 import type { Plan } from './plan.ts';
 
-function planOf(drawn: DrawnWorkflow, options?: CompileOptions): Plan {
-  const { workflow } = parseWorkflow(workflowFile(drawn));
+function planOf(file: DrawnWorkflow, options?: CompileOptions): Plan {
+  const { workflow } = parseWorkflow(workflowFile(file));
   const result = compile(workflow!, options);
   if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
   return result.plan;
 }
 
 /** Returns the nodes in order, each with its in-edges: `b < a, a:error`. */
-function drawing(region: Region): string[] {
+function linesOf(region: Region): string[] {
   return region.nodes.map((node) => {
     const ins = node.ins.map(({ from, port }) => {
       const { id } = region.nodes[from] as Node;
@@ -43,7 +43,7 @@ describe('the top region', () => {
   it('is in topological order with ties by id, independent of the order of the file', () => {
     const blocks = { z: code('1'), m: code('1'), s, b: code('1'), a: code('1') };
     const plan = planOf({ blocks, edges: ['s > z', 's > m', 'z > a', 'm > b'] });
-    expect(drawing(plan.skeleton)).toEqual(['s', 'm < s', 'b < m', 'z < s', 'a < z']);
+    expect(linesOf(plan.skeleton)).toEqual(['s', 'm < s', 'b < m', 'z < s', 'a < z']);
   });
 
   it('starts successors in the order of the edges', () => {
@@ -59,7 +59,7 @@ describe('the top region', () => {
   it('keeps one edge per port between the same blocks', () => {
     const blocks = { s, a: code('1'), b: code('1') };
     const plan = planOf({ blocks, edges: ['s > a', 'a > b', 'a:error > b', 'a:source-left > b'] });
-    expect(drawing(plan.skeleton)).toEqual(['s', 'a < s', 'b < a, a:error']);
+    expect(linesOf(plan.skeleton)).toEqual(['s', 'a < s', 'b < a, a:error']);
     expect(nodeOf(plan, 'a')).toMatchObject({ outs: [2], handlesError: true });
   });
 
@@ -79,7 +79,7 @@ describe('the top region', () => {
       blocks,
       edges: ['s > a', 's > off', 'off > after', 'a > after', 'n > a', 's > L', 'L > in'],
     });
-    expect(drawing(plan.skeleton)).toEqual(['alone', 's', 'a < s', 'after < a']);
+    expect(linesOf(plan.skeleton)).toEqual(['alone', 's', 'a < s', 'after < a']);
     expect(Object.keys(plan.blocks).toSorted()).toEqual(['a', 'after', 'alone', 's']);
   });
 
@@ -157,7 +157,7 @@ describe('ports', () => {
     ['for failure', ['c:error > a'], ['a < c:error']],
   ])('of conditions: %s', (_, edges, expected) => {
     const plan = planOf({ blocks: { s, c: rows, ...targets }, edges: ['s > c', ...edges] });
-    expect(drawing(plan.skeleton).filter((line) => line.includes('< c'))).toEqual(expected);
+    expect(linesOf(plan.skeleton).filter((line) => line.includes('< c'))).toEqual(expected);
   });
 
   it.each([
@@ -171,7 +171,7 @@ describe('ports', () => {
     const routes = JSON.stringify([{ id: 'one', title: 'A' }, { id: 'two' }]);
     const blocks = { s, r: { type, fields: { routes } }, ...targets };
     expect(
-      drawing(planOf({ blocks, edges: ['s > r', ...edges] }).skeleton)
+      linesOf(planOf({ blocks, edges: ['s > r', ...edges] }).skeleton)
         .slice(2)
         .toSorted(),
     ).toEqual(expected);
@@ -181,7 +181,7 @@ describe('ports', () => {
     const blocks = { s, m: { type: 'mine' }, ...targets };
     const edges = ['s > m', 'm:yes > a', 'm:odd > b', 'm:source-right > d'];
     const plan = planOf({ blocks, edges }, { blocks: [{ type: 'mine', class: 'effect', ports: ['yes'] }] });
-    expect(drawing(plan.skeleton).slice(2)).toEqual(['a < m:yes', 'b < m', 'd < m']);
+    expect(linesOf(plan.skeleton).slice(2)).toEqual(['a < m:yes', 'b < m', 'd < m']);
   });
 });
 
@@ -194,7 +194,7 @@ describe('bodies', () => {
       edges: ['s > L', 'L > c', 'L:loop-start-source > a', 'L > b', 'a > b', 'c > d'],
     });
     const body = bodyOf(plan, 'L');
-    expect(drawing(body)).toEqual(['a', 'b < a', 'c', 'd < c']);
+    expect(linesOf(body)).toEqual(['a', 'b < a', 'c', 'd < c']);
     expect(body.entries.map((entry) => body.nodes[entry]!.id)).toEqual(['c', 'a']);
   });
 
@@ -202,14 +202,14 @@ describe('bodies', () => {
     const blocks = { s, p: code('1'), L: loop, a: inner, b: inner, lost: inner, after: inner };
     const plan = planOf({ blocks, edges: ['s > p', 'p > L', 'L > a', 'p > b', 'lost > after'] });
     const body = bodyOf(plan, 'L');
-    expect(drawing(body)).toEqual(['a', 'b']);
+    expect(linesOf(body)).toEqual(['a', 'b']);
     expect(body.entries).toEqual([0, 1]);
   });
 
   it('omit edges out of the container and back to it', () => {
     const blocks = { s, L: loop, a: inner, z: code('1') };
     const plan = planOf({ blocks, edges: ['s > L', 'L > a', 'a > L', 'a > z', 'L:loop-end-source > z'] });
-    expect(drawing(plan.skeleton)).toEqual(['s', 'L < s', 'z < L']);
+    expect(linesOf(plan.skeleton)).toEqual(['s', 'L < s', 'z < L']);
     expect(bodyOf(plan, 'L').nodes[0]).toMatchObject({ id: 'a', outs: [] });
   });
 
@@ -236,7 +236,7 @@ describe('bodies', () => {
     const blocks = { s, L: loop, M: { ...loop }, a: {}, b: {} };
     const loops = { L: { id: 'L', nodes: ['M', 'a', 'b'] }, M: { id: 'M', nodes: ['a'] } };
     const plan = planOf({ blocks, edges: ['s > L', 'L > M', 'L > b', 'M > a'], state: { loops } });
-    expect(drawing(bodyOf(plan, 'L'))).toEqual(['M', 'b']);
-    expect(drawing(bodyOf(plan, 'M'))).toEqual(['a']);
+    expect(linesOf(bodyOf(plan, 'L'))).toEqual(['M', 'b']);
+    expect(linesOf(bodyOf(plan, 'M'))).toEqual(['a']);
   });
 });

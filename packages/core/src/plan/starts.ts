@@ -4,7 +4,7 @@ import type { DiagnosticSink } from './diagnostics.ts';
 import type { Plan } from './plan.ts';
 import { isTriggerType, triggerRank } from './types.ts';
 
-/** Returns the enabled top-level triggers, the default start first, equally suitable ones in file order. */
+/** Returns the ids of the enabled top-level triggers, the default start first, equally suitable ones in file order. */
 export function findStarts(
   places: ContainedBlocks,
   fileOrder: readonly string[],
@@ -18,6 +18,7 @@ export function findStarts(
       ({ block, enabled, containers }) =>
         enabled && containers.length === 0 && (block.trigger || isTriggerType(block.type)),
     )
+    // The difference of two infinite ranks is NaN.
     .toSorted((a, b) => rank(a) - rank(b) || 0);
   const [first, second] = triggers;
   if (!first) {

@@ -17,7 +17,7 @@ export interface BlockTypeInfo {
    * operation is the default.
    */
   needs?: { readonly [operation: string]: readonly (readonly string[])[] };
-  /** The data of the host that operations use, by value of the field `operation`. */
+  /** The feature of the host that each operation uses, by value of the field `operation`. */
   uses?: { readonly [operation: string]: HostFeature };
   /** Ports of its executor besides `source` and `error`. */
   ports?: readonly string[];
@@ -25,7 +25,7 @@ export interface BlockTypeInfo {
 
 export type TypeTable = ReadonlyMap<string, BlockTypeInfo>;
 
-const AGENT = {
+const AGENT_OUTPUTS = {
   content: 'any',
   model: 'string',
   tokens: 'json',
@@ -36,7 +36,7 @@ const AGENT = {
   // An output that other products fill; empty in Heddle.
   interactionId: 'string',
 };
-const CHOICE = {
+const ROUTER_OUTPUTS = {
   model: 'string',
   tokens: 'json',
   cost: 'json',
@@ -44,14 +44,20 @@ const CHOICE = {
   selectedRoute: 'string',
   selectedPath: 'json',
 };
-const ANSWER = { content: 'string', model: 'string', tokens: 'json', cost: 'json', unavailable: 'array' };
-const CHILD = {
+const ANSWER_OUTPUTS = {
+  content: 'string',
+  model: 'string',
+  tokens: 'json',
+  cost: 'json',
+  unavailable: 'array',
+};
+const CHILD_OUTPUTS = {
   success: 'boolean',
   childWorkflowName: 'string',
   childWorkflowId: 'string',
   result: 'json',
 };
-const PAUSE = {
+const PAUSE_OUTPUTS = {
   url: 'string',
   resumeEndpoint: 'string',
   response: 'json',
@@ -60,7 +66,7 @@ const PAUSE = {
   submittedAt: 'string',
 };
 
-/** Types of the integrations of @heddle/blocks. References may use any path of their outputs. */
+/** Types of the integrations in @heddle/blocks. References may use any path of their outputs. */
 const INTEGRATIONS = [
   'airtable',
   'discord',
@@ -118,21 +124,25 @@ const KNOWN_TYPES: readonly BlockTypeInfo[] = [
   },
   { type: 'api', class: 'effect', outputs: { data: 'json', status: 'number', headers: 'json' } },
   { type: 'webhook_request', class: 'effect', outputs: { data: 'json', status: 'number', headers: 'json' } },
-  { type: 'agent', class: 'effect', outputs: AGENT },
-  { type: 'router', class: 'effect', outputs: { prompt: 'string', ...CHOICE } },
-  { type: 'router_v2', class: 'effect', outputs: { context: 'string', reasoning: 'string', ...CHOICE } },
+  { type: 'agent', class: 'effect', outputs: AGENT_OUTPUTS },
+  { type: 'router', class: 'effect', outputs: { prompt: 'string', ...ROUTER_OUTPUTS } },
+  {
+    type: 'router_v2',
+    class: 'effect',
+    outputs: { context: 'string', reasoning: 'string', ...ROUTER_OUTPUTS },
+  },
   {
     type: 'evaluator',
     class: 'effect',
     outputs: { content: 'any', model: 'string', tokens: 'json', cost: 'json', unavailable: 'array' },
   },
-  { type: 'translate', class: 'effect', outputs: ANSWER },
-  { type: 'vision', class: 'effect', outputs: ANSWER },
+  { type: 'translate', class: 'effect', outputs: ANSWER_OUTPUTS },
+  { type: 'vision', class: 'effect', outputs: ANSWER_OUTPUTS },
   { type: 'thinking', class: 'effect', outputs: { acknowledgedThought: 'string' } },
   { type: 'wait', class: 'wait', outputs: { waitDuration: 'number', status: 'string', resumeAt: 'string' } },
-  { type: 'human_in_the_loop', class: 'pause', outputs: PAUSE },
-  { type: 'workflow', class: 'child', outputs: CHILD },
-  { type: 'workflow_input', class: 'child', outputs: CHILD },
+  { type: 'human_in_the_loop', class: 'pause', outputs: PAUSE_OUTPUTS },
+  { type: 'workflow', class: 'child', outputs: CHILD_OUTPUTS },
+  { type: 'workflow_input', class: 'child', outputs: CHILD_OUTPUTS },
   { type: 'loop', class: 'compute', outputs: { results: 'array' } },
   { type: 'parallel', class: 'compute', outputs: { results: 'array' } },
   { type: 'logs', class: 'effect', outputs: { runs: 'array', run: 'json', blocks: 'array' } },
@@ -179,15 +189,18 @@ export function isTriggerType(type: string): boolean {
   );
 }
 
-/** Returns the position in the order of default starts, from 0. External triggers share the last position. */
+/**
+ * Returns the position of a type in the order of default starts, from 0. All types outside TRIGGER_PRIORITY share the
+ * last position.
+ */
 export function triggerRank(type: string): number {
   const rank = (TRIGGER_PRIORITY as readonly string[]).indexOf(type);
   return rank < 0 ? TRIGGER_PRIORITY.length : rank;
 }
 
 /**
- * Returns the known types by name, overridden by registered executors. A registration inherits the properties that it
- * omits.
+ * Returns the known block types by name, overridden by the registered ones. A registered type inherits the properties
+ * that it omits.
  */
 export function typeTable(registered: readonly BlockTypeInfo[] = []): TypeTable {
   const table = new Map(KNOWN_TYPES.map((info) => [info.type, info]));
@@ -204,7 +217,8 @@ export function typeNames(table: TypeTable): string[] {
 const TYPES_WITHOUT_EXECUTOR: ReadonlySet<string> = new Set(['table']);
 
 /**
- * Returns the types that can run: those of registered executors, or of all of Heddle's packages if none are registered.
+ * Returns the types that can run: those in `registered`, or without `registered` the types with an executor in Heddle's
+ * packages.
  */
 export function runnableTypes(registered?: readonly BlockTypeInfo[]): ReadonlySet<string> {
   const types = (registered ?? KNOWN_TYPES).map(({ type }) => type);
