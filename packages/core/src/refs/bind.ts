@@ -85,10 +85,10 @@ function loopValue(value: Json): Json {
   return value === 'false' ? false : value;
 }
 
-function textInQuotes(ref: Reference, lookup: Lookup, text: (value: Json) => string): string {
+function textInQuotes(ref: Reference, lookup: Lookup, toText: (value: Json) => string): string {
   const outcome = evaluate(ref, lookup);
   if (outcome.is === 'text') return ref.text;
-  return text(outcome.is === 'value' ? outcome.value : null);
+  return toText(outcome.is === 'value' ? outcome.value : null);
 }
 
 /** Returns the literal that an author would write for the value. */

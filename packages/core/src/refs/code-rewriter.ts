@@ -4,7 +4,7 @@ import type { Binding, ExpressionKind, Quote } from './template.ts';
 /** The syntactic context of a site, which determines what is bound for it. `pattern`: a regular expression. */
 export type SiteContext = 'code' | 'pattern' | Quote;
 
-/** Rewrites code with identifiers in place of its sites, and collects the bindings of those identifiers. */
+/** Replaces the references and placeholders (sites) of code by identifiers, and collects their bindings. */
 export class CodeRewriter {
   readonly source: string;
   readonly bindings: Binding[] = [];
@@ -20,12 +20,14 @@ export class CodeRewriter {
     this.#prefix = unusedPrefix(source);
   }
 
-  /** Binds a site. Returns its identifier, or the text of its constant. */
+  /** Binds a site. Returns its identifier, or a constant for a blank site, which needs no binding. */
   bind(site: Site, siteContext: SiteContext): string {
     if (site.kind === 'blank') return siteContext === 'code' ? 'undefined' : '"undefined"';
     const name = `${this.#prefix}${this.bindings.length}_`;
     this.bindings.push(
-      site.kind === 'env' ? this.#env(name, site, siteContext) : this.#reference(name, site, siteContext),
+      site.kind === 'env'
+        ? this.#envBinding(name, site, siteContext)
+        : this.#referenceBinding(name, site, siteContext),
     );
     return name;
   }
@@ -41,13 +43,17 @@ export class CodeRewriter {
     return this.#pieces.join('') + this.source.slice(this.#position);
   }
 
-  #env(name: string, site: Extract<Site, { kind: 'env' }>, siteContext: SiteContext): Binding {
+  #envBinding(name: string, site: Extract<Site, { kind: 'env' }>, siteContext: SiteContext): Binding {
     const bare = siteContext === 'code';
     const form = bare && this.#expression !== undefined ? 'literal' : 'text';
     return { bare, env: site.name, form, name, text: site.text };
   }
 
-  #reference(name: string, { ref }: Extract<Site, { kind: 'reference' }>, siteContext: SiteContext): Binding {
+  #referenceBinding(
+    name: string,
+    { ref }: Extract<Site, { kind: 'reference' }>,
+    siteContext: SiteContext,
+  ): Binding {
     if (siteContext === 'pattern') return { form: 'pattern', name, ref };
     if (siteContext === 'code') return { form: this.#expression === 'loop' ? 'loop' : 'value', name, ref };
     if (this.#expression === undefined) return { form: 'json', name, ref };

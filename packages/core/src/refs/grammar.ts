@@ -1,8 +1,9 @@
 /**
  * The text between angle brackets, before names are looked up.
  *
- * `plain`: may be a reference. `spaced`: has a space after its first dot. `odd`: contains an operator. The last two are
- * not references, but in code they are read as references if their head is the name of a block.
+ * `plain`: may be a reference. `spaced`: has a space after its first dot, so it can only refer to a variable. `odd`:
+ * contains an operator, so it is not a reference. In JavaScript code, a spaced or odd tag is read as undefined if its
+ * head is the name of a block.
  */
 export interface Tag {
   start: number;
@@ -69,7 +70,7 @@ export function placeholderAt(text: string, start: number, limit: number): Place
   return undefined;
 }
 
-/** Returns true if a tag contains only words, dots and brackets, and nothing that could be an operator. */
+/** Returns true if the text inside a tag or placeholder has only words, dots, hyphens and square brackets. */
 export function hasOnlyWords(inner: string): boolean {
   return /^[^\x00-\x1f!"#%&'()*+,/:;<=>?@\\^`{|}~]*$/.test(inner);
 }

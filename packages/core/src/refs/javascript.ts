@@ -12,17 +12,18 @@ import type { PrecedingToken, Site, SiteFinder } from './sites.ts';
 import type { CodeRewriter } from './code-rewriter.ts';
 
 /**
- * An open bracket. `control`: the head of if, for, while or with. `block` and `object` depend on the preceding token.
+ * An open bracket. `control`: the head of if, for, while or with. `block` and `object`: braces, distinguished by the
+ * preceding token. `template`: an expression in a template literal.
  */
 type Bracket = '(' | 'control' | '[' | 'block' | 'object' | 'template';
 
-const CONTROL = new Set(['if', 'for', 'while', 'with']);
+const CONTROL_WORDS = new Set(['if', 'for', 'while', 'with']);
 /** Words before an operand, so that `/` begins a regular expression and `<` a reference. */
 const OPERATOR_WORDS = new Set(
   'return typeof instanceof in of new delete void throw case do else yield await default extends'.split(' '),
 );
 /** Tokens before the `{` of an object literal. After other tokens, `{` opens a block. */
-const BEFORE_OBJECT = new Set([
+const TOKENS_BEFORE_OBJECT = new Set([
   '(',
   '[',
   ',',
@@ -128,8 +129,8 @@ export class JavaScriptScanner {
   }
 
   #openingBracket(character: string): Bracket | undefined {
-    if (character === '(') return CONTROL.has(this.#lastToken) ? 'control' : '(';
-    if (character === '{') return BEFORE_OBJECT.has(this.#lastToken) ? 'object' : 'block';
+    if (character === '(') return CONTROL_WORDS.has(this.#lastToken) ? 'control' : '(';
+    if (character === '{') return TOKENS_BEFORE_OBJECT.has(this.#lastToken) ? 'object' : 'block';
     return character === '[' ? '[' : undefined;
   }
 

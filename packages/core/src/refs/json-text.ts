@@ -21,10 +21,10 @@ interface JsonText {
 /**
  * Returns the value of a field that its block reads as JSON.
  *
- * Authored text is JSON with holes. A hole inside a string literal becomes the text of its value, a bare hole the value
- * itself, or null if it is empty. So no value can end a string or add a field. A field that is exactly one reference or
- * placeholder becomes its value, with JSON text parsed. Text that is not JSON with values for its holes stays text for
- * all values. Lists and objects are resolved in `mode`.
+ * Authored text is JSON with holes: references and placeholders. A hole inside a string literal becomes the text of its
+ * value. A bare hole becomes the value itself, or null if it is empty. So no value can end a string or add a field. A
+ * field that is exactly one hole becomes its value, with JSON text parsed. Text that is not JSON with any values for its
+ * holes stays text. Lists and objects are resolved in `mode`.
  *
  * Throws BlockError BLOCK_CONFIG_INVALID if a value results in a duplicate key.
  */
@@ -74,9 +74,9 @@ export function wholeHole(template: Template): (Template & { kind: 'text' }) | u
 }
 
 /**
- * Returns the structure of a field that its block reads as JSON, with resolved keys. JSON text is parsed as in
- * `resolveJson`, and a field that is exactly one hole is its value. In the result for JSON text, a text of one part is
- * a bare hole and a text of several parts a string literal: resolve it in mode `json`.
+ * Returns a field that its block reads as JSON, as a template with resolved keys. JSON text is parsed as in
+ * `resolveJson`. A field that is exactly one hole is a literal with its value. The result for JSON text has to be
+ * resolved in mode `json`: in it, a text of one part is a bare hole, and a text of several parts is a string literal.
  */
 export function jsonStructure(template: Template, lookup: Lookup): Template {
   const value = wholeHole(template) ?? template;
@@ -108,18 +108,18 @@ function readJsonText(parts: readonly TextPart[]): JsonText | undefined {
   if (mark === undefined) return undefined;
   const quoted: boolean[] = [];
   let isInString = false;
-  let skeleton = '';
+  let markedText = '';
   for (const [index, part] of parts.entries()) {
     quoted.push(isInString);
     if (typeof part === 'string') {
-      skeleton += part;
+      markedText += part;
       isInString = endsInString(part, isInString);
-    } else if (isInString) skeleton += `${mark}${index}${mark}`;
+    } else if (isInString) markedText += `${mark}${index}${mark}`;
     else if (isKey(parts[index + 1])) return undefined;
-    else skeleton += `"${mark}${mark}${index}${mark}"`;
+    else markedText += `"${mark}${mark}${index}${mark}"`;
   }
   // A mark is not JSON after a backslash or in \u…, so no value can become part of an escape.
-  const value = parseJson(skeleton);
+  const value = parseJson(markedText);
   return value === undefined ? undefined : { parts, quoted, value, mark };
 }
 
@@ -167,13 +167,13 @@ function entriesOf(value: JsonObject, text: JsonText, lookup: Lookup): [string, 
       .map((part) => partText(part, lookup))
       .join('');
     // Keys that the author wrote twice are already merged, so a duplicate comes from a value.
-    if (keys.has(key)) throw duplicateKey();
+    if (keys.has(key)) throw duplicateKeyError();
     keys.add(key);
     return [key, structureOf(item, text, lookup)];
   });
 }
 
-function duplicateKey(): BlockError {
+function duplicateKeyError(): BlockError {
   return new BlockError(
     'BLOCK_CONFIG_INVALID',
     'A reference in a key of a JSON field gives a key that its object already has. Keep keys that come from data in a separate object.',

@@ -6,7 +6,7 @@ export type BlockReference = Extract<Reference, { kind: 'block' }>;
 export type ContainerReference = Extract<Reference, { kind: 'container' }>;
 export type ResultsReference = Extract<Reference, { kind: 'results' }>;
 
-/** The values at one place of a run, from which references are resolved. */
+/** Looks up the values of references at one place of a run. */
 export interface Lookup {
   /** Returns the current output of a block at the address. A failed block or container has an output with `error`. */
   block(ref: BlockReference): { ran: true; output: Json } | { ran: false };
@@ -18,6 +18,7 @@ export interface Lookup {
   variable(id: string): Json | undefined;
   /** Returns an environment value or secret; undefined for an unknown name. */
   env(name: string): string | undefined;
+  /** Returns the name, the type and the declared outputs of a block. */
   describe(blockId: string): { name: string; type: string; outputs?: OutputSchema };
 }
 

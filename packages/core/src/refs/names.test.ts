@@ -9,12 +9,12 @@ import {
   suggestVariable,
 } from './names.ts';
 
-const block = (id: string, more: Partial<NamedBlock> = {}): NamedBlock => ({
+const block = (id: string, properties: Partial<NamedBlock> = {}): NamedBlock => ({
   id,
   name: id,
   type: 'function',
   enabled: true,
-  ...more,
+  ...properties,
 });
 
 describe('a normalised name', () => {

@@ -84,11 +84,11 @@ export function suggestVariable(
 
 function indexByNormalizedName<T extends { name: string }>(items: readonly T[]): Map<string, T> {
   const table = new Map<string, T>();
-  for (const entry of items) {
-    const key = normalizeName(entry.name);
+  for (const item of items) {
+    const key = normalizeName(item.name);
     const holder = table.get(key);
-    if (holder === undefined || (holder.name.includes('.') && !entry.name.includes('.')))
-      table.set(key, entry);
+    if (holder === undefined || (holder.name.includes('.') && !item.name.includes('.')))
+      table.set(key, item);
   }
   return table;
 }

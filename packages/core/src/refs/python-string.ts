@@ -54,14 +54,14 @@ export function scanPythonString(text: string, start: number, prefix: string): P
 
 /** Returns a part of a split literal as a separate literal. */
 export function chunk({ prefix, quote, isBytes }: PythonString, content: string): string {
-  const looseCount = quote.length === 3 ? looseQuotes(content, quote.charAt(0)) : 0;
-  if (looseCount === 0) return prefix + quote + content + quote;
+  const unescapedCount = quote.length === 3 ? countUnescapedQuotes(content, quote.charAt(0)) : 0;
+  if (unescapedCount === 0) return prefix + quote + content + quote;
   // Quotes directly before the three closing quotes would end the literal early.
-  const body = content.slice(0, content.length - looseCount);
+  const body = content.slice(0, content.length - unescapedCount);
   if (!/r/i.test(prefix))
-    return `${prefix}${quote}${body}${`\\${quote.charAt(0)}`.repeat(looseCount)}${quote}`;
+    return `${prefix}${quote}${body}${`\\${quote.charAt(0)}`.repeat(unescapedCount)}${quote}`;
   const otherQuote = quote.charAt(0) === '"' ? "'" : '"';
-  return `${prefix}${quote}${body}${quote} ${isBytes ? 'b' : ''}${otherQuote}${quote.charAt(0).repeat(looseCount)}${otherQuote}`;
+  return `${prefix}${quote}${body}${quote} ${isBytes ? 'b' : ''}${otherQuote}${quote.charAt(0).repeat(unescapedCount)}${otherQuote}`;
 }
 
 function findContentEnd(text: string, contentStart: number, quote: string): number {
@@ -74,7 +74,7 @@ function findContentEnd(text: string, contentStart: number, quote: string): numb
 }
 
 /** Returns the number of unescaped quotes at the end of `content`. */
-function looseQuotes(content: string, quote: string): number {
+function countUnescapedQuotes(content: string, quote: string): number {
   let quotes = 0;
   while (content.charAt(content.length - 1 - quotes) === quote) quotes++;
   let backslashes = 0;

@@ -119,8 +119,8 @@ class PythonScanner {
     const expression = parts.join(' + ');
     const isAdjacent =
       this.#isAfterString || stringPrefix(this.#text, skipSpace(this.#text, literal.end)) !== undefined;
-    const isSafeBare = !literal.isBytes && sites.some((site) => site.kind === 'reference');
-    return isAdjacent || isSafeBare ? expression : `(${expression})`;
+    const needsNoParentheses = !literal.isBytes && sites.some((site) => site.kind === 'reference');
+    return isAdjacent || needsNoParentheses ? expression : `(${expression})`;
   }
 
   /** Reads the text of an f-string from `from` up to its end or to the next expression in braces. */

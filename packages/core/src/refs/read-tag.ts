@@ -6,7 +6,7 @@ import type { ContainerField, PathStep, Reference } from './template.ts';
 /** The position of a field, which determines the meaning of its references. */
 export interface TemplateContext {
   names: NameTable;
-  /** The block of the field. */
+  /** Id of the block with the field. */
   reader: string;
   /**
    * `inside`: an ordinary field. `container`: the collection or count of a container, which sees the containers around

@@ -251,23 +251,25 @@ describe('a container reference', () => {
 });
 
 describe('one reference, natively', () => {
-  const native = (authored: string, data: Data, reader = 'q') => {
+  const resolveNatively = (authored: string, data: Data, reader = 'q') => {
     const { reference } = singleReference(authored, { names, reader, fieldPosition: 'inside' });
     if (reference === undefined) throw new Error(`${authored} is not a reference`);
     return resolveReference(reference, lookup(data));
   };
 
   it('has its value, or undefined when it is empty (r465, r471, r491)', () => {
-    expect(native('<p.result.l>', dataOfP)).toEqual([1, { k: 'v' }]);
-    expect(native('<p.result.n>', dataOfP)).toBeNull();
-    expect(native('<p.result.zz>', dataOfP)).toBeUndefined();
-    expect(native('<p.result>', {})).toBeUndefined();
-    expect(native('<variable.v[1]>', { variable: ['a', 'b'] })).toBe('b');
-    expect(native('<variable.v.none>', { variable: { k: 1 } })).toBeUndefined();
+    expect(resolveNatively('<p.result.l>', dataOfP)).toEqual([1, { k: 'v' }]);
+    expect(resolveNatively('<p.result.n>', dataOfP)).toBeNull();
+    expect(resolveNatively('<p.result.zz>', dataOfP)).toBeUndefined();
+    expect(resolveNatively('<p.result>', {})).toBeUndefined();
+    expect(resolveNatively('<variable.v[1]>', { variable: ['a', 'b'] })).toBe('b');
+    expect(resolveNatively('<variable.v.none>', { variable: { k: 1 } })).toBeUndefined();
   });
 
   it('fails if it has no value, because there is no authored text to keep', () => {
-    const error = fault(() => native('<loop.currentItem>', { containers: { for: { index: 0 } } }, 'in'));
+    const error = fault(() =>
+      resolveNatively('<loop.currentItem>', { containers: { for: { index: 0 } } }, 'in'),
+    );
     expect(error.code).toBe('REFERENCE_UNRESOLVED');
     expect(error.message).toContain('<loop.currentItem>');
   });

@@ -57,7 +57,10 @@ export function resolveTemplate(template: Template, lookup: Lookup, mode: Resolv
   }
 }
 
-/** Resolves a reference. Throws BlockError REFERENCE_UNRESOLVED for a path outside the declared outputs. */
+/**
+ * Returns how a reference resolves: to a value, to nothing, or to its text. Throws BlockError REFERENCE_UNRESOLVED for a
+ * path outside the declared outputs, and for an invalid reference.
+ */
 export function evaluate(ref: Reference, lookup: Lookup): ResolvedReference {
   switch (ref.kind) {
     case 'block':
@@ -119,7 +122,7 @@ function evaluateBlock(ref: BlockReference, lookup: Lookup): ResolvedReference {
   const value = followPath(cell.output, path);
   if (value !== undefined) return { is: 'value', value };
   if (block.outputs !== undefined && !mayBeMissing(path, block.outputs)) {
-    throw unresolvedError(missingOutput(ref, block.name, block.outputs));
+    throw unresolvedError(missingOutputMessage(ref, block.name, block.outputs));
   }
   return EMPTY;
 }
@@ -168,8 +171,8 @@ function lacksResponse(value: Json | undefined): boolean {
 }
 
 /**
- * Returns true for an output that may be missing. `error` may: a successful block has none, and handlers of several
- * blocks read it from all of them.
+ * Returns true for an output that may be missing. `error` may be missing, because a successful block has none and a
+ * handler of several blocks reads it from all of them.
  */
 function mayBeMissing(path: readonly PathStep[], { fields }: OutputSchema): boolean {
   const [first, ...rest] = path;
@@ -178,7 +181,7 @@ function mayBeMissing(path: readonly PathStep[], { fields }: OutputSchema): bool
   return field !== undefined && (field.opaque || rest.length === 0);
 }
 
-function missingOutput(ref: BlockReference, name: string, { fields }: OutputSchema): string {
+function missingOutputMessage(ref: BlockReference, name: string, { fields }: OutputSchema): string {
   const available = Object.keys(fields).join(', ') || 'none';
   return `${ref.text}: block "${name}" does not have this output. Available fields: ${available}.`;
 }

@@ -3,7 +3,7 @@ import { skipLine } from './lexemes.ts';
 import type { Site, SiteFinder } from './sites.ts';
 import type { CodeRewriter } from './code-rewriter.ts';
 
-/** The syntactic context of a character. */
+/** The syntactic context of a character. `double`: inside double quotes. */
 type ShellContext = 'commands' | 'double';
 
 /** A here-document whose text begins after the line, with the word that ends it. */

@@ -10,7 +10,7 @@ import type { Reference } from './template.ts';
 /**
  * A part of authored text that stands for a value.
  *
- * `blank`: begins with the name of a block but is not a reference; function code reads it as undefined.
+ * `blank`: begins with the name of a block but is not a reference; JavaScript code reads it as undefined.
  */
 export type Site = { start: number; end: number; text: string } & (
   | { kind: 'reference'; ref: Reference }

@@ -5,12 +5,12 @@ import { buildNames, type NamedBlock } from './names.ts';
 import type { TemplateContext } from './read-tag.ts';
 import { compileTemplate, singleReference } from './text.ts';
 
-const block = (id: string, name: string, more: Partial<NamedBlock> = {}): NamedBlock => ({
+const block = (id: string, name: string, properties: Partial<NamedBlock> = {}): NamedBlock => ({
   id,
   name,
   type: 'function',
   enabled: true,
-  ...more,
+  ...properties,
 });
 const names = buildNames(
   [
