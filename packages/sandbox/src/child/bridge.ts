@@ -87,18 +87,39 @@ function readRandom(rest: string): GuestMessage | undefined {
   return bytes === undefined ? undefined : { kind: 'random', bytes };
 }
 
+/**
+ * The readers of guest messages, by code. A message consists of its code, a single letter for speed, and its content.
+ *
+ * A comment describes the content, and the response that `send` in guest/channel.ts returns; without one it is
+ * undefined. After the end of the job every response is -1. The programs of native jobs write their result as one
+ * message `D` or `E`.
+ */
 const READERS: Readonly<Record<string, (rest: string) => GuestMessage | undefined>> = {
+  // Log: a line of console output. Response: 0 once no more output is accepted.
   L: (line) => ({ kind: 'log', line }),
+  // Done: the result as JSON. Ends the job.
   D: (json) => ({ kind: 'result', json }),
+  // Error: a GuestError as JSON. Ends the job.
   E: (json) => ({ kind: 'error', json }),
+  // Timer: `id:ms`. Starts a timer; the process calls the guest when it is due.
   T: readTimer,
+  // Cancelled timer: `id`.
   X: readId,
+  // Host call: `id:op:`, `+` or `-` (with or without a body), the length of the head, `:`, head and body. The process
+  // calls the guest with the host's answer.
   C: readCall,
+  // Synchronous host call: as for `C`, without `id:`. Response: the host's answer, see `callHostSync`.
   S: readSync,
+  // Sleep: `ms`. Blocks for this time. Response: ''.
   Z: readSleep,
+  // Taint: no content. The realm is not used for another job.
   Q: (rest) => (rest === '' ? { kind: 'taint' } : undefined),
+  // Random: a number of bytes. Response: the bytes as a binary string.
   R: readRandom,
+  // Module: the name of a chunk. Response: its code.
   M: (name) => ({ kind: 'chunk', name }),
+  // Hash: `algorithm:`, then `-:` and the data, or `+`, the length of the key, `:`, key and data. Response: the digest
+  // or HMAC as a binary string.
   H: readHash,
 };
 

@@ -1,21 +1,21 @@
 import { get, NativeError, NativeMap, NativePromise, parse, remove, set, stringify } from './primordials.ts';
 import { send } from './channel.ts';
 
-/** The host's answer: JSON, and bytes as a binary string (one char per byte). */
+/** The host's answer to a call. `head` is JSON; `body` is bytes as a binary string (one char per byte). */
 export interface Reply {
   readonly head: unknown;
   readonly body: string;
 }
 
-interface Waiter {
+interface PendingCall {
   readonly resolve: (reply: Reply) => void;
   readonly reject: (error: Error) => void;
 }
 
-const pendingCalls = new NativeMap<number, Waiter>();
+const pendingCalls = new NativeMap<number, PendingCall>();
 let lastId = 0;
 
-/** Calls the host. The promise settles in a later entry. */
+/** Calls the host. The promise settles when the process delivers the answer. */
 export function hostCall(op: string, head: object, body: string | undefined): Promise<Reply> {
   return new NativePromise<Reply>((resolve, reject) => {
     const id = ++lastId;
@@ -27,17 +27,20 @@ export function hostCall(op: string, head: object, body: string | undefined): Pr
   });
 }
 
-/** Settles a call; called by the process. Errors are created here, so that no object of the host enters the realm. */
+/**
+ * Settles a call with the host's answer; called by the process. Errors are created here, so that no object of the host
+ * enters this realm.
+ */
 export function deliver(id: number, ok: boolean, head: string, body: string): void {
-  const waiter = get(pendingCalls, id);
-  if (waiter === undefined) return;
+  const pendingCall = get(pendingCalls, id);
+  if (pendingCall === undefined) return;
   remove(pendingCalls, id);
   if (ok) {
-    waiter.resolve({ head: parse(head), body });
+    pendingCall.resolve({ head: parse(head), body });
     return;
   }
   const { code, message } = parse(head) as { code: string; message: string };
   const error = new NativeError(message) as Error & { code: string };
   error.code = code;
-  waiter.reject(error);
+  pendingCall.reject(error);
 }

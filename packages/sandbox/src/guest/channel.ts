@@ -1,45 +1,51 @@
 type Post = (message: string) => unknown;
 
-/** The process's answer to messages after the job has ended. */
+/** The process's response to messages after the job has ended. */
 const ENDED = -1;
 
 let hasEnded = false;
 
-let post: Post = beforeConnect;
+let post: Post = postBeforeConnect;
 let isUsed = false;
 
-/** Replaces the process while an image is made. Refuses everything whose answer a snapshot would freeze. */
-function beforeConnect(message: string): unknown {
+/**
+ * Handles messages before the realm is connected: packages send them while their image (a snapshot) is made. Drops
+ * console output and timers. Throws for messages whose response the snapshot would freeze.
+ */
+function postBeforeConnect(message: string): unknown {
   const kind = message[0];
   // Console output is dropped.
   if (kind === 'L') return 0;
   isUsed = true;
   if (kind === 'T' || kind === 'X') return undefined;
-  throw new Error('This is not available while an image is made');
+  throw new Error('This function is not available while an image is made');
 }
 
-/** Returns whether the process was used before it was connected. */
+/** Returns whether anything but console output was sent before the realm was connected. */
 export function wasUsedEarly(): boolean {
   return isUsed;
 }
 
-/** Connects this realm to its process; called once, before user code. */
+/** Connects this realm (the global environment of user code) to its process; called once, before user code. */
 export function connect(target: Post): void {
   post = target;
 }
 
 /**
- * Sends one message out of the isolate. Returns a string, a number or undefined. Sends nothing after the job has ended:
- * time outside does not count against the guest's budget, so a loop of messages could otherwise exceed it.
+ * Sends one message out of the isolate. Returns the response: a string, a number or undefined. READERS in
+ * child/bridge.ts explains the codes with which messages begin.
+ *
+ * Sends nothing after the job has ended: time outside does not count against the budget of the code, so a loop of
+ * messages could otherwise exceed it.
  */
 export function send(message: string): unknown {
   if (hasEnded) return undefined;
-  const answer = post(message);
-  if (answer === ENDED) hasEnded = true;
-  return answer;
+  const response = post(message);
+  if (response === ENDED) hasEnded = true;
+  return response;
 }
 
-/** Starts the next job in a guest that serves several. */
+/** Allows messages again, for the next job of a realm that serves several. */
 export function reopen(): void {
   hasEnded = false;
 }

@@ -4,8 +4,9 @@ import { construct, NativeError, NativeFunction } from './primordials.ts';
 type Chunk = (shared: object) => Readonly<Record<string, unknown>>;
 
 /**
- * Requests guest code that few contexts use from the process, and loads it. It is not in the snapshot, because all of
- * the snapshot is copied into each isolate: with these modules, creating an isolate would take a sixth longer.
+ * Loads a chunk: a module of the guest runtime that few contexts use. The process sends its code on request. Chunks are
+ * not in the snapshot, because the whole snapshot is copied into each isolate: with them, creating an isolate would
+ * take a sixth longer.
  */
 export function loadChunk(name: string): Chunk {
   const body = send('M' + name);

@@ -18,7 +18,8 @@ function format(value: unknown): string {
 /** Set when the process accepts no more output, so that further lines cost only the guest. */
 let isFull = false;
 
-const write = (prefix: string) =>
+/** Returns a function that writes its arguments as one line. */
+const createWriter = (prefix: string) =>
   function (...values: unknown[]): void {
     if (isFull) return;
     let line = prefix;
@@ -29,15 +30,15 @@ const write = (prefix: string) =>
 
 /** Installs `console`; its output becomes the job's stdout. */
 export function installConsole(): void {
-  const writeLog = write('');
-  const error = write('ERROR: ');
+  const writeLog = createWriter('');
+  const writeError = createWriter('ERROR: ');
   const target = {};
   for (const name of ['log', 'info', 'debug', 'dir', 'table', 'group', 'groupCollapsed', 'trace'])
     define(target, name, writeLog);
-  define(target, 'warn', write('WARN: '));
-  define(target, 'error', error);
+  define(target, 'warn', createWriter('WARN: '));
+  define(target, 'error', writeError);
   define(target, 'assert', (holds: unknown, ...values: unknown[]) => {
-    if (!holds) apply(error, undefined, ['Assertion failed', ...values]);
+    if (!holds) apply(writeError, undefined, ['Assertion failed', ...values]);
   });
   for (const name of ['groupEnd', 'time', 'timeEnd', 'timeLog', 'count', 'countReset', 'clear'])
     define(target, name, () => undefined);

@@ -1,6 +1,6 @@
 import { parse } from 'es-module-lexer/minimal/js';
 
-/** Names under which rewritten code calls the module loader. */
+/** Names under which rewritten code calls the module loader: for `import()`, and for static imports. */
 export const IMPORT_LATER = '$heddleImport';
 export const IMPORT_NAMES = '$heddleNames';
 
@@ -35,9 +35,9 @@ function readNames(tokens: readonly string[]): [string, string][] | undefined {
   while (tokens[at] !== '}') {
     const exported = tokens[at++];
     if (exported === undefined || /^[*{},]/.test(exported)) return undefined;
-    const renamed = tokens[at] === 'as';
-    const local = renamed ? tokens[at + 1] : exported;
-    if (renamed) at += 2;
+    const isRenamed = tokens[at] === 'as';
+    const local = isRenamed ? tokens[at + 1] : exported;
+    if (isRenamed) at += 2;
     if (!isName(local)) return undefined;
     names.push([isName(exported) ? exported : unquoted(exported), local]);
     if (tokens[at] === ',') at++;

@@ -9,23 +9,24 @@ import { run } from './run.ts';
 import { fire, installTimers, onMicrotaskError } from './timers.ts';
 import { fixBufferSizes, installWebGlobals, removeBuiltIns } from './web/install.ts';
 
-type Entry =
+/** The arguments of `enter`. */
+type EntryArgs =
   | [kind: 'run', mode: GuestMode, ...args: (string | number)[]]
   | [kind: 'timer', id: number]
   | [kind: 'answer', id: number, ok: boolean, head: string, body: string];
 
-/** One entry into the realm; the process times every call. */
-function enter(...entry: Entry): void {
+/** Called by the process to run code in this realm: an entry. The process measures the time of every entry. */
+function enter(...args: EntryArgs): void {
   try {
-    if (entry[0] === 'run') void run(entry[1], entry);
-    else if (entry[0] === 'timer') fire(entry[1]);
-    else deliver(entry[1], entry[2], entry[3], entry[4]);
+    if (args[0] === 'run') void run(args[1], args);
+    else if (args[0] === 'timer') fire(args[1]);
+    else deliver(args[1], args[2], args[3], args[4]);
   } catch (error) {
     sendError('run', -1, error);
   }
 }
 
-/** Connects a new context: `post` sends messages to the process. Returns the function with which the process enters. */
+/** Connects a new context: `post` sends messages to the process. Returns the function that the process calls. */
 function boot(post: (message: string) => unknown): typeof enter {
   bootGlobal.close();
   removeBuiltIns();

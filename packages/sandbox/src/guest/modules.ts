@@ -25,13 +25,13 @@ import { send, wasUsedEarly } from './channel.ts';
 import { BUILTIN_NAMES } from '../builtins.ts';
 import type { ModuleFault } from '../protocol.ts';
 
-/** One module of the image. `value` and `fault` are set when it is loaded. */
+/** One module of the image (the packages of the code). `value` or `fault` is set when it is loaded. */
 interface Module {
   readonly load: () => unknown;
-  loaded: boolean;
+  isLoaded: boolean;
   value: unknown;
   fault: unknown;
-  failed: boolean;
+  hasFailed: boolean;
   /** The namespace object that `import` returns. */
   namespace: object | undefined;
 }
@@ -58,14 +58,14 @@ function moduleError(kind: ModuleFault, code: string, message: string): Error {
 }
 
 /** Returns the error for using a member of a missing builtin. */
-function deny(builtin: string, member: string): Error {
-  const what = member === '' ? builtin : builtin + '.' + member;
-  const message = 'The Node.js module ' + what + ' is not available in the sandbox';
+function unavailableError(builtin: string, member: string): Error {
+  const name = member === '' ? builtin : builtin + '.' + member;
+  const message = 'The Node.js module ' + name + ' is not available in the sandbox';
   return moduleError('builtin', 'ERR_SANDBOX_BUILTIN', message);
 }
 
 /** Returns a stand-in for a builtin or a missing part of one: it can be inspected, but throws when used. */
-function builtin(name: string, base: object): object {
+function createStandIn(name: string, base: object): object {
   const standIn: object = new Proxy(base, {
     __proto__: null,
     get(target: Record<string | symbol, unknown>, key: string | symbol) {
@@ -73,9 +73,9 @@ function builtin(name: string, base: object): object {
       if (key === 'default') return standIn;
       // Loaders read these of every object to find out which kind of module it is, or whether it is a promise.
       if (key === '__esModule' || key === 'then' || key === 'toJSON') return undefined;
-      if (key === 'constants' || key === 'promises') return builtin(name + '.' + key, {});
+      if (key === 'constants' || key === 'promises') return createStandIn(name + '.' + key, {});
       return function () {
-        throw deny(name, key);
+        throw unavailableError(name, key);
       };
     },
   } as ProxyHandler<object>);
@@ -83,20 +83,20 @@ function builtin(name: string, base: object): object {
 }
 
 function load(module: Module): unknown {
-  if (!module.loaded) {
-    module.loaded = true;
+  if (!module.isLoaded) {
+    module.isLoaded = true;
     try {
       module.value = module.load();
     } catch (error) {
-      module.failed = true;
+      module.hasFailed = true;
       module.fault = error;
     }
   }
-  if (module.failed) throw module.fault;
+  if (module.hasFailed) throw module.fault;
   return module.value;
 }
 
-function find(specifier: unknown): Module {
+function findModule(specifier: unknown): Module {
   const name = toText(specifier);
   const module = get(modules, name);
   if (module !== undefined) return module;
@@ -118,7 +118,7 @@ function find(specifier: unknown): Module {
 
 /** Returns the module as `require` does. */
 function require(specifier: unknown): unknown {
-  return load(find(specifier));
+  return load(findModule(specifier));
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -130,7 +130,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
  * exports.
  */
 function namespaceOf(specifier: unknown): object {
-  const module = find(specifier);
+  const module = findModule(specifier);
   const value = load(module);
   if (module.namespace !== undefined) return module.namespace;
   if (isObject(value) && value['__esModule'] === true) {
@@ -167,15 +167,15 @@ export function importLater(specifier: unknown): Promise<object> {
 }
 
 /** The API for an image's bundle; removed before user code runs. */
-const image = {
+const imageApi = {
   /** Adds a module. `eager` modules are loaded now and become part of the snapshot. */
   add(name: string, factory: () => unknown, eager: boolean): void {
     const module: Module = {
       load: factory,
-      loaded: false,
+      isLoaded: false,
       value: undefined,
       fault: undefined,
-      failed: false,
+      hasFailed: false,
       namespace: undefined,
     };
     set(modules, name, module);
@@ -187,18 +187,18 @@ const image = {
       // The error is kept for `require` and report().
     }
   },
-  builtin,
-  /** Reads the clock without recording this as a use; for stand-ins of builtins. */
+  builtin: createStandIn,
+  /** Reads the clock without recording this as a use of the host; for stand-ins of builtins. */
   now,
   /** Returns a digest (or with a key an HMAC) of a binary string, synchronously, unlike the web's crypto. */
   hash: (algorithm: string, key: string | null, data: string): unknown =>
     send('H' + algorithm + ':' + (key === null ? '-' : '+' + key.length) + ':' + (key ?? '') + data),
   random: (bytes: number): unknown => send('R' + bytes),
-  /** Returns a report for the builder, as JSON: the modules that failed to load, and whether the process was used. */
+  /** Returns a report for the builder, as JSON: the modules that failed to load, and whether the host was used. */
   report(): string {
     const failed: unknown[] = [];
     each(modules, (module, name) => {
-      if (!module.failed) return;
+      if (!module.hasFailed) return;
       const error = module.fault as { name?: unknown; message?: unknown; stack?: unknown } | null;
       put(failed, {
         __proto__: null,
@@ -216,7 +216,7 @@ let imageGlobal: { close(): void } | undefined;
 
 /** Defines the API for the bundle of an image. */
 export function defineModules(): void {
-  imageGlobal = defineTemporaryGlobal('__heddleImage', freeze(image));
+  imageGlobal = defineTemporaryGlobal('__heddleImage', freeze(imageApi));
 }
 
 /** Removes the API for bundles, and defines `require` for user code if there is an image. */

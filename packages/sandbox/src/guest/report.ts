@@ -43,13 +43,13 @@ export function sendResult(json: string): void {
 }
 
 /**
- * Ends the job with an error. The error is converted to text here, inside the timed entry, since reading it may run
- * user code.
+ * Ends the job with an error. The error is converted to text here, where the process measures the time, because reading
+ * it may run user code.
  */
 export function sendError(phase: GuestError['phase'], index: number, error: unknown, source?: string): void {
   const { name, message, stack } = describe(error);
-  const kind = phase === 'run' ? (faultOf(error) ?? phase) : phase;
-  send('E' + stringify({ __proto__: null, phase: kind, index, name, message, stack, source }));
+  const reportedPhase = phase === 'run' ? (faultOf(error) ?? phase) : phase;
+  send('E' + stringify({ __proto__: null, phase: reportedPhase, index, name, message, stack, source }));
 }
 
 /** The line that names user code in stack traces. */

@@ -32,7 +32,7 @@ interface Unit {
   source: string | undefined;
 }
 
-/** Reads the flat argument list in the order that protocol.ts documents, after the entry's kind and mode. */
+/** Reads the flat list of arguments, in the order that protocol.ts documents. Skips the first two: kind and mode. */
 function readArgs(args: Args): Unit[] {
   let at = 2;
   for (let left = args[at++] as number; left > 0; left--) {
@@ -144,7 +144,7 @@ async function evaluate(
   }
 }
 
-/** Runs a job. Its answer is one `D` or `E` message, now or in a later entry. */
+/** Runs a job. Sends its result or error as one message, now or after timers and answers of the host. */
 export async function run(mode: GuestMode, args: Args): Promise<void> {
   let units: Unit[];
   sealModules();

@@ -11,11 +11,11 @@ function toMs(delay: unknown): number {
   return ms >= 1 ? ms : 0;
 }
 
-function check(handler: unknown, name: string): asserts handler is Handler {
+function assertFunction(handler: unknown, name: string): asserts handler is Handler {
   if (typeof handler !== 'function') throw new TypeError(name + ' takes a function');
 }
 
-function arm(id: number, ms: number, action: () => void): void {
+function startTimer(id: number, ms: number, action: () => void): void {
   send('T' + id + ':' + ms);
   if (isOpen()) set(pendingTimers, id, action);
 }
@@ -39,30 +39,30 @@ export function installTimers(): void {
     globalThis,
     'setTimeout',
     function setTimeout(handler: unknown, delay?: unknown, ...values: unknown[]): number {
-      check(handler, 'setTimeout');
+      assertFunction(handler, 'setTimeout');
       const id = ++lastId;
-      arm(id, toMs(delay), () => void apply(handler, undefined, values));
+      startTimer(id, toMs(delay), () => void apply(handler, undefined, values));
       return id;
     },
   );
   define(globalThis, 'setImmediate', function setImmediate(handler: unknown, ...values: unknown[]): number {
-    check(handler, 'setImmediate');
+    assertFunction(handler, 'setImmediate');
     const id = ++lastId;
-    arm(id, 0, () => void apply(handler, undefined, values));
+    startTimer(id, 0, () => void apply(handler, undefined, values));
     return id;
   });
   define(
     globalThis,
     'setInterval',
     function setInterval(handler: unknown, delay?: unknown, ...values: unknown[]): number {
-      check(handler, 'setInterval');
+      assertFunction(handler, 'setInterval');
       const id = ++lastId;
       const ms = toMs(delay) || 1;
       const tick = (): void => {
-        arm(id, ms, tick);
+        startTimer(id, ms, tick);
         apply(handler, undefined, values);
       };
-      arm(id, ms, tick);
+      startTimer(id, ms, tick);
       return id;
     },
   );
@@ -70,7 +70,7 @@ export function installTimers(): void {
   const resolvedPromise = NativePromise.resolve();
   const { then } = NativePromise.prototype;
   define(globalThis, 'queueMicrotask', function queueMicrotask(handler: unknown): void {
-    check(handler, 'queueMicrotask');
+    assertFunction(handler, 'queueMicrotask');
     // An error here ends the job, unlike an error in a promise callback.
     void apply(then, resolvedPromise, [() => fireMicrotask(handler)]);
   });

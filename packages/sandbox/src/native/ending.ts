@@ -82,6 +82,7 @@ function asJson(text: string): string {
 function programEnd(end: TreeEnd, limits: JobLimits): End | undefined {
   if (end.result === '') return exitEnd(end, limits, 'process of the code');
   const text = end.result.slice(1);
+  // `E` is an error and `D` a result, as in messages of guests (child/bridge.ts).
   // Error details are parsed later, by the same code and under the same limits as those of isolates.
   if (end.result.startsWith('E')) return { code: GUEST_ERROR, text };
   if (!end.result.startsWith('D')) return undefined;

@@ -18,6 +18,7 @@ _RESULT = "_result__"
 
 
 def _send(answer):
+    # "D" and the value, or "E" and the error, as JSON; the codes are those of guest messages (child/bridge.ts).
     # Lone surrogates, which UTF-8 cannot encode, are written as JSON escapes.
     with os.fdopen(_RESULT_FD, "w", encoding="utf-8", errors="backslashreplace") as pipe:
         pipe.write(answer)

@@ -16,7 +16,7 @@ type Namespace = Readonly<Record<string, unknown>>;
 const MAX_CHARS = 8_000;
 const AsyncFunction = (async () => undefined).constructor as new (...parts: string[]) => Body;
 
-/** Writes the answer: `D` and the value as JSON, or `E` and the error as JSON. */
+/** Writes the result: `D` and the value as JSON, or `E` and the error as JSON, as in messages (child/bridge.ts). */
 function finish(kind: 'D' | 'E', json: string): never {
   const bytes = Buffer.from(kind + json);
   for (let at = 0; at < bytes.length;) at += writeSync(RESULT_FD, bytes, at);

@@ -27,10 +27,10 @@ function urlOf({ protocol, hostname, host, port, path }: RequestOptions, default
 function proxiedRequest(defaultProtocol: string) {
   return (
     destination: RequestTarget,
-    more?: RequestOptions | OnResponse,
+    optionsOrCallback?: RequestOptions | OnResponse,
     onResponse?: OnResponse,
   ): http.ClientRequest => {
-    const overrides = typeof more === 'object' ? more : {};
+    const overrides = typeof optionsOrCallback === 'object' ? optionsOrCallback : {};
     const options =
       typeof destination === 'string' || destination instanceof URL
         ? { ...urlToHttpOptions(new URL(destination)), ...overrides }
@@ -47,7 +47,7 @@ function proxiedRequest(defaultProtocol: string) {
       ...(timeout !== undefined && { timeout }),
       ...(signal !== undefined && { signal }),
     };
-    return send(request, typeof more === 'function' ? more : onResponse);
+    return send(request, typeof optionsOrCallback === 'function' ? optionsOrCallback : onResponse);
   };
 }
 
@@ -58,8 +58,12 @@ for (const [client, defaultProtocol] of [
   const request = proxiedRequest(defaultProtocol);
   Object.assign(client, {
     request,
-    get: (destination: RequestTarget, more?: RequestOptions | OnResponse, onResponse?: OnResponse) => {
-      const clientRequest = request(destination, more, onResponse);
+    get: (
+      destination: RequestTarget,
+      optionsOrCallback?: RequestOptions | OnResponse,
+      onResponse?: OnResponse,
+    ) => {
+      const clientRequest = request(destination, optionsOrCallback, onResponse);
       clientRequest.end();
       return clientRequest;
     },

@@ -1,12 +1,12 @@
-/** Functions of the host that the bundle of an image gets when it is loaded. It keeps them afterwards. */
+/** Functions of the host that the bundle of an image gets when it is loaded, and keeps. */
 interface ImageHost {
   hash(algorithm: string, key: string | null, data: string): unknown;
   random(bytes: number): unknown;
 }
 
+/** A parameter of the function that wraps a bundle. */
 declare const __heddleImage: ImageHost;
 
-/** A parameter of the function that wraps a bundle. */
 const host = __heddleImage;
 
 type Data = string | Uint8Array;
@@ -77,7 +77,7 @@ export function randomInt(from: number, to?: number): number {
   const [min, end] = to === undefined ? [0, from] : [from, to];
   const range = end - min;
   const values = new Uint32Array(2);
-  // Draws 53 bits; rejects values that would make small numbers more likely.
+  // Takes 53 random bits. Rejects values that would make small numbers more likely.
   for (;;) {
     crypto.getRandomValues(values);
     const candidate = ((values[0] as number) & 0x1fffff) * 2 ** 32 + (values[1] as number);

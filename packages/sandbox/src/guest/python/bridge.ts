@@ -5,7 +5,7 @@ import { send } from '../channel.ts';
 export interface Bridge {
   /** Writes a line of output. Returns false once the process accepts no more output. */
   print(line: string): boolean;
-  /** Calls the host and blocks: returns `+` or `-`, the head's length, a colon, head and body. */
+  /** Calls the host and blocks. Returns its answer as text, see `readAnswer`. */
   call(op: string, head: string, body: string | null | undefined): string;
   sleep(ms: number): void;
   succeed(json: string): void;
@@ -14,11 +14,11 @@ export interface Bridge {
   taint(): void;
 }
 
-/** Sends a message whose answer is available when it returns. */
+/** Sends a message and returns the response. Throws if the job has ended. */
 function request(message: string): string {
-  const answer = send(message);
-  if (typeof answer !== 'string') throw new Error('The job is over');
-  return answer;
+  const response = send(message);
+  if (typeof response !== 'string') throw new Error('The job has ended');
+  return response;
 }
 
 export const bridge: Bridge = {
@@ -33,7 +33,7 @@ export const bridge: Bridge = {
 
 const ANSWER = /^([+-])(\d+):/;
 
-/** Splits an answer of `call` into its parts. */
+/** Reads an answer of `call`: `+` or `-` for an error, the length of the head, a colon, head and body. */
 export function readAnswer(answer: string): { ok: boolean; head: string; body: string } {
   const match = ANSWER.exec(answer);
   if (match === null) throw new Error('The host sent no answer');

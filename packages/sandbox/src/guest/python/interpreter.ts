@@ -25,7 +25,7 @@ const MODULES = {
 
 /** The Python side of the bridge. */
 export interface Runtime {
-  /** Starts a job. It sends its result or error through the bridge, in this entry or in a later one. */
+  /** Starts a job. It sends its result or error through the bridge, before this returns or later. */
   start(...args: (string | number)[]): void;
 }
 

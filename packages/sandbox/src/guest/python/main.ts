@@ -10,19 +10,19 @@ import { installRequest, installXhr } from './xhr.ts';
 import { installStartupGlobals, type Files } from './startup-globals.ts';
 import { bytesOf } from '../web/bytes.ts';
 
-/** Maximum number of turns of the Python event loop per entry; later turns queue behind other work of the process. */
+/** Maximum number of turns of Python's event loop in one entry (a call of `enter`); later turns run as timers. */
 const TURNS_PER_ENTRY = 64;
 
 let turns = 0;
 
-/** Resets the number of turns at the beginning of an entry. */
 function resetTurns(): void {
   turns = 0;
 }
 
 /**
- * The channel with which Pyodide's event loop schedules its turns. They run in the same entry, since a round trip
- * through the process costs a millisecond; their number is limited, so that timers and answers run in between.
+ * The channel with which Pyodide's event loop schedules its turns. Turns run in the same entry, since a round trip
+ * through the process costs a millisecond. Their number is limited, so that timers and answers of the host run in
+ * between.
  */
 class Channel {
   readonly port1: { onmessage: (() => void) | null } = { onmessage: null };
@@ -71,7 +71,8 @@ function installRandomPool(): void {
   define(crypto, 'getRandomValues', getPooledValues);
 }
 
-type Entry =
+/** The arguments of `enter`. */
+type EntryArgs =
   | [kind: 'boot']
   | [kind: 'snapshot']
   | [kind: 'evaluate', code: string]
@@ -83,7 +84,7 @@ type Entry =
 let runtime: Runtime | undefined;
 let startupFiles: Files | undefined;
 
-/** Starts the interpreter; reports the result to the process as `D` or `E`. */
+/** Starts the interpreter. Sends a message for success or for the error. */
 async function boot(): Promise<void> {
   try {
     const files = startupFiles as Files;
@@ -99,7 +100,7 @@ async function boot(): Promise<void> {
 }
 
 /** Runs a job. An error thrown here does not come from the job's code; it ends the interpreter. */
-function run(args: Entry): void {
+function run(args: EntryArgs): void {
   reopen();
   try {
     runtime?.start(...(args.slice(2) as (string | number)[]));
@@ -112,20 +113,20 @@ function run(args: Entry): void {
 }
 
 /** Serves the requests of image and snapshot builders. */
-function serveBuilder(entry: Extract<Entry, ['snapshot'] | ['evaluate' | 'read', string]>): unknown {
-  if (entry[0] === 'evaluate') return evaluate(entry[1]);
-  return entry[0] === 'read' ? readFile(entry[1]) : makeSnapshot();
+function serveBuilder(args: Extract<EntryArgs, ['snapshot'] | ['evaluate' | 'read', string]>): unknown {
+  if (args[0] === 'evaluate') return evaluate(args[1]);
+  return args[0] === 'read' ? readFile(args[1]) : makeSnapshot();
 }
 
-/** One entry into the realm; the process times every call. */
-function enter(...entry: Entry): unknown {
+/** Called by the process to run code in this realm: an entry. The process measures the time of every entry. */
+function enter(...args: EntryArgs): unknown {
   resetTurns();
   try {
-    if (entry[0] === 'run') run(entry);
-    else if (entry[0] === 'timer') fire(entry[1]);
-    else if (entry[0] === 'answer') deliver(entry[1], entry[2], entry[3], entry[4]);
-    else if (entry[0] === 'boot') void boot();
-    else return serveBuilder(entry);
+    if (args[0] === 'run') run(args);
+    else if (args[0] === 'timer') fire(args[1]);
+    else if (args[0] === 'answer') deliver(args[1], args[2], args[3], args[4]);
+    else if (args[0] === 'boot') void boot();
+    else return serveBuilder(args);
   } catch (error) {
     send('Q');
     sendError('run', -1, error);
@@ -133,7 +134,7 @@ function enter(...entry: Entry): unknown {
   return undefined;
 }
 
-/** Connects a new context: `post` sends messages to the process. Returns the function with which the process enters. */
+/** Connects a new context: `post` sends messages to the process. Returns the function that the process calls. */
 function connectTo(
   post: (message: string) => unknown,
   ...[wasm, stdlib, snapshot, site]: [ArrayBuffer, ArrayBuffer, ArrayBuffer | null, ArrayBuffer | null]

@@ -8,13 +8,14 @@ export interface FileSystem {
   readFile(path: string): Uint8Array;
 }
 
+/** Sizes of ZIP records without names: end of the directory, entry of the directory, header of a file. */
 const END_BYTES = 22;
 const ENTRY_BYTES = 46;
 const LOCAL_BYTES = 30;
 
 /**
- * Mounts the files of an uncompressed archive (made by the image builder, its digest verified). The file system refers
- * to the archive's memory, so nothing is copied.
+ * Mounts the files of an uncompressed ZIP archive (made by the image builder, its digest verified). The file system
+ * refers to the archive's memory, so nothing is copied.
  */
 export function mountSite(files: FileSystem, archive: ArrayBuffer): void {
   const view = new DataView(archive);

@@ -5,7 +5,7 @@ export interface Files {
   readonly wasm: ArrayBuffer;
   readonly stdlib: ArrayBuffer;
   readonly snapshot: ArrayBuffer | null;
-  /** The packages of an image, as an archive. */
+  /** The packages of an image, as a ZIP archive. */
   readonly site: ArrayBuffer | null;
 }
 

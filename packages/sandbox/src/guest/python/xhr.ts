@@ -30,7 +30,7 @@ export function installRequest(): void {
   define(globalThis, 'Request', Request);
 }
 
-interface Reply {
+interface ResponseHead {
   readonly status: number;
   readonly statusText: string;
   readonly url: string;
@@ -78,11 +78,11 @@ class SynchronousRequest {
       error.name = 'NetworkError';
       throw error;
     }
-    const reply = JSON.parse(answer.head) as Reply;
-    this.status = reply.status;
-    this.statusText = reply.statusText;
-    this.responseURL = reply.url;
-    this.#responseHeaders = reply.headers;
+    const response = JSON.parse(answer.head) as ResponseHead;
+    this.status = response.status;
+    this.statusText = response.statusText;
+    this.responseURL = response.url;
+    this.#responseHeaders = response.headers;
     this.readyState = 4;
     this.response = this.responseType === 'arraybuffer' ? fromBinary(answer.body).buffer : answer.body;
   }

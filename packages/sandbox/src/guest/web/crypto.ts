@@ -88,14 +88,14 @@ delete (CryptoKey as { bytes?: unknown }).bytes;
 function requireHmac(algorithm: unknown): void {
   if (nameOf(algorithm) !== 'HMAC')
     throw new DOMException(
-      `${nameOf(algorithm)} is not supported; crypto.subtle has digest and HMAC`,
+      `${nameOf(algorithm)} is not supported; crypto.subtle supports digest and HMAC`,
       'NotSupportedError',
     );
 }
 
 function hmac(key: CryptoKey, usage: string, data: unknown): Uint8Array {
   if (!key.usages.includes(usage))
-    throw new DOMException(`The key is not for ${usage}`, 'InvalidAccessError');
+    throw new DOMException(`The key does not have the usage "${usage}"`, 'InvalidAccessError');
   return new Uint8Array(hash(hashId(key.algorithm.hash), toBinary(keyBytes(key)), bytesOf(data, 'The data')));
 }
 
@@ -106,7 +106,8 @@ const subtle = {
 
   async importKey(...[format, data, algorithm, extractable, usages]: ImportArgs): Promise<CryptoKey> {
     requireHmac(algorithm);
-    if (format !== 'raw') throw new DOMException('Keys are imported in the format raw', 'NotSupportedError');
+    if (format !== 'raw')
+      throw new DOMException('Only keys in the format "raw" can be imported', 'NotSupportedError');
     const hashName = nameOf(algorithm.hash);
     hashId(hashName);
     return new CryptoKey(bytesOf(data, 'The key').slice(), hashName, extractable, usages);
@@ -124,7 +125,10 @@ const subtle = {
 
   async exportKey(format: string, key: CryptoKey): Promise<ArrayBuffer> {
     if (format !== 'raw' || !key.extractable)
-      throw new DOMException('The key cannot be exported', 'InvalidAccessError');
+      throw new DOMException(
+        'Only extractable keys can be exported, in the format "raw"',
+        'InvalidAccessError',
+      );
     return keyBytes(key).slice().buffer as ArrayBuffer;
   },
 

@@ -67,7 +67,7 @@ function continuationOf(byte: number): readonly [needed: number, low: number, hi
   return [0, 0, 0];
 }
 
-function longCharacter(bytes: Uint8Array, start: number): Utf8Character {
+function readMultiByteCharacter(bytes: Uint8Array, start: number): Utf8Character {
   const byte = bytes[start] as number;
   const [needed, low, high] = continuationOf(byte);
   let point = byte & (0x3f >> needed);
@@ -91,7 +91,7 @@ function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
       at++;
       continue;
     }
-    const { point, next, state } = longCharacter(bytes, at);
+    const { point, next, state } = readMultiByteCharacter(bytes, at);
     if (stream && state === 'cut') return { text, incompleteBytes: bytes.length - at, valid };
     valid &&= state === 'whole';
     text += fromCodePoint(point);

@@ -9,7 +9,7 @@ interface ResponseInit {
   readonly headers?: ConstructorParameters<typeof Headers>[0];
 }
 
-interface ReplyHead {
+interface ResponseHead {
   readonly status: number;
   readonly statusText: string;
   readonly url: string;
@@ -129,7 +129,7 @@ export async function fetch(input: unknown, init: FetchInit = {}): Promise<Respo
   if (init.signal?.aborted === true) throw init.signal.reason;
   const call = hostCall('fetch', head, body && toBinary(body.bytes));
   const reply = await (init.signal ? Promise.race([call, rejectOnAbort(init.signal)]) : call);
-  const { url, redirected, ...responseInit } = reply.head as ReplyHead;
+  const { url, redirected, ...responseInit } = reply.head as ResponseHead;
   return withUrl(new Response(fromBinary(reply.body), responseInit), url, redirected);
 }
 
