@@ -88,11 +88,12 @@ function readRandom(rest: string): GuestMessage | undefined {
 }
 
 /**
- * The readers of guest messages, by code. A message consists of its code, a single letter for speed, and its content.
+ * The readers of guest messages, by code. The first character of a message is its code (one letter, for speed), the
+ * rest its content.
  *
- * A comment describes the content, and the response that `send` in guest/channel.ts returns; without one it is
- * undefined. After the end of the job every response is -1. The programs of native jobs write their result as one
- * message `D` or `E`.
+ * The comments describe the content and the response: what `send` in guest/channel.ts returns. If a comment states no
+ * response, it is undefined. After the end of a job, the response to every message is -1. The programs of native jobs
+ * write their result as one message `D` or `E`.
  */
 const READERS: Readonly<Record<string, (rest: string) => GuestMessage | undefined>> = {
   // Log: a line of console output. Response: 0 once no more output is accepted.
@@ -126,8 +127,8 @@ const READERS: Readonly<Record<string, (rest: string) => GuestMessage | undefine
 /** Returns the message in `text`, or undefined if it is malformed, which the caller treats as an attack. */
 export function readMessage(text: unknown): GuestMessage | undefined {
   if (typeof text !== 'string') return undefined;
-  const kind = text[0] ?? '';
-  return Object.hasOwn(READERS, kind) ? READERS[kind]?.(text.slice(1)) : undefined;
+  const code = text[0] ?? '';
+  return Object.hasOwn(READERS, code) ? READERS[code]?.(text.slice(1)) : undefined;
 }
 
 /** Returns random bytes as a binary string. */

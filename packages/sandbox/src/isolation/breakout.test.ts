@@ -55,12 +55,12 @@ interface Ending {
 }
 
 /** Runs an async function with this body, which may use `require`, in a confined process. */
-function attack(confinement: Confinement, body: string, more: Partial<Program> = {}): Promise<Ending> {
+function attack(confinement: Confinement, body: string, overrides: Partial<Program> = {}): Promise<Ending> {
   const source = `(async () => { ${body} })()
     .then((value) => value ?? 'done', (error) => error.code ?? error.name)
     .then((reported) => process.send({ reported }, () => process.exit(0)));`;
   writeFileSync(file, source);
-  const program: Program = { file, args: [], readable: [], flags: ['--jitless'], dataMiB: 256, ...more };
+  const program: Program = { file, args: [], readable: [], flags: ['--jitless'], dataMiB: 256, ...overrides };
   const child = spawnConfined(confine(confinement, process.execPath, program, false));
   return new Promise((resolve, reject) => {
     let reported: unknown;
@@ -78,8 +78,9 @@ const reportOf = async (confinement: Confinement, body: string): Promise<unknown
 };
 
 const anErrorCode = expect.stringMatching(/^E[A-Z]+$/);
-const CONNECT = (host: string): string =>
-  `await new Promise((resolve, reject) => require('node:net').connect(${host}).once('connect', resolve).once('error', reject));`;
+/** Returns code that connects to `target`, the options of `net.connect` as text. */
+const connectCode = (target: string): string =>
+  `await new Promise((resolve, reject) => require('node:net').connect(${target}).once('connect', resolve).once('error', reject));`;
 
 describe.runIf(path !== undefined)('a process in strict isolation', () => {
   it.each([
@@ -94,12 +95,12 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
   });
 
   it('sees the folders above its own files, and nothing else', async () => {
-    const seen = await reportOf(
+    const names = await reportOf(
       strict,
       `const { readdirSync } = require('node:fs');
        return readdirSync(${JSON.stringify(folder)}).concat(readdirSync('/').filter((name) => ['etc', 'proc', 'sys', 'dev', 'root', 'home', 'var'].includes(name)));`,
     );
-    expect(seen).toEqual(['attacker.cjs']);
+    expect(names).toEqual(['attacker.cjs']);
   });
 
   it.each([
@@ -117,8 +118,10 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
 
   it('has no access to networks and sockets of the machine', async () => {
     const before = connections;
-    expect(await reportOf(strict, CONNECT(`{ host: '127.0.0.1', port: ${port} }`))).toEqual(anErrorCode);
-    expect(await reportOf(strict, CONNECT(`{ path: '/run/dbus/system_bus_socket' }`))).toEqual(anErrorCode);
+    expect(await reportOf(strict, connectCode(`{ host: '127.0.0.1', port: ${port} }`))).toEqual(anErrorCode);
+    expect(await reportOf(strict, connectCode(`{ path: '/run/dbus/system_bus_socket' }`))).toEqual(
+      anErrorCode,
+    );
     const DATAGRAM = `const socket = require('node:dgram').createSocket('udp4');
       await new Promise((resolve, reject) => socket.once('error', reject).send('x', ${port}, '127.0.0.1', resolve));`;
     expect(await reportOf(strict, DATAGRAM)).toEqual(anErrorCode);

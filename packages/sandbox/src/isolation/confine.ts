@@ -45,8 +45,8 @@ const FILTER_FD = 4;
 const CHANNEL = { NODE_CHANNEL_FD: String(CHANNEL_FD), NODE_CHANNEL_SERIALIZATION_MODE: 'advanced' };
 
 /**
- * Returns the arguments of Node.js. `permission` enables its permission model; only tests of the other layers disable
- * it.
+ * Returns the arguments of Node.js. `permission` enables its permission model; only tests of the other layers, and the
+ * self-test of `strict`, disable it.
  */
 function nodeArguments(program: Program, permission: boolean): string[] {
   const readable = [program.file, ...program.readable].map((path) => `--allow-fs-read=${path}`);

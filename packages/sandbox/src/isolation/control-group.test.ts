@@ -8,7 +8,7 @@ const GIB = 2 ** 30;
 const MACHINE = 64 * GIB;
 const UNLIMITED = '9223372036854771712';
 
-/** A root folder with these files. */
+/** Creates a root folder with these files. */
 function rootWith(files: Readonly<Record<string, string>>): string {
   const root = dataFolder();
   for (const [name, text] of Object.entries(files)) {
@@ -22,7 +22,7 @@ function rootWith(files: Readonly<Record<string, string>>): string {
 const V2 = '30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate';
 const TMPFS = '25 23 0:22 / /sys/fs/cgroup ro - tmpfs tmpfs ro,mode=755';
 
-function v1(mountRoot: string): string {
+function version1Mounts(mountRoot: string): string {
   const mounts = ['memory', 'pids', 'cpu,cpuacct'].map(
     (names, at) =>
       `${31 + at} 25 0:${27 + at} ${mountRoot} /sys/fs/cgroup/${names} ro - cgroup cgroup rw,${names}`,
@@ -67,7 +67,7 @@ describe('the control group of the host', () => {
     });
     expect(none).toEqual({ memoryBytes: undefined, processes: undefined, killsGroup: false });
     const first = read({
-      'proc/self/mountinfo': v1('/'),
+      'proc/self/mountinfo': version1Mounts('/'),
       'proc/self/cgroup': '4:memory:/a\n3:pids:/\n0::/',
       'sys/fs/cgroup/memory/a/memory.limit_in_bytes': UNLIMITED,
     });
@@ -76,7 +76,7 @@ describe('the control group of the host', () => {
 
   it('of version 1 is read from the hierarchy of each controller', () => {
     const group = read({
-      'proc/self/mountinfo': `${v1('/')}\n40 25 0:40 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw`,
+      'proc/self/mountinfo': `${version1Mounts('/')}\n40 25 0:40 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw`,
       'proc/self/cgroup': '5:pids:/b\n4:memory:/a/c\n2:cpu,cpuacct:/\n0::/unified',
       'sys/fs/cgroup/memory/a/memory.limit_in_bytes': String(3 * GIB),
       'sys/fs/cgroup/memory/a/c/memory.limit_in_bytes': UNLIMITED,
@@ -87,7 +87,7 @@ describe('the control group of the host', () => {
 
   it('of version 1 is found in a container that sees its path from outside', () => {
     const group = read({
-      'proc/self/mountinfo': v1('/docker/4f2'),
+      'proc/self/mountinfo': version1Mounts('/docker/4f2'),
       'proc/self/cgroup': '5:pids:/docker/4f2\n4:memory:/docker/4f2/inner',
       'sys/fs/cgroup/memory/memory.limit_in_bytes': String(3 * GIB),
       'sys/fs/cgroup/memory/inner/memory.limit_in_bytes': String(GIB),

@@ -58,27 +58,33 @@ function pathBelow({ root }: Mount, path: string): string {
   return path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : '/';
 }
 
-function hierarchyOf(controller: keyof typeof FILES, from: string): Hierarchy | undefined {
-  const mounts = (read(join(from, 'proc/self/mountinfo')) ?? '').split('\n').map(mountOf);
-  const groups = (read(join(from, 'proc/self/cgroup')) ?? '').split('\n').map((line) => line.split(':'));
-  const first = mounts.find((mount) => mount?.type === 'cgroup' && mount.controllers.includes(controller));
-  const mount = first ?? mounts.find((each) => each?.type === 'cgroup2');
+function hierarchyOf(controller: keyof typeof FILES, rootFolder: string): Hierarchy | undefined {
+  const mounts = (read(join(rootFolder, 'proc/self/mountinfo')) ?? '').split('\n').map(mountOf);
+  const groups = (read(join(rootFolder, 'proc/self/cgroup')) ?? '').split('\n').map((line) => line.split(':'));
+  const version1Mount = mounts.find(
+    (mount) => mount?.type === 'cgroup' && mount.controllers.includes(controller),
+  );
+  const mount = version1Mount ?? mounts.find((each) => each?.type === 'cgroup2');
   if (mount === undefined) return undefined;
-  const version = mount === first ? 1 : 2;
+  const version = mount === version1Mount ? 1 : 2;
   const group = groups.find(([id, names = '']) =>
     version === 1 ? names.split(',').includes(controller) : id === '0' && names === '',
   );
   if (group === undefined) return undefined;
   const parts = pathBelow(mount, group.slice(2).join(':')).split('/').filter(Boolean);
   const folders = [...parts, ''].map((_, index) =>
-    join(from, mount.point, ...parts.slice(0, parts.length - index)),
+    join(rootFolder, mount.point, ...parts.slice(0, parts.length - index)),
   );
   return { version, folders };
 }
 
 /** Returns the lowest limit of the surrounding groups. Limits at or above `ceiling` count as none. */
-function lowestLimit(controller: keyof typeof FILES, from: string, ceiling: number): number | undefined {
-  const hierarchy = hierarchyOf(controller, from);
+function lowestLimit(
+  controller: keyof typeof FILES,
+  rootFolder: string,
+  ceiling: number,
+): number | undefined {
+  const hierarchy = hierarchyOf(controller, rootFolder);
   if (hierarchy === undefined) return undefined;
   const file = FILES[controller][hierarchy.version];
   const limits = hierarchy.folders
@@ -87,16 +93,16 @@ function lowestLimit(controller: keyof typeof FILES, from: string, ceiling: numb
   return limits.length === 0 ? undefined : Math.min(...limits);
 }
 
-/** Returns the cgroup limits of this process; undefined if there are no readable control groups. */
-export function readControlGroup(from = '/', machineBytes = totalmem()): ControlGroup | undefined {
-  const memory = hierarchyOf('memory', from);
-  const pids = hierarchyOf('pids', from);
+/** Returns the cgroup limits of this process; undefined if `rootFolder` has no readable control groups. */
+export function readControlGroup(rootFolder = '/', machineBytes = totalmem()): ControlGroup | undefined {
+  const memory = hierarchyOf('memory', rootFolder);
+  const pids = hierarchyOf('pids', rootFolder);
   if (memory === undefined && pids === undefined) return undefined;
   const killsGroup =
     memory?.version === 2 && memory.folders.some((each) => read(join(each, 'memory.oom.group')) === '1');
   return {
-    memoryBytes: lowestLimit('memory', from, machineBytes),
-    processes: lowestLimit('pids', from, Number.MAX_SAFE_INTEGER),
+    memoryBytes: lowestLimit('memory', rootFolder, machineBytes),
+    processes: lowestLimit('pids', rootFolder, Number.MAX_SAFE_INTEGER),
     killsGroup,
   };
 }

@@ -29,7 +29,7 @@ const u32 = (...values: number[]): Buffer => {
 };
 
 /** MAP_SHARED | MAP_ANONYMOUS, as the fourth argument of every call; the others are 0. */
-const FOURTH = 0x21;
+const FOURTH_ARGUMENT = 0x21;
 
 /**
  * Machine code that makes each call, pushes the results (16 bytes each) onto its stack, writes them to stderr and
@@ -37,7 +37,7 @@ const FOURTH = 0x21;
  */
 const MACHINE_CODE: Record<Architecture, (numbers: readonly number[]) => Buffer> = {
   x64(numbers) {
-    // xor edi,edi; xor esi,esi; xor edx,edx; mov r10d,FOURTH; xor r8d,r8d; xor r9d,r9d
+    // xor edi,edi; xor esi,esi; xor edx,edx; mov r10d,FOURTH_ARGUMENT; xor r8d,r8d; xor r9d,r9d
     const clear = Buffer.from('31ff31f631d241ba2100000045 31c04531c9'.replace(' ', ''), 'hex');
     const call = (number: number): Buffer =>
       // mov eax,number; syscall; push rax; push rax
@@ -55,7 +55,7 @@ const MACHINE_CODE: Record<Architecture, (numbers: readonly number[]) => Buffer>
     const movz = (register: number, value: number): number => 0xd2800000 | (value << 5) | register;
     const SVC = 0xd4000001;
     const call = (number: number): number[] => [
-      ...[0, 0, 0, FOURTH, 0, 0].map((value, register) => movz(register, value)),
+      ...[0, 0, 0, FOURTH_ARGUMENT, 0, 0].map((value, register) => movz(register, value)),
       ...[movz(8, number), SVC],
       // str x0,[sp,#-16]!
       0xf81f0fe0,
@@ -91,7 +91,7 @@ function executable(code: Buffer): Buffer {
 }
 
 /** Returns the kernel's result of each call in strict isolation; errors are negative. */
-async function answers(numbers: readonly number[]): Promise<number[]> {
+async function resultsOf(numbers: readonly number[]): Promise<number[]> {
   const file = join(folder, `calls-${numbers.length}`);
   writeFileSync(file, executable(MACHINE_CODE[architecture](numbers)));
   chmodSync(file, 0o755);
@@ -113,18 +113,18 @@ const ENOSYS = -38;
 describe.runIf(path !== undefined)('the kernel, in strict isolation', () => {
   it('refuses every call that the filter names', async () => {
     const tables = { ...FORBIDDEN_CALLS, ...SOCKET_CALLS, ...PROCESS_CALLS, ...CONDITIONAL_CALLS };
-    const named = Object.entries(tables).flatMap(([name, pair]): [string, number][] => {
+    const namedCalls = Object.entries(tables).flatMap(([name, pair]): [string, number][] => {
       const number = numberOf(pair, architecture);
       return number === undefined ? [] : [[name, number]];
     });
-    const results = await answers(named.map(([, number]) => number));
-    const expected = named.map(([name]) => [name, name === 'clone3' ? ENOSYS : EPERM]);
-    expect(named.map(([name], index) => [name, results[index]])).toEqual(expected);
+    const results = await resultsOf(namedCalls.map(([, number]) => number));
+    const expected = namedCalls.map(([name]) => [name, name === 'clone3' ? ENOSYS : EPERM]);
+    expect(namedCalls.map(([name], index) => [name, results[index]])).toEqual(expected);
   });
 
   it('refuses calls newer than the filter, and allows the others', async () => {
     const GETPID = { x64: 39, arm64: 172 }[architecture];
-    const [newer, far, own] = await answers([NEWEST_CALL + 1, 5_000, GETPID]);
+    const [newer, far, own] = await resultsOf([NEWEST_CALL + 1, 5_000, GETPID]);
     expect([newer, far]).toEqual([ENOSYS, ENOSYS]);
     expect(own).toBeGreaterThan(0);
   });

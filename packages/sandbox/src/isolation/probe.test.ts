@@ -33,7 +33,7 @@ function fakeTool(name: string, body: string): string {
 /** Runs the command without confining it. */
 const JUST_RUN = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"';
 
-const missing = { bubblewrap: join(folder, 'nowhere') };
+const missingBubblewrap = { bubblewrap: join(folder, 'nowhere') };
 
 describe('a Node.js that is too old', () => {
   it('is reported with a remedy', () => {
@@ -61,7 +61,7 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
   });
 
   it('reports what is missing, a remedy, and what a level does not protect', async () => {
-    const report = await probeIsolation(missing);
+    const report = await probeIsolation(missingBubblewrap);
     expect(report.level).toBe('standard');
     expect(report.checks.at(-1)).toMatchObject({
       name: 'self-test standard',
@@ -71,7 +71,7 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
       ) as string,
     });
     expect(report.reasons).toEqual({
-      strict: [`${missing.bubblewrap} cannot be run: correct isolation.bubblewrap.`],
+      strict: [`${missingBubblewrap.bubblewrap} cannot be run: correct isolation.bubblewrap.`],
     });
   });
 
@@ -92,7 +92,7 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
   });
 
   it('runs once for the same options', async () => {
-    expect(await probeIsolation(missing)).toBe(await probeIsolation({ ...missing }));
+    expect(await probeIsolation(missingBubblewrap)).toBe(await probeIsolation({ ...missingBubblewrap }));
   });
 
   it('runs again after an unexpected result, which may be temporary', async () => {
@@ -168,10 +168,10 @@ describe.runIf(path !== undefined)('in a container whose profile forbids namespa
 
 describe.runIf(othersPass)('a sandbox', () => {
   it.runIf(isLinux)('runs no job below the minimum, and reports why', async () => {
-    const sandbox = createSandbox({ isolation: { ...missing, minimum: 'strict' } });
+    const sandbox = createSandbox({ isolation: { ...missingBubblewrap, minimum: 'strict' } });
     const outcome = await sandbox.run({ runId: 'a', code: 'return 1' });
     const expression = await sandbox.evaluate({ runId: 'a', mode: 'values', expressions: [{ code: '1' }] });
-    const message = `The sandbox reaches the isolation level standard, and strict is the minimum. ${missing.bubblewrap} cannot be run: correct isolation.bubblewrap.`;
+    const message = `The sandbox reaches the isolation level standard, and strict is the minimum. ${missingBubblewrap.bubblewrap} cannot be run: correct isolation.bubblewrap.`;
     expect(outcome).toMatchObject({ ok: false, error: { code: 'SANDBOX_UNAVAILABLE', message } });
     expect(expression).toMatchObject({ ok: false, error: { code: 'SANDBOX_UNAVAILABLE', message } });
     expect(sandbox.stats()).toMatchObject({ processes: 0, isolation: 'standard' });

@@ -23,6 +23,7 @@ function sysctl(name: string): string | undefined {
   }
 }
 
+/** Kernel settings that forbid user namespaces if their value is `off`. */
 const SWITCHES: readonly { name: string; off: string; remedy: string }[] = [
   {
     name: 'kernel.unprivileged_userns_clone',

@@ -43,7 +43,7 @@ function runSelfTest(confinement: Confinement, execPath: string): Promise<SelfTe
     flags: ['--jitless'],
     dataMiB: DATA_MIB,
   };
-  // Without Node.js's permission model, which would refuse before the operating system does.
+  // `strict` is tested without Node.js's permission model, which would refuse before the operating system does.
   const invocation = confine(confinement, execPath, program, confinement.level !== 'strict');
   const child = spawnConfined(invocation);
   return new Promise((resolve) => {

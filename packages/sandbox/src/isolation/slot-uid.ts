@@ -8,7 +8,7 @@ import { processStat } from '../process-stat.ts';
  * Returns the start time of a process in kernel ticks; together with its id it is unique. Undefined if it does not
  * exist.
  */
-const startOf = (pid: number): string | undefined => processStat(pid)?.(22);
+const startTimeOf = (pid: number): string | undefined => processStat(pid)?.(22);
 
 /** Returns a private folder in which processes of this user coordinate; undefined if none can be created. */
 function ownFolder(): string | undefined {
@@ -27,15 +27,15 @@ function ownFolder(): string | undefined {
 }
 
 let folder: string | undefined;
-let ownStart: string | undefined;
+let ownStartTime: string | undefined;
 
 /** Returns the file name of this process's claim, which no other process can have. */
-const claimOf = (uid: number): string => `${uid}-${process.pid}-${(ownStart ??= startOf(process.pid))}`;
+const claimOf = (uid: number): string => `${uid}-${process.pid}-${(ownStartTime ??= startTimeOf(process.pid))}`;
 
-/** Removes a claim if the process that made it has ended. Returns whether it did. */
+/** Removes a claim if the process that made it has ended. Returns whether the claim was removed. */
 function removeIfStale(claim: string, home: string): boolean {
   const [, pid, start] = claim.split('-');
-  if (start !== undefined && startOf(Number(pid)) === start) return false;
+  if (start !== undefined && startTimeOf(Number(pid)) === start) return false;
   rmSync(join(home, claim), { force: true });
   return true;
 }
@@ -80,7 +80,7 @@ export const DEFAULT_UIDS: UidRange = { from: 60_578, to: 60_705 };
 const usedUids = new Set<number>();
 let nextOffset = process.pid;
 
-/** Returns the process ids of each user. Processes that end in the meantime are left out. */
+/** Returns the process ids of each user. Omits processes that end in the meantime. */
 function processesByUser(): Map<number, number[]> {
   const byUser = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {

@@ -50,18 +50,18 @@ export function checkUsers(
   files: readonly string[],
 ): IsolationCheck {
   if (process.geteuid?.() !== 0)
-    return { name: NAME, result: 'off', found: 'The host is not root, so processes are its user' };
+    return { name: NAME, result: 'off', found: 'The host is not root, so processes run as its user' };
   if (setpriv === undefined)
     return { ...checkTool('setpriv', undefined, 'util-linux', 'gives processes separate users'), name: NAME };
   if (!isMapped(uids, knownUsers())) {
     const found = `Processes run as root, because the users ${uids.from} to ${uids.to} do not exist in this container`;
-    return failed(NAME, found, 'name others in isolation.uids, or do not run it as root');
+    return failed(NAME, found, 'set isolation.uids to existing users, or do not run the host as root');
   }
   for (const file of files.filter((each) => existsSync(each))) {
     const unreadablePath = unreadablePart(realpathSync(file));
     if (unreadablePath === undefined) continue;
     const found = `Processes run as root, because no other user can read ${file}`;
-    const remedy = `chmod o+rX ${unreadablePath}, install Heddle where all users can read, or do not run it as root`;
+    const remedy = `chmod o+rX ${unreadablePath}, install Heddle where all users can read, or do not run the host as root`;
     return failed(NAME, found, remedy);
   }
   return ok(NAME, 'Each process gets its own user id');
