@@ -8,15 +8,15 @@ export type SiteContext = 'code' | 'pattern' | Quote;
 export class CodeRewriter {
   readonly source: string;
   readonly bindings: Binding[] = [];
-  readonly #expression: ExpressionKind | undefined;
+  readonly #expressionKind: ExpressionKind | undefined;
   readonly #prefix: string;
   readonly #pieces: string[] = [];
   #position = 0;
 
-  /** `expression`: the kind of expression; undefined for the code of a function block. */
-  constructor(source: string, expression: ExpressionKind | undefined) {
+  /** `expressionKind`: undefined for the code of a function block. */
+  constructor(source: string, expressionKind: ExpressionKind | undefined) {
     this.source = source;
-    this.#expression = expression;
+    this.#expressionKind = expressionKind;
     this.#prefix = unusedPrefix(source);
   }
 
@@ -45,7 +45,7 @@ export class CodeRewriter {
 
   #envBinding(name: string, site: Extract<Site, { kind: 'env' }>, siteContext: SiteContext): Binding {
     const bare = siteContext === 'code';
-    const form = bare && this.#expression !== undefined ? 'literal' : 'text';
+    const form = bare && this.#expressionKind !== undefined ? 'literal' : 'text';
     return { bare, env: site.name, form, name, text: site.text };
   }
 
@@ -55,9 +55,9 @@ export class CodeRewriter {
     siteContext: SiteContext,
   ): Binding {
     if (siteContext === 'pattern') return { form: 'pattern', name, ref };
-    if (siteContext === 'code') return { form: this.#expression === 'loop' ? 'loop' : 'value', name, ref };
-    if (this.#expression === undefined) return { form: 'json', name, ref };
-    return { form: 'quoted', kind: this.#expression, name, quote: siteContext, ref };
+    if (siteContext === 'code') return { form: this.#expressionKind === 'loop' ? 'loop' : 'value', name, ref };
+    if (this.#expressionKind === undefined) return { form: 'json', name, ref };
+    return { form: 'quoted', kind: this.#expressionKind, name, quote: siteContext, ref };
   }
 }
 

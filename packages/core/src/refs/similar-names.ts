@@ -10,7 +10,7 @@ const MAX_NAME_CHARS = 100;
  */
 const MAX_ROWS = 100_000;
 
-/** Cells of a row: only those within MAX_DISTANCE of the diagonal can matter. */
+/** Number of cells per row: only those within MAX_DISTANCE of the diagonal can matter. */
 const BAND = 2 * MAX_DISTANCE + 1;
 
 const OUT_OF_RANGE = MAX_DISTANCE + 1;
@@ -126,7 +126,7 @@ class DistanceTable {
   constructor(query: string) {
     this.#query = query;
     this.#cells = Array.from({ length: BAND }, (_, cell) =>
-      this.#bounded(cell - MAX_DISTANCE, cell - MAX_DISTANCE),
+      this.#boundedCost(cell - MAX_DISTANCE, cell - MAX_DISTANCE),
     );
   }
 
@@ -151,7 +151,7 @@ class DistanceTable {
     let minimum = OUT_OF_RANGE;
     for (let cell = 0; cell < BAND; cell++) {
       const column = row + cell - MAX_DISTANCE;
-      const cost = this.#bounded(column, this.#cost(row, column));
+      const cost = this.#boundedCost(column, this.#cost(row, column));
       this.#cells[row * BAND + cell] = cost;
       if (cost < minimum) minimum = cost;
     }
@@ -183,7 +183,7 @@ class DistanceTable {
     return isTransposed ? Math.min(cost, this.#cellAt(row - 2, column - 2) + 1) : cost;
   }
 
-  #bounded(column: number, cost: number): number {
+  #boundedCost(column: number, cost: number): number {
     return column < 0 || column > this.#query.length ? OUT_OF_RANGE : Math.min(cost, OUT_OF_RANGE);
   }
 

@@ -15,7 +15,7 @@ function format(value: unknown): string {
   return attempt(() => stringify(value) ?? fallback(), '') || fallback();
 }
 
-/** Set when the process accepts no more output, so that further lines cost only the guest. */
+/** True once the process accepts no more output. Further lines then cost only time of the code itself. */
 let isFull = false;
 
 /** Returns a function that writes its arguments as one line. */

@@ -45,14 +45,14 @@ const FILTER_FD = 4;
 const CHANNEL = { NODE_CHANNEL_FD: String(CHANNEL_FD), NODE_CHANNEL_SERIALIZATION_MODE: 'advanced' };
 
 /**
- * Returns the arguments of Node.js. `permission` enables its permission model; only tests of the other layers, and the
- * self-test of `strict`, disable it.
+ * Returns the arguments of Node.js. `usesPermissions` enables its permission model; only tests of the other layers, and
+ * the self-test of `strict`, disable it.
  */
-function nodeArguments(program: Program, permission: boolean): string[] {
+function nodeArguments(program: Program, usesPermissions: boolean): string[] {
   const readable = [program.file, ...program.readable].map((path) => `--allow-fs-read=${path}`);
   return [
     ...program.flags,
-    ...(permission ? ['--permission', '--allow-addons', ...readable] : []),
+    ...(usesPermissions ? ['--permission', '--allow-addons', ...readable] : []),
     '--no-warnings',
     program.file,
     ...program.args,
@@ -96,12 +96,12 @@ export function confine(
   confinement: Confinement,
   execPath: string,
   program: Program,
-  permission = true,
+  usesPermissions = true,
 ): Invocation {
   const { level, tools, uids } = confinement;
   // A missing file fails at the start, with a clear error.
   const node = existsSync(execPath) ? realpathSync(execPath) : execPath;
-  let commandLine = [node, ...nodeArguments(program, permission)];
+  let commandLine = [node, ...nodeArguments(program, usesPermissions)];
   if (level === 'strict') commandLine = jailCommand(tools, node, program, commandLine);
   if (level !== 'basic') commandLine = withLimits(confinement, program, commandLine);
   const uid = uids === undefined ? undefined : takeSlotUid(uids);

@@ -56,8 +56,8 @@ const CLONE_NEW = 0x7e02_0080;
 const SHARED_ANONYMOUS = 0x21;
 
 /**
- * Refuses `clone` calls that create namespaces, or processes if those are not allowed. No later rule applies to this
- * call.
+ * Returns the rules for `clone`. They refuse calls that create namespaces, or processes if those are not allowed. No
+ * later rule applies to this call.
  */
 function cloneRules(number: number, processes: boolean): Instruction[] {
   const rules: Instruction[] = [[LOAD, 0, 0, argument(0)]];

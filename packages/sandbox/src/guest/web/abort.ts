@@ -67,15 +67,15 @@ export class AbortSignal extends EventTarget {
   }
 
   static any(signals: Iterable<AbortSignal>): AbortSignal {
-    const joined = new AbortSignal(CREATE);
+    const combinedSignal = new AbortSignal(CREATE);
     for (const signal of signals) {
       if (signal.aborted) {
-        joined.#abort(signal.reason);
+        combinedSignal.#abort(signal.reason);
         break;
       }
-      signal.addEventListener('abort', () => joined.#abort(signal.reason));
+      signal.addEventListener('abort', () => combinedSignal.#abort(signal.reason));
     }
-    return joined;
+    return combinedSignal;
   }
 
   /** Returns a signal and the function that aborts it. */

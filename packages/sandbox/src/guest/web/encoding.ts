@@ -46,7 +46,7 @@ interface Utf8Result {
   readonly text: string;
   /** Number of trailing bytes of an incomplete character. */
   readonly incompleteBytes: number;
-  readonly valid: boolean;
+  readonly isValid: boolean;
 }
 
 interface Utf8Character {
@@ -83,7 +83,7 @@ function readMultiByteCharacter(bytes: Uint8Array, start: number): Utf8Character
 
 function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
   let text = '';
-  let valid = true;
+  let isValid = true;
   for (let at = 0; at < bytes.length;) {
     const byte = bytes[at] as number;
     if (byte < 0x80) {
@@ -92,12 +92,12 @@ function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
       continue;
     }
     const { point, next, state } = readMultiByteCharacter(bytes, at);
-    if (stream && state === 'cut') return { text, incompleteBytes: bytes.length - at, valid };
-    valid &&= state === 'whole';
+    if (stream && state === 'cut') return { text, incompleteBytes: bytes.length - at, isValid };
+    isValid &&= state === 'whole';
     text += fromCodePoint(point);
     at = next;
   }
-  return { text, incompleteBytes: 0, valid };
+  return { text, incompleteBytes: 0, isValid };
 }
 
 function decodeUtf16(bytes: Uint8Array): string {
@@ -177,8 +177,8 @@ export class TextDecoder {
       if (stream && bytes.length % 2 === 1) this.#pending = bytes.slice(-1);
       return decodeUtf16(bytes);
     }
-    const { text, incompleteBytes, valid } = decodeUtf8(bytes, stream);
-    if (!valid && this.fatal) throw new TypeError('The bytes are not valid utf-8');
+    const { text, incompleteBytes, isValid } = decodeUtf8(bytes, stream);
+    if (!isValid && this.fatal) throw new TypeError('The bytes are not valid utf-8');
     this.#pending = incompleteBytes === 0 ? new Uint8Array(0) : bytes.slice(-incompleteBytes);
     return text;
   }

@@ -22,8 +22,8 @@ interface EventInit {
 /** State of an event during its dispatch; users cannot change it. */
 interface EventState {
   target: EventTarget | null;
-  stopped: boolean;
-  prevented: boolean;
+  isStopped: boolean;
+  isPrevented: boolean;
 }
 
 const states = new WeakMap<Event, EventState>();
@@ -39,7 +39,7 @@ export class Event {
     this.type = String(type);
     this.bubbles = init.bubbles === true;
     this.cancelable = init.cancelable === true;
-    states.set(this, { target: null, stopped: false, prevented: false });
+    states.set(this, { target: null, isStopped: false, isPrevented: false });
   }
 
   get target(): EventTarget | null {
@@ -51,15 +51,15 @@ export class Event {
   }
 
   get defaultPrevented(): boolean {
-    return stateOf(this).prevented;
+    return stateOf(this).isPrevented;
   }
 
   preventDefault(): void {
-    if (this.cancelable) stateOf(this).prevented = true;
+    if (this.cancelable) stateOf(this).isPrevented = true;
   }
 
   stopImmediatePropagation(): void {
-    stateOf(this).stopped = true;
+    stateOf(this).isStopped = true;
   }
 
   /** Has no effect, since events do not bubble here. */
@@ -112,9 +112,9 @@ export class EventTarget {
       if (listener.once) this.removeEventListener(listener.type, listener.callback, listener.capture);
       if (typeof listener.callback === 'function') listener.callback.call(this, event);
       else listener.callback.handleEvent(event);
-      if (state.stopped) break;
+      if (state.isStopped) break;
     }
-    return !state.prevented;
+    return !state.isPrevented;
   }
 }
 

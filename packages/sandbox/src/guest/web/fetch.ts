@@ -50,7 +50,7 @@ export class Response {
   readonly redirected: boolean = false;
   readonly type = 'basic';
   #bytes: Uint8Array;
-  #used = false;
+  #isUsed = false;
 
   constructor(body?: unknown, init: ResponseInit = {}) {
     const content = readBody(body);
@@ -73,18 +73,18 @@ export class Response {
   }
 
   get bodyUsed(): boolean {
-    return this.#used;
+    return this.#isUsed;
   }
 
   clone(): Response {
-    if (this.#used) throw new TypeError('The body of the response was already read');
+    if (this.#isUsed) throw new TypeError('The body of the response was already read');
     const copy = new Response(this.#bytes, this);
     return withUrl(copy, this.url, this.redirected);
   }
 
   async bytes(): Promise<Uint8Array> {
-    if (this.#used) throw new TypeError('The body of the response was already read');
-    this.#used = true;
+    if (this.#isUsed) throw new TypeError('The body of the response was already read');
+    this.#isUsed = true;
     return this.#bytes.slice();
   }
 
