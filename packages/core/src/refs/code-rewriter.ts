@@ -55,7 +55,8 @@ export class CodeRewriter {
     siteContext: SiteContext,
   ): Binding {
     if (siteContext === 'pattern') return { form: 'pattern', name, ref };
-    if (siteContext === 'code') return { form: this.#expressionKind === 'loop' ? 'loop' : 'value', name, ref };
+    if (siteContext === 'code')
+      return { form: this.#expressionKind === 'loop' ? 'loop' : 'value', name, ref };
     if (this.#expressionKind === undefined) return { form: 'json', name, ref };
     return { form: 'quoted', kind: this.#expressionKind, name, quote: siteContext, ref };
   }
