@@ -6,24 +6,25 @@ const ENDED = -1;
 let hasEnded = false;
 
 let post: Post = postBeforeConnect;
-let isUsed = false;
+let wasUsed = false;
 
 /**
  * Handles messages before the realm is connected: packages send them while their image (a snapshot) is made. Drops
  * console output and timers. Throws for messages whose response the snapshot would freeze.
  */
 function postBeforeConnect(message: string): unknown {
-  const kind = message[0];
-  // Console output is dropped.
-  if (kind === 'L') return 0;
-  isUsed = true;
-  if (kind === 'T' || kind === 'X') return undefined;
+  const code = message[0];
+  // Console output.
+  if (code === 'L') return 0;
+  wasUsed = true;
+  // Timers.
+  if (code === 'T' || code === 'X') return undefined;
   throw new Error('This function is not available while an image is made');
 }
 
 /** Returns whether anything but console output was sent before the realm was connected. */
 export function wasUsedEarly(): boolean {
-  return isUsed;
+  return wasUsed;
 }
 
 /** Connects this realm (the global environment of user code) to its process; called once, before user code. */
