@@ -23,9 +23,9 @@ function compileContainer(block: DrawnBlock, state: JsonObject = {}): CompiledCo
   return { config: result.plan.blocks['L']!.container, subflow, codes };
 }
 
-const loop = (data: JsonObject, state?: JsonObject): CompiledContainer =>
+const compileLoop = (data: JsonObject, state?: JsonObject): CompiledContainer =>
   compileContainer({ type: 'loop', data }, state);
-const parallel = (data: JsonObject): CompiledContainer => compileContainer({ type: 'parallel', data });
+const compileParallel = (data: JsonObject): CompiledContainer => compileContainer({ type: 'parallel', data });
 const heddle = { metadata: { engine: 'heddle' } };
 
 describe('a count', () => {
@@ -34,7 +34,7 @@ describe('a count', () => {
     ['2', 2],
     [' 3 ', 3],
   ])('%j is %j', (count, expected) => {
-    expect(loop({ loopType: 'for', count })).toEqual({
+    expect(compileLoop({ loopType: 'for', count })).toEqual({
       config: { kind: 'for', count: { static: expected } },
       subflow: { count: expected, limit: 100_000 },
       codes: [],
@@ -44,25 +44,29 @@ describe('a count', () => {
   it.each<[Json]>([[null], [0], [''], ['0']])(
     '%j is 5 with a warning, and an error in a workflow written for Heddle',
     (count) => {
-      const imported = loop({ count });
+      const imported = compileLoop({ count });
       expect(imported.config).toEqual({ kind: 'for', count: { static: 5 } });
       expect(imported.codes).toEqual(['COUNT_DEFAULTED']);
-      expect(loop({ count }, heddle).codes).toEqual(['COUNT_INVALID']);
+      expect(compileLoop({ count }, heddle).codes).toEqual(['COUNT_INVALID']);
     },
   );
 
   it.each<[Json]>([[-1], [2.5], ['2.5'], ['-1'], ['abc'], [true], [[3]], ['1e3']])(
     '%j is invalid',
     (count) => {
-      expect(loop({ count })).toEqual({ config: undefined, subflow: undefined, codes: ['COUNT_INVALID'] });
-      expect(parallel({ count }).codes).toEqual(['COUNT_INVALID']);
+      expect(compileLoop({ count })).toEqual({
+        config: undefined,
+        subflow: undefined,
+        codes: ['COUNT_INVALID'],
+      });
+      expect(compileParallel({ count }).codes).toEqual(['COUNT_INVALID']);
     },
   );
 
   it.each([['<start.n>'], ['<p.result> + 1'], ['{{COUNT}}'], ['2 * 3']])(
     '%s is evaluated at run time',
     (count) => {
-      const { config, subflow, codes } = loop({ count });
+      const { config, subflow, codes } = compileLoop({ count });
       expect(config).toMatchObject({ kind: 'for', count: { expression: { authored: count } } });
       expect(subflow).toEqual({ limit: 100_000 });
       expect(codes).toEqual([]);
@@ -70,12 +74,13 @@ describe('a count', () => {
   );
 
   it('above the limit of a run is a warning', () => {
-    expect(parallel({ count: 10_001 }).codes).toEqual(['COUNT_OVER_LIMIT']);
+    expect(compileParallel({ count: 10_001 }).codes).toEqual(['COUNT_OVER_LIMIT']);
   });
 });
 
 describe('a collection', () => {
-  const forEach = (collection: Json): CompiledContainer => loop({ loopType: 'forEach', collection });
+  const compileForEach = (collection: Json): CompiledContainer =>
+    compileLoop({ loopType: 'forEach', collection });
   it.each<[string, Json, Json[]]>([
     ['JSON text', '[1, {"a": 2}]', [1, { a: 2 }]],
     ['text with single quotes', "['a', 'b']", ['a', 'b']],
@@ -98,7 +103,7 @@ describe('a collection', () => {
       ],
     ],
   ])('%s is known at compile time', (_, collection, items) => {
-    expect(forEach(collection)).toEqual({
+    expect(compileForEach(collection)).toEqual({
       config: { kind: 'forEach', collection: { static: items } },
       subflow: { count: items.length, limit: 100_000 },
       codes: [],
@@ -106,7 +111,7 @@ describe('a collection', () => {
   });
 
   it('of one reference is resolved at run time', () => {
-    const { config, subflow, codes } = forEach('<p.result.list>');
+    const { config, subflow, codes } = compileForEach('<p.result.list>');
     expect(config).toMatchObject({
       collection: { reference: { kind: 'block', block: 'p', path: ['result', 'list'] } },
     });
@@ -114,7 +119,7 @@ describe('a collection', () => {
   });
 
   it('with placeholders is filled in at run time, after its JSON is parsed', () => {
-    const { config, subflow } = forEach('["{{A}}", "b"]');
+    const { config, subflow } = compileForEach('["{{A}}", "b"]');
     expect(config).toMatchObject({
       collection: { template: { kind: 'list', items: [{ kind: 'text' }, { kind: 'literal', value: 'b' }] } },
     });
@@ -132,27 +137,27 @@ describe('a collection', () => {
     [' <p.result> '],
     ['[<p.result>]'],
   ])('%j fails the container when it is reached, with a warning', (collection) => {
-    const { config, subflow, codes } = forEach(collection);
+    const { config, subflow, codes } = compileForEach(collection);
     expect(config).toMatchObject({ kind: 'forEach', collection: { invalid: expect.stringMatching(/\.$/) } });
     expect(subflow).not.toHaveProperty('count');
     expect(codes).toEqual(['COLLECTION_INVALID']);
   });
 
   it('of an unknown block is an error', () => {
-    expect(forEach('<nosuch.list>').codes).toContain('REFERENCE_UNKNOWN_BLOCK');
-    expect(forEach('<nosuch.list>').config).toBeUndefined();
+    expect(compileForEach('<nosuch.list>').codes).toContain('REFERENCE_UNKNOWN_BLOCK');
+    expect(compileForEach('<nosuch.list>').config).toBeUndefined();
   });
 });
 
 describe('a loop', () => {
   it('with a condition evaluates it before each iteration; a do-while loop not before the first', () => {
     const condition = '<loop.index> < 3';
-    expect(loop({ loopType: 'while', whileCondition: condition })).toMatchObject({
+    expect(compileLoop({ loopType: 'while', whileCondition: condition })).toMatchObject({
       config: { kind: 'while', condition: { authored: condition } },
       subflow: { perTurn: true, limit: 100_000 },
       codes: [],
     });
-    expect(loop({ loopType: 'doWhile', doWhileCondition: condition })).toMatchObject({
+    expect(compileLoop({ loopType: 'doWhile', doWhileCondition: condition })).toMatchObject({
       config: { kind: 'doWhile', condition: { authored: condition } },
       subflow: { perTurn: true, firstFree: true, limit: 100_000 },
       codes: [],
@@ -161,12 +166,12 @@ describe('a loop', () => {
 
   it('without its condition has no iterations; a do-while loop has as many as its count', () => {
     const codes = ['LOOP_CONDITION_MISSING'];
-    expect(loop({ loopType: 'while', whileCondition: ' ' })).toEqual({
+    expect(compileLoop({ loopType: 'while', whileCondition: ' ' })).toEqual({
       config: { kind: 'while', condition: null },
       subflow: { count: 0, limit: 100_000 },
       codes,
     });
-    expect(loop({ loopType: 'doWhile', count: 3 })).toEqual({
+    expect(compileLoop({ loopType: 'doWhile', count: 3 })).toEqual({
       config: { kind: 'for', count: { static: 3 } },
       subflow: { count: 3, limit: 100_000 },
       codes,
@@ -174,7 +179,7 @@ describe('a loop', () => {
   });
 
   it('of an unknown type is an error', () => {
-    expect(loop({ loopType: 'until' }).codes).toEqual(['LOOP_TYPE_UNKNOWN']);
+    expect(compileLoop({ loopType: 'until' }).codes).toEqual(['LOOP_TYPE_UNKNOWN']);
   });
 });
 
@@ -189,7 +194,7 @@ describe('a parallel', () => {
     ['x', 20, ['BATCH_SIZE_CLAMPED']],
     [null, 20, []],
   ])('with batch size %j opens %j branches at the same time', (batchSize, window, codes) => {
-    const container = parallel({ count: 2, ...(batchSize !== undefined && { batchSize }) });
+    const container = compileParallel({ count: 2, ...(batchSize !== undefined && { batchSize }) });
     expect([container.subflow?.window, container.codes]).toEqual([window, codes]);
   });
 
@@ -199,15 +204,15 @@ describe('a parallel', () => {
   });
 
   it('of an unknown type runs over its collection, with a warning', () => {
-    expect(parallel({ parallelType: 'weird', collection: '[1]' })).toMatchObject({
+    expect(compileParallel({ parallelType: 'weird', collection: '[1]' })).toMatchObject({
       config: { kind: 'parallelCollection', collection: { static: [1] } },
       codes: ['PARALLEL_TYPE_UNKNOWN'],
     });
   });
 
   it('may collect the errors of its branches', () => {
-    expect(parallel({ count: 2, onBranchError: 'collect' }).subflow?.collectErrors).toBe(true);
-    expect(parallel({ count: 2 }).subflow).toEqual({ count: 2, limit: 10_000, window: 20 });
+    expect(compileParallel({ count: 2, onBranchError: 'collect' }).subflow?.collectErrors).toBe(true);
+    expect(compileParallel({ count: 2 }).subflow).toEqual({ count: 2, limit: 10_000, window: 20 });
   });
 });
 
@@ -224,7 +229,7 @@ describe('the settings of a container', () => {
   });
 
   it('override the stored map, with a warning', () => {
-    const { subflow, codes } = loop({ loopType: 'for', count: 2 }, storedMap);
+    const { subflow, codes } = compileLoop({ loopType: 'for', count: 2 }, storedMap);
     expect([subflow?.count, codes]).toEqual([2, ['CONTAINER_MAP_DIFFERS']]);
   });
 });

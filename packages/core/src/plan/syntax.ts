@@ -25,7 +25,7 @@ export function checkCode(
 ): void {
   if (code.language !== 'javascript' || hasUnknownNames(findings)) return;
   const fault = faultIn(compilation, code.code, ['', '']);
-  if (fault) report(compilation, location, { subject: 'The code', template: code, fault });
+  if (fault) reportFault(compilation, location, { subject: 'The code', template: code, fault });
 }
 
 /** Reports a condition, a loop's condition or a count that is not a JavaScript expression. */
@@ -40,7 +40,7 @@ export function checkExpression(
 ): void {
   if (expression.code === '' || hasUnknownNames(findings)) return;
   const fault = faultIn(compilation, expression.code, ['return (', ')']);
-  if (fault) report(compilation, location, { subject, template: expression, fault });
+  if (fault) reportFault(compilation, location, { subject, template: expression, fault });
 }
 
 function hasUnknownNames(findings: readonly ReferenceFinding[]): boolean {
@@ -89,7 +89,7 @@ function faultAt({ line, column }: { line: number; column: number }, message: st
 
 const LINE_END = /\r\n|[\n\r\u2028\u2029]/;
 
-function report(
+function reportFault(
   compilation: Compilation,
   { block, path }: FieldLocation,
   {

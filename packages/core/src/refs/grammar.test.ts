@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hasOnlyWords, placeholderAt, tagAt } from './grammar.ts';
 
-const tag = (text: string) => tagAt(text, 0, text.length);
+const tagOf = (text: string) => tagAt(text, 0, text.length);
 
 describe('a tag', () => {
   it.each([
@@ -15,7 +15,7 @@ describe('a tag', () => {
     ['<emoji😀.x>', 'emoji😀', 'x'],
     ['<p.result[-1]>', 'p', 'result[-1]'],
   ])('%s may be a reference', (text, head, path) => {
-    expect(tag(text)).toEqual({ start: 0, end: text.length, text, head, path, shape: 'plain' });
+    expect(tagOf(text)).toEqual({ start: 0, end: text.length, text, head, path, shape: 'plain' });
   });
 
   it.each([
@@ -26,7 +26,7 @@ describe('a tag', () => {
     ['<a/b>', 'odd'],
     ['<a.b!c>', 'odd'],
   ])('%s is %s: a tag, but not a reference by itself', (text, shape) => {
-    expect(tag(text)?.shape).toBe(shape);
+    expect(tagOf(text)?.shape).toBe(shape);
   });
 
   it.each([
@@ -42,7 +42,7 @@ describe('a tag', () => {
     '<',
     '< 5 && b >',
   ])('%j is not a tag', (text) => {
-    expect(tag(text)).toBeUndefined();
+    expect(tagOf(text)).toBeUndefined();
   });
 
   it('ends before the limit of its literal', () => {

@@ -159,7 +159,7 @@ const scans: [string, FieldKind, Scan][] = [
 ];
 
 describe.each(scans)('scanning %s', (_, kind, scan) => {
-  const reads = (text: string): number => {
+  const countReads = (text: string): number => {
     const countingString = new CountingString(text);
     const source = countingString as unknown as string;
     scan(new SiteFinder(source, context, kind), new CodeRewriter(source, undefined));
@@ -169,7 +169,7 @@ describe.each(scans)('scanning %s', (_, kind, scan) => {
   it.each(['<', '{{', '<p.x>'])(
     'reads every character of %j, repeated to 100,000 characters, a bounded number of times',
     (pattern) => {
-      expect(reads(pattern.repeat(100_000 / pattern.length))).toBeLessThan(2_000_000);
+      expect(countReads(pattern.repeat(100_000 / pattern.length))).toBeLessThan(2_000_000);
     },
   );
 
@@ -198,6 +198,6 @@ describe.each(scans)('scanning %s', (_, kind, scan) => {
   ])('reads every character of %j, repeated, a bounded number of times', (pattern) => {
     const length = 10_000;
     const text = pattern.repeat(Math.ceil(length / pattern.length));
-    expect(reads(text)).toBeLessThan(20 * length);
+    expect(countReads(text)).toBeLessThan(20 * length);
   });
 });

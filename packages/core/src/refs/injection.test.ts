@@ -20,7 +20,7 @@ function evaluate({ code, values }: { code: string; values: Record<string, strin
 }
 
 /** Returns the result of `act`, or the code of the block error it throws. */
-function outcome(act: () => unknown): unknown {
+function outcomeOf(act: () => unknown): unknown {
   try {
     return act();
   } catch (error) {
@@ -112,7 +112,7 @@ describe('an arbitrary value (no injection)', () => {
       }));
       fc.assert(
         fc.property(value, fc.constantFrom(...parts), (data, part) => {
-          const result = outcome(() => {
+          const result = outcomeOf(() => {
             const { code, values } = bindExpression(part, lookup(data));
             return evaluate({ code: `return ${code}`, values });
           });

@@ -36,7 +36,7 @@ function read(text: string, reader: string, fieldPosition: TemplateContext['fiel
   return readTag(tag, { names, reader, fieldPosition });
 }
 
-function reference(
+function referenceOf(
   text: string,
   reader: string,
   fieldPosition?: TemplateContext['fieldPosition'],
@@ -61,7 +61,7 @@ describe('a reference to a block', () => {
     ['c', 'e', 2, ['R']],
     ['d', 'c', 0, ['Q']],
   ])('from %s to %s leaves and enters the parallels between them', (reader, target, up, into) => {
-    expect(reference(`<${target}.result.x[0]>`, reader)).toEqual({
+    expect(referenceOf(`<${target}.result.x[0]>`, reader)).toEqual({
       kind: 'block',
       text: `<${target}.result.x[0]>`,
       block: target,
@@ -72,7 +72,7 @@ describe('a reference to a block', () => {
   });
 
   it('finds the block by its name in any case and with any spaces; without a path it means the whole output', () => {
-    expect(reference('<T OP>', 'a')).toMatchObject({ kind: 'block', block: 'top', path: [] });
+    expect(referenceOf('<T OP>', 'a')).toMatchObject({ kind: 'block', block: 'top', path: [] });
   });
 
   it('never finds the block by its id if the name differs', () => {
@@ -84,13 +84,18 @@ describe('a reference to a block', () => {
   });
 
   it('of a container reads its error, inside and outside', () => {
-    expect(reference('<L.error>', 'top')).toMatchObject({
+    expect(referenceOf('<L.error>', 'top')).toMatchObject({
       kind: 'block',
       block: 'L',
       into: ['P'],
       path: ['error'],
     });
-    expect(reference('<L.error>', 'b')).toMatchObject({ kind: 'block', block: 'L', up: 0, path: ['error'] });
+    expect(referenceOf('<L.error>', 'b')).toMatchObject({
+      kind: 'block',
+      block: 'L',
+      up: 0,
+      path: ['error'],
+    });
   });
 });
 
@@ -108,7 +113,7 @@ describe('a generic container reference', () => {
   ])(
     '%s in %s is the innermost container of its kind, even across containers of another kind (V138-V200)',
     (text, reader, ...[container, up, field]) => {
-      expect(reference(text, reader)).toEqual({
+      expect(referenceOf(text, reader)).toEqual({
         kind: 'container',
         text,
         block: container,
@@ -121,16 +126,19 @@ describe('a generic container reference', () => {
   );
 
   it('takes a path into the item', () => {
-    expect(reference('<loop.currentItem.k.d[0]>', 'b')).toMatchObject({
+    expect(referenceOf('<loop.currentItem.k.d[0]>', 'b')).toMatchObject({
       field: 'currentItem',
       path: ['k', 'd', { index: 0 }],
     });
-    expect(reference('<loop.items[1].k>', 'b')).toMatchObject({ field: 'items', path: [{ index: 1 }, 'k'] });
+    expect(referenceOf('<loop.items[1].k>', 'b')).toMatchObject({
+      field: 'items',
+      path: [{ index: 1 }, 'k'],
+    });
   });
 
   it('reads the results of an earlier activation with results or result (r431)', () => {
     for (const text of ['<loop.results>', '<loop.result>']) {
-      expect(reference(text, 'c')).toEqual({
+      expect(referenceOf(text, 'c')).toEqual({
         kind: 'results',
         text,
         block: 'L',
@@ -156,7 +164,7 @@ describe('a generic container reference', () => {
     ['<parallel.foo.bar>', 'c'],
     ['<loop.error>', 'b'],
   ])('%s fails when it is reached, and lists the available fields (r423, r597)', (text, reader) => {
-    const ref = reference(text, reader);
+    const ref = referenceOf(text, reader);
     expect(ref).toMatchObject({ kind: 'invalid', text });
     expect(ref.kind === 'invalid' && ref.message).toMatch(/Available fields: index, currentItem and items/);
   });
@@ -170,8 +178,8 @@ describe('a container by name', () => {
     ['<P.currentItem>', 'd', 0, 'currentItem'],
     ['<L>', 'b', 0, 'all'],
   ])('%s in %s is resolved at any depth', (text, reader, up, field) => {
-    expect(reference(text, reader)).toMatchObject({ kind: 'container', up, field });
-    expect(reference(text, reader)).not.toHaveProperty('generic');
+    expect(referenceOf(text, reader)).toMatchObject({ kind: 'container', up, field });
+    expect(referenceOf(text, reader)).not.toHaveProperty('generic');
   });
 
   it.each([
@@ -179,7 +187,7 @@ describe('a container by name', () => {
     ['<L.results>', false, []],
     ['<L.result[0][1].id>', false, [{ index: 0 }, { index: 1 }, 'id']],
   ])('%s outside the container refers to its results (V161-V174)', (text, whole, path) => {
-    expect(reference(text, 'top')).toEqual({
+    expect(referenceOf(text, 'top')).toEqual({
       kind: 'results',
       text,
       block: 'L',
@@ -191,7 +199,7 @@ describe('a container by name', () => {
   });
 
   it('results inside the container are those of the earlier activation', () => {
-    expect(reference('<Q.results>', 'c')).toMatchObject({
+    expect(referenceOf('<Q.results>', 'c')).toMatchObject({
       kind: 'results',
       block: 'Q',
       up: 1,
@@ -203,7 +211,7 @@ describe('a container by name', () => {
   it.each(['<L.index>', '<L.currentItem>', '<L.foo>'])(
     '%s outside fails and lists results only (r427)',
     (text) => {
-      const ref = reference(text, 'top');
+      const ref = referenceOf(text, 'top');
       expect(ref.kind === 'invalid' && ref.message).toMatch(/Available fields: results\.$/);
     },
   );
@@ -211,24 +219,28 @@ describe('a container by name', () => {
 
 describe('a container that evaluates its own fields', () => {
   it('sees the containers around it in its collection, not itself', () => {
-    expect(reference('<loop.currentItem>', 'Q', 'container')).toMatchObject({ block: 'L', up: 0 });
-    expect(reference('<L.currentItem>', 'Q', 'container')).toMatchObject({ kind: 'container', block: 'L' });
-    expect(reference('<parallel.currentItem>', 'Q', 'container')).toMatchObject({ block: 'P', up: 0 });
-    expect(reference('<parallel.currentItem>', 'M', 'container')).toMatchObject({ block: 'P', up: 0 });
-    expect(reference('<M.index>', 'M', 'container')).toMatchObject({ kind: 'invalid' });
+    expect(referenceOf('<loop.currentItem>', 'Q', 'container')).toMatchObject({ block: 'L', up: 0 });
+    expect(referenceOf('<L.currentItem>', 'Q', 'container')).toMatchObject({ kind: 'container', block: 'L' });
+    expect(referenceOf('<parallel.currentItem>', 'Q', 'container')).toMatchObject({ block: 'P', up: 0 });
+    expect(referenceOf('<parallel.currentItem>', 'M', 'container')).toMatchObject({ block: 'P', up: 0 });
+    expect(referenceOf('<M.index>', 'M', 'container')).toMatchObject({ kind: 'invalid' });
     expect(read('<loop.index>', 'M', 'container')).toEqual({ kind: 'unknown-block' });
   });
 
   it('sees its own index and its body in its condition', () => {
-    expect(reference('<loop.index>', 'L', 'condition')).toMatchObject({
+    expect(referenceOf('<loop.index>', 'L', 'condition')).toMatchObject({
       kind: 'container',
       block: 'L',
       up: 0,
     });
-    expect(reference('<L.index>', 'L', 'condition')).toMatchObject({ kind: 'container', block: 'L', up: 0 });
-    expect(reference('<parallel.index>', 'L', 'condition')).toMatchObject({ block: 'P', up: 0 });
-    expect(reference('<b.result>', 'L', 'condition')).toMatchObject({ kind: 'block', up: 0, into: [] });
-    expect(reference('<c.result>', 'L', 'condition')).toMatchObject({ kind: 'block', up: 0, into: ['Q'] });
+    expect(referenceOf('<L.index>', 'L', 'condition')).toMatchObject({
+      kind: 'container',
+      block: 'L',
+      up: 0,
+    });
+    expect(referenceOf('<parallel.index>', 'L', 'condition')).toMatchObject({ block: 'P', up: 0 });
+    expect(referenceOf('<b.result>', 'L', 'condition')).toMatchObject({ kind: 'block', up: 0, into: [] });
+    expect(referenceOf('<c.result>', 'L', 'condition')).toMatchObject({ kind: 'block', up: 0, into: ['Q'] });
   });
 });
 
@@ -240,7 +252,7 @@ describe('a variable', () => {
     ['<variable.v1>', []],
     ['<variable.myvar[-1]>', [{ index: null }]],
   ])('%s is found by name or id', (text, path) => {
-    expect(reference(text, 'top')).toEqual({ kind: 'variable', text, variable: 'v1', path });
+    expect(referenceOf(text, 'top')).toEqual({ kind: 'variable', text, variable: 'v1', path });
   });
 
   it('that does not exist is reported', () => {

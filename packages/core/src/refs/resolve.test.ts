@@ -77,7 +77,7 @@ function resolve(
   return resolveTemplate(compileTemplate(authored, context).template, lookup(data), mode);
 }
 
-function fault(act: () => unknown): { code: string; message: string; retryable: boolean } {
+function errorOf(act: () => unknown): { code: string; message: string; retryable: boolean } {
   try {
     act();
   } catch (error) {
@@ -162,7 +162,7 @@ describe('a missing path in a block that ran', () => {
     '<p.toString>',
     '<p.[0]>',
   ])('%s is outside the declared outputs: an error that lists them (V68-V77, r307)', (authored) => {
-    const error = fault(() => resolve(`a ${authored}`, dataOfP));
+    const error = errorOf(() => resolve(`a ${authored}`, dataOfP));
     expect(error).toMatchObject({ code: 'REFERENCE_UNRESOLVED', retryable: false });
     expect(error.message).toContain(authored);
     expect(error.message).toContain('block "P"');
@@ -205,7 +205,7 @@ describe('older forms', () => {
 
   it('are not read for other blocks', () => {
     expect(resolve('[<p.result.response.a>]', dataOfP)).toBe('[]');
-    expect(fault(() => resolve('<p.response.result>', dataOfP)).code).toBe('REFERENCE_UNRESOLVED');
+    expect(errorOf(() => resolve('<p.response.result>', dataOfP)).code).toBe('REFERENCE_UNRESOLVED');
   });
 });
 
@@ -244,7 +244,7 @@ describe('a container reference', () => {
   });
 
   it('fails if it can never be valid, but only when the block is reached (r423, r427)', () => {
-    const error = fault(() => resolve('<for.index>', {}));
+    const error = errorOf(() => resolve('<for.index>', {}));
     expect(error).toMatchObject({ code: 'REFERENCE_UNRESOLVED', retryable: false });
     expect(error.message).toContain('Available fields: results');
   });
@@ -267,7 +267,7 @@ describe('one reference, natively', () => {
   });
 
   it('fails if it has no value, because there is no authored text to keep', () => {
-    const error = fault(() =>
+    const error = errorOf(() =>
       resolveNatively('<loop.currentItem>', { containers: { for: { index: 0 } } }, 'in'),
     );
     expect(error.code).toBe('REFERENCE_UNRESOLVED');

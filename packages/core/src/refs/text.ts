@@ -14,7 +14,7 @@ export function compileTemplate(
   return { template: compile(value, context, findings), findings };
 }
 
-/** Returns the reference if `text` is exactly one reference, without spaces around it, and the findings. */
+/** Returns the reference if `text` is exactly one reference, without spaces around it, and the findings about it. */
 export function singleReference(
   text: string,
   context: TemplateContext,

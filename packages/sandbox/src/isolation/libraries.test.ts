@@ -23,7 +23,7 @@ describe.runIf(process.platform === 'linux')('the libraries of a program', () =>
     expect(librariesOf(file, [])).toEqual([]);
   });
 
-  it('are in folders that the loader has to be told, unless it searches them by default', () => {
+  it('are in unusual folders if the loader does not search their folders by default', () => {
     const libraries = [
       '/lib64/ld-linux-x86-64.so.2',
       '/lib/x86_64-linux-gnu/libc.so.6',

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 /** Folders that every dynamic loader searches by default. */
 const STANDARD_FOLDER = /^(\/usr)?\/lib(32|64)?(\/[a-z0-9_]+-linux-[a-z0-9]+)?$/;
 
+/** Constants of 64-bit ELF files. The interpreter of a program is its dynamic loader. */
 const ELF_MAGIC = 0x7f45_4c46;
 const SEGMENT_INTERPRETER = 3;
 const HEADER_BYTES = 64;
@@ -24,9 +25,9 @@ function loaderOf(file: string): string | undefined {
     const header = readAt(descriptor, 0, HEADER_BYTES);
     const is64 = header.length === HEADER_BYTES && header[4] === 2;
     if (!is64 || header.readUInt32BE(0) !== ELF_MAGIC) return undefined;
-    const [entries, size] = [header.readUInt16LE(56), header.readUInt16LE(54)];
-    const table = readAt(descriptor, Number(header.readBigUInt64LE(32)), entries * size);
-    for (let at = 0; at + size <= table.length; at += size) {
+    const [segmentCount, segmentBytes] = [header.readUInt16LE(56), header.readUInt16LE(54)];
+    const table = readAt(descriptor, Number(header.readBigUInt64LE(32)), segmentCount * segmentBytes);
+    for (let at = 0; at + segmentBytes <= table.length; at += segmentBytes) {
       if (table.readUInt32LE(at) !== SEGMENT_INTERPRETER) continue;
       const text = readAt(
         descriptor,

@@ -3,8 +3,8 @@ import { send } from '../channel.ts';
 import { apply, codeAt, define, defineProperty, NativeUint8Array, toText } from '../primordials.ts';
 
 /**
- * The exports that lazy modules may use of other modules. Those modules must not be duplicated, because they have state
- * or must run before user code. Every fresh context contains all of this, so only used exports are included.
+ * The exports of other modules that lazy modules may use. Those other modules must not be duplicated, because they have
+ * state or must run before user code. Every fresh context contains all of this, so only used exports are included.
  */
 const shared = {
   calls: { hostCall },
