@@ -4,12 +4,12 @@ import type { Json } from '../json.ts';
 export type PathStep = string | { index: number | null };
 
 /**
- * A compiled reference `<head.path>`, with an address instead of a name. Plans are stored and hashed, so the keys here do
- * not change.
+ * A compiled reference `<head.path>`, with an address instead of a name. Plans are stored and hashed, so the keys here
+ * do not change.
  *
- * `text` is the authored form with its brackets, for messages. `up` is the number of parallel branches to leave, from the
- * reader outwards. `into` has the ids of the parallels to enter from there, at branch 0. For a container around the
- * reader, `up` leads to its iteration or branch: `up` is 0 for the innermost parallel. `generic`: written `<loop…>` or
+ * `text` is the authored form with its brackets, for messages. `up` is the number of parallel branches to leave, from
+ * the reader outwards. `into` has the ids of the parallels to enter from there, at branch 0. For a container around the
+ * reader, `up` leads to its iteration or branch: it is 0 for the innermost parallel. `generic`: written `<loop…>` or
  * `<parallel…>`. If a generic reference has no value, its text stays.
  */
 export type Reference =
@@ -57,9 +57,9 @@ export type Template =
 /**
  * A value bound into code: `name` is the identifier in `code`, `form` the meaning of its value.
  *
- * Forms of a reference: `value` the value itself, null if empty · `loop` the same, but the strings "true" and "false" are
- * booleans · `json` its JSON text, a string · `pattern` a string used as regular expression source · `quoted` the string
- * that the literal of the value means inside quotes of a condition or loop expression.
+ * Forms of a reference: `value` the value itself, null if empty · `loop` the same, but the strings "true" and "false"
+ * are booleans · `json` its JSON text, a string · `pattern` a string used as regular expression source · `quoted` the
+ * string that the literal of the value means inside quotes of a condition or loop expression.
  *
  * Forms of a placeholder: `text` a string · `literal` a number, boolean or null if the text is one, else a string. The
  * property `text` is the authored form. It replaces a placeholder with an unknown name; if the placeholder is `bare`
