@@ -23,8 +23,8 @@ interface JsonText {
  *
  * Authored text is JSON with holes: references and placeholders. A hole inside a string literal becomes the text of its
  * value. A bare hole becomes the value itself, or null if it is empty. So no value can end a string or add a field. A
- * field that is exactly one hole becomes its value, with JSON text parsed. Text that is not JSON with any values for its
- * holes stays text. Lists and objects are resolved in `mode`.
+ * field that is exactly one hole becomes its value, with JSON text parsed. Text that is not JSON with any values for
+ * its holes stays text. Lists and objects are resolved in `mode`.
  *
  * Throws BlockError BLOCK_CONFIG_INVALID if a value results in a duplicate key.
  */

@@ -58,8 +58,8 @@ export function resolveTemplate(template: Template, lookup: Lookup, mode: Resolv
 }
 
 /**
- * Returns how a reference resolves: to a value, to nothing, or to its text. Throws BlockError REFERENCE_UNRESOLVED for a
- * path outside the declared outputs, and for an invalid reference.
+ * Returns how a reference resolves: to a value, to nothing, or to its text. Throws BlockError REFERENCE_UNRESOLVED for
+ * a path outside the declared outputs, and for an invalid reference.
  */
 export function evaluate(ref: Reference, lookup: Lookup): ResolvedReference {
   switch (ref.kind) {
