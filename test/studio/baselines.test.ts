@@ -67,7 +67,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
   const unknownPaths = new Set<string>();
   const faults: string[] = [];
   let browser: Browser;
-  let reason: string | undefined;
+  let skipReason: string | undefined;
 
   beforeAll(async () => {
     browser = await startBrowser();
@@ -76,12 +76,12 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
     const system = await systemOf(browser, page);
     await page.context().close();
     if (isUpdating) writeFileSync(SYSTEM_FILE, `${JSON.stringify(system, null, 2)}\n`);
-    reason = systemMismatch(system);
+    skipReason = systemMismatch(system);
   });
-  reportSkipped(() => reason);
+  reportSkipped(() => skipReason);
   afterAll(() => browser.close());
 
-  /** Opens a page with fixed answers, at a fixed time, in a fixed time zone and language. */
+  /** Opens a page with fixed responses, at a fixed time, in a fixed time zone and language. */
   async function openPage({ path, colours }: { path: string; colours: Colours }): Promise<Page> {
     const context = await browser.newContext({
       ...{ viewport: { width: 1010, height: 540 }, timezoneId: 'UTC', locale: 'en-US' },
@@ -126,7 +126,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
   for (const { name, path, colours, locate } of COMPONENTS)
     for (const each of colours)
       it(`look the same as their baseline: ${name}, ${each}`, async ({ skip }) => {
-        skip(reason !== undefined, reason);
+        skip(skipReason !== undefined, skipReason);
         const page = await openPage({ path, colours: each });
         onTestFinished(() => page.context().close());
         const current = await takePicture(locate(page));
@@ -140,7 +140,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
         expect.fail(`${difference} pixels differ from ${file}. The current image is ${currentFile}.`);
       });
 
-  it('differ if the state of one row or the width changes', async () => {
+  it('look different after the state of one row or the width has changed', async () => {
     const page = await openPage({ path: '/runs', colours: 'light' });
     onTestFinished(() => page.context().close());
     const table = page.getByRole('table', { name: 'Runs' });
@@ -153,7 +153,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
     expect(differingPixels(original, await takePicture(table))).toBeUndefined();
   });
 
-  it('send only requests with a fixed answer, and have no errors', () => {
+  it('send only requests that have a fixed response, and have no errors', () => {
     expect([...unknownPaths]).toEqual([]);
     expect(faults).toEqual([]);
   });

@@ -27,7 +27,7 @@ const STATE = {
 };
 
 describe('the fields of a block', () => {
-  it('are its fields and settings with a value, without positions', () => {
+  it('are its sub-blocks and settings that have a value, without positions', () => {
     expect(fieldsOf(STATE, 'which')).toEqual([
       { name: 'conditions', text: '[{"id":"a","title":"if"},{"id":"b"}]' },
       { name: 'timeoutMs', text: '500' },

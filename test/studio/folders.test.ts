@@ -18,7 +18,7 @@ const folder = (path: string) => ({
 const FOLDERS = ['/A', '/A/B', '/A/B/C', '/A/D', '/Z%20z'].map(folder);
 
 describe('the tree of folders', () => {
-  it('shows the folders in open folders, with their level and their position among their siblings', () => {
+  it('shows the subfolders of open folders, with their level and their position among their siblings', () => {
     const rowsWith = (open: string[]) =>
       folderRows(FOLDERS, new Set(open)).map(
         ({ name, level, position, size, isOpen }) => `${name} ${level} ${position}/${size} ${isOpen}`,
@@ -66,7 +66,7 @@ describe('the tree of folders', () => {
     expect(pathText('/%zz')).toBe('%zz');
   });
 
-  it('has the rows of 10,100 folders', () => {
+  it('has a row for each of 10,100 folders', () => {
     const children = Array.from({ length: 10_000 }, (_, index) => folder(`/F${index % 100}/${index}`));
     const roots = Array.from({ length: 100 }, (_, index) => folder(`/F${index}`));
     const rows = folderRows([...roots, ...children], new Set(roots.map(({ path }) => path)));

@@ -68,8 +68,8 @@ describe('calls that wait for a decision', () => {
   });
 
   it('have a field for each argument, by its schema, or as JSON if the value does not match', () => {
-    const types = fieldsOfCall({ ...CALL, arguments: { ...CALL.arguments, urgent: 'yes' } });
-    expect(types.map(({ name, type, initial }) => [name, type, initial])).toEqual([
+    const fields = fieldsOfCall({ ...CALL, arguments: { ...CALL.arguments, urgent: 'yes' } });
+    expect(fields.map(({ name, type, initial }) => [name, type, initial])).toEqual([
       ['to', 'string', 'ada@example.org'],
       ['urgent', 'object', '"yes"'],
       ['copies', 'number', ''],

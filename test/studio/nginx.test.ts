@@ -84,8 +84,8 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
     const { api, key, workspaceId } = await testApi({ store, authenticator, basePath: BASE });
     const withSession = withSessions(api.fetch, { ...rules, sessions, keys });
     const pages = studioPages({ basePath: BASE });
-    const served = await serveFetch(async (request) => (await pages(request)) ?? withSession(request));
-    const url = await startNginx(nginx?.path ?? '', port, new URL(served.url).origin);
+    const server = await serveFetch(async (request) => (await pages(request)) ?? withSession(request));
+    const url = await startNginx(nginx?.path ?? '', port, new URL(server.url).origin);
     const request = (method: string, path: string, body?: object) =>
       fetch(`${url}${BASE}${path}`, {
         method,
@@ -102,10 +102,10 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
     const stream = await request('GET', `/api/v2/logs/${runId}/events`);
     expect(stream.headers.get('server')).toContain('nginx');
     const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
-    const chunk = async () => new TextDecoder().decode((await reader.read()).value);
-    expect(await chunk()).toContain('data: {');
+    const readChunk = async () => new TextDecoder().decode((await reader.read()).value);
+    expect(await readChunk()).toContain('data: {');
     // An iteration takes a second. A buffer of 4 KB would collect many iterations.
-    const next = await chunk();
+    const next = await readChunk();
     expect(next).toContain('data: {');
     expect(next.length).toBeLessThan(2000);
 

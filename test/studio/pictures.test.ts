@@ -81,7 +81,7 @@ describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', (
   });
 
   /** Returns a PNG image as WebP, which is half as large. The browser converts it. */
-  async function asWebp(png: Buffer): Promise<Buffer> {
+  async function toWebp(png: Buffer): Promise<Buffer> {
     const page = await studio.browser.newPage();
     const text = await page.evaluate<string>(`(async () => {
       const bytes = Uint8Array.fromBase64('${png.toString('base64')}');
@@ -95,7 +95,7 @@ describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', (
     return Buffer.from(text, 'base64');
   }
 
-  it('are six pages, dark and light', { timeout: 300_000 }, async () => {
+  it('show six pages, each in light and in dark colours', { timeout: 300_000 }, async () => {
     mkdirSync(folder ?? '', { recursive: true });
     const page = await studio.context.newPage();
     await page.setViewportSize({ width: 1280, height: 720 });
@@ -107,7 +107,7 @@ describe.skipIf(!chromiumTool || !folder)('the pictures of the documentation', (
         await expect.poll(() => page.locator('.loading').count()).toBe(0);
         if (name === 'run') await page.getByRole('button', { name: 'Total, completed' }).click();
         await expect.poll(() => page.locator('.loading').count()).toBe(0);
-        const picture = await asWebp(await page.screenshot());
+        const picture = await toWebp(await page.screenshot());
         // Every clone of the repository downloads the pictures.
         expect(picture.length).toBeLessThan(60_000);
         writeFileSync(join(folder ?? '', `${name}-${colorScheme}.webp`), picture);

@@ -25,24 +25,24 @@ async function setUp() {
       JSON.stringify(body),
     );
   const cookieOf = (response: Response) => response.headers.get('set-cookie')?.split(';')[0] ?? '';
-  const list = async (headers: object) =>
+  const statusOfList = async (headers: object) =>
     (await send('GET', `/api/v2/logs?workspaceId=${api.workspaceId}`, headers)).status;
-  return { ...api, store, token, send, signIn, cookieOf, list };
+  return { ...api, store, token, send, signIn, cookieOf, statusOfList };
 }
 
 describe('sessions of browsers', () => {
   it('begin with the token, which can be used once', async () => {
-    const { signIn, token, cookieOf, list } = await setUp();
+    const { signIn, token, cookieOf, statusOfList } = await setUp();
     expect((await signIn({ token: `${token.text}x` })).status).toBe(401);
     const first = await signIn({ token: token.text });
     expect(first.status).toBe(200);
     expect(first.headers.get('set-cookie')).toMatch(/; Path=\/api; .*HttpOnly; SameSite=Strict/);
-    expect(await list({ ...PAGE_HEADERS, Cookie: cookieOf(first) })).toBe(200);
+    expect(await statusOfList({ ...PAGE_HEADERS, Cookie: cookieOf(first) })).toBe(200);
     expect((await signIn({ token: token.text })).status).toBe(401);
   });
 
   it('are accepted only from pages of this server', async () => {
-    const { signIn, token, cookieOf, list } = await setUp();
+    const { signIn, token, cookieOf, statusOfList } = await setUp();
     const Cookie = cookieOf(await signIn({ token: token.text }));
     const { 'X-Heddle-Studio': _header, ...otherHeaders } = PAGE_HEADERS;
     const attacks = {
@@ -55,27 +55,27 @@ describe('sessions of browsers', () => {
       'a link': { ...PAGE_HEADERS, 'Sec-Fetch-Site': 'cross-site' },
     };
     for (const [name, headers] of Object.entries(attacks))
-      expect([name, await list({ ...headers, Cookie })]).toEqual([name, 401]);
-    expect(await list({ ...PAGE_HEADERS, Origin: `http://${HOST}`, Cookie })).toBe(200);
+      expect([name, await statusOfList({ ...headers, Cookie })]).toEqual([name, 401]);
+    expect(await statusOfList({ ...PAGE_HEADERS, Origin: `http://${HOST}`, Cookie })).toBe(200);
   });
 
   it('refuse forged and changed cookies', async () => {
-    const { signIn, token, cookieOf, list } = await setUp();
+    const { signIn, token, cookieOf, statusOfList } = await setUp();
     const Cookie = cookieOf(await signIn({ token: token.text }));
     const [text = '', signature = ''] = Cookie.split('.');
     const forged = Buffer.from(JSON.stringify({ u: 'x', e: 9e15, n: 'n' })).toString('base64url');
     for (const value of [`session=${forged}.${signature}`, `${text}.`, text, 'session=', 'session=..'])
-      expect([value, await list({ ...PAGE_HEADERS, Cookie: value })]).toEqual([value, 401]);
+      expect([value, await statusOfList({ ...PAGE_HEADERS, Cookie: value })]).toEqual([value, 401]);
   });
 
   it('that began with a key end when the key is revoked', async () => {
-    const { signIn, cookieOf, list, store, userId } = await setUp();
+    const { signIn, cookieOf, statusOfList, store, userId } = await setUp();
     const { id, key } = await store.keys.create({ userId }, 'browser');
     expect((await signIn({ apiKey: 'sk-heddle-unknown' })).status).toBe(401);
     const Cookie = cookieOf(await signIn({ apiKey: key }));
-    expect(await list({ ...PAGE_HEADERS, Cookie })).toBe(200);
+    expect(await statusOfList({ ...PAGE_HEADERS, Cookie })).toBe(200);
     await store.keys.revoke(id);
-    expect(await list({ ...PAGE_HEADERS, Cookie })).toBe(401);
+    expect(await statusOfList({ ...PAGE_HEADERS, Cookie })).toBe(401);
   });
 
   it('cannot be started by other sites, or with a body that is too large or not JSON', async () => {
@@ -99,7 +99,7 @@ describe('the pages of the Studio', () => {
   const pages = studioPages({ basePath: '/internal/heddle' });
   const get = (path: string) => pages(new Request(`http://${HOST}${path}`));
 
-  it('have a strict policy and the base path of the host', async () => {
+  it('have a strict content security policy and the base path of the host', async () => {
     const page = await get('/internal/heddle/runs/some-run');
     const html = await page!.text();
     const policy = page!.headers.get('content-security-policy') ?? '';
@@ -123,7 +123,7 @@ describe('the pages of the Studio', () => {
 
   it('stay within their budgets: 250 KB for the lists, 350 KB with the graph', async () => {
     const sizes = new Map<string, Promise<number>>();
-    const bytes = async (path: string): Promise<number> => {
+    const bytesOf = async (path: string): Promise<number> => {
       const request = new Request(`http://${HOST}/internal/heddle/${path}`, {
         headers: { 'Accept-Encoding': 'gzip' },
       });
@@ -133,18 +133,18 @@ describe('the pages of the Studio', () => {
     };
     const html = await (await get('/internal/heddle/'))!.text();
     const shell = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, path = '']) => path);
-    for (const path of shell) sizes.set(path, bytes(path));
+    for (const path of shell) sizes.set(path, bytesOf(path));
     const total = (all: readonly number[]) => all.reduce((sum, each) => sum + each, 0);
     const shellBytes = total(await Promise.all(sizes.values()));
     const main = shell.find((path) => /index-.*\.js$/.test(path)) ?? '';
     const script = await (await get(`/internal/heddle/${main}`))!.text();
-    const graph = new Set(
+    const graphFiles = new Set(
       [...script.matchAll(/assets\/run-page-[\w-]+\.(?:js|css)|\.\/run-page-[\w-]+\.js/g)].map(([path]) =>
         path.replace('./', 'assets/'),
       ),
     );
-    expect(graph.size).toBeGreaterThan(0);
-    const graphBytes = total(await Promise.all([...graph].map((path) => bytes(path))));
+    expect(graphFiles.size).toBeGreaterThan(0);
+    const graphBytes = total(await Promise.all([...graphFiles].map((path) => bytesOf(path))));
     expect(shellBytes).toBeLessThan(250 * 1024);
     expect(shellBytes + graphBytes).toBeLessThan(350 * 1024);
   });

@@ -21,6 +21,7 @@ export interface Studio {
   /** URLs that the pages have requested. */
   requestedUrls: string[];
   call<Data>(method: string, path: string, body?: unknown): Promise<Data>;
+  /** Creates a workflow and deploys it. Returns its id. */
   deploy(name: string, exported: Json): Promise<string>;
   /** Replaces the draft of a workflow and deploys it. */
   redeploy(workflowId: string, draft: object): Promise<void>;
@@ -45,30 +46,30 @@ interface StudioOptions {
   /** Options for the store of the server. Default: a new folder. */
   store?: ServeArgs;
   /** Further options of the server. */
-  more?: ServeArgs;
+  moreArgs?: ServeArgs;
 }
 
 /** Starts a server and a browser for the tests of this file. */
 export function startStudio({
-  store = storeInFolder,
-  more = () => Promise.resolve([]),
+  store = folderStoreArgs,
+  moreArgs = () => Promise.resolve([]),
 }: StudioOptions = {}): Studio {
   const studio = { faults: [], requestedUrls: [] } as unknown as Studio;
   const stops: (() => unknown)[] = [];
   beforeAll(async () => {
     const whenDone: WhenDone = (stop) => void stops.push(stop);
-    const args = [...(await store(whenDone)), ...(await more(whenDone))];
-    const served = await startServe(args, { whenDone, env: SECRETS });
-    const { url, key, workspaceId } = served;
-    const { studio: address = '' } = served as { studio?: string };
+    const args = [...(await store(whenDone)), ...(await moreArgs(whenDone))];
+    const server = await startServe(args, { whenDone, env: SECRETS });
+    const { url, key, workspaceId } = server;
+    const { studio: address = '' } = server as { studio?: string };
     Object.assign(studio, { url, key, workspaceId, address });
     studio.call = async <Data>(method: string, path: string, body?: unknown) => {
       const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
       const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
       const response = await fetch(url + path, init);
-      const answer = (await response.json()) as { data: Data };
-      if (!response.ok) throw new Error(JSON.stringify(answer));
-      return answer.data;
+      const json = (await response.json()) as { data: Data };
+      if (!response.ok) throw new Error(JSON.stringify(json));
+      return json.data;
     };
     studio.deploy = async (name, exported) => {
       const { id } = await studio.call<{ id: string }>('POST', '/api/v2/workflows', { workspaceId, name });
@@ -104,7 +105,7 @@ export function startStudio({
   return studio;
 }
 
-const storeInFolder: ServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]);
+const folderStoreArgs: ServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]);
 
 function recordRequestsAndFaults({ context, faults, requestedUrls }: Studio): void {
   context.on('page', (page: Page) => {

@@ -11,7 +11,7 @@ const STORES: readonly (readonly [name: string, store: ServeArgs])[] = [
   ...(hasPostgres ? [['PostgreSQL', async () => ['--postgres', await postgresDatabase()]] as const] : []),
 ];
 
-/** Defines the tests of `flows` on each store; in a quick run, on one drawn store. */
+/** Defines the tests of `flows` on each store; in a quick run, on one random store. */
 export function describeStores(name: string, flows: (store: ServeArgs) => void): void {
   for (const [storeName, store] of sample(STORES, 1, `stores of ${name}`))
     describe.skipIf(!chromiumTool)(`${name}, on ${storeName}`, () => {

@@ -47,10 +47,10 @@ describe('the scale of a timeline', () => {
 
   it('keeps any spans within the line and in order', () => {
     let seed = 7;
-    const draw = (limit: number): number => (seed = (seed * 48_271) % 2_147_483_647) % limit;
+    const randomBelow = (limit: number): number => (seed = (seed * 48_271) % 2_147_483_647) % limit;
     for (let round = 0; round < 50; round += 1) {
-      const spans = Array.from({ length: 1 + draw(40) }, () =>
-        span(draw(1_000_000), draw(5) === 0 ? null : draw(20_000), draw(3)),
+      const spans = Array.from({ length: 1 + randomBelow(40) }, () =>
+        span(randomBelow(1_000_000), randomBelow(5) === 0 ? null : randomBelow(20_000), randomBelow(3)),
       );
       const scale = timeScale(spans, 1_020_000);
       const times = spans.map(({ relativeStartMs }) => relativeStartMs).toSorted((a, b) => a - b);

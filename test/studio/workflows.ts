@@ -82,7 +82,7 @@ export const scheduled = (code: string) =>
     ['Every hour -> Report'],
   );
 
-/** 2,000 blocks in chains of 40, which do not run, after a condition that leads to the last block. */
+/** 2,000 blocks: a condition leads to the last block, so the other blocks, in chains of 40, do not run. */
 export const LARGE = workflow(
   [
     condition('Which', { many: 'false', last: '' }),

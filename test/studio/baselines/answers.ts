@@ -1,18 +1,18 @@
 import type { paths } from '../../client/fixtures/api.d.ts';
 
 /** The body of a successful GET of this path. */
-type Answer<Path extends keyof paths> = paths[Path] extends {
+type ResponseBody<Path extends keyof paths> = paths[Path] extends {
   get: { responses: { 200: { content: { 'application/json': infer Body } } } };
 }
   ? Body
   : never;
 
-type Overview = Answer<'/api/v2/logs/{runId}/overview'>['data'];
-type Span = Answer<'/api/v2/logs/{runId}/spans'>['data'][number];
-type State = Answer<'/api/v2/logs/{runId}/states'>['data']['blocks'][number];
-type Run = Answer<'/api/v2/logs'>['data'][number];
-type Trigger = Answer<'/api/v2/triggers'>['data'][number];
-type Webhook = Answer<'/api/v2/webhooks'>['data'][number];
+type Overview = ResponseBody<'/api/v2/logs/{runId}/overview'>['data'];
+type Span = ResponseBody<'/api/v2/logs/{runId}/spans'>['data'][number];
+type State = ResponseBody<'/api/v2/logs/{runId}/states'>['data']['blocks'][number];
+type Run = ResponseBody<'/api/v2/logs'>['data'][number];
+type Trigger = ResponseBody<'/api/v2/triggers'>['data'][number];
+type Webhook = ResponseBody<'/api/v2/webhooks'>['data'][number];
 
 /** The current time of the pages. */
 export const NOW = '2026-03-02T09:30:00.000Z';
@@ -29,14 +29,14 @@ export const RUN = 'run-1';
 
 const page = <Item>(data: Item[]) => ({ data, nextCursor: null });
 
-const workspaces: Answer<'/api/v2/workspaces'> = page([
+const workspaces: ResponseBody<'/api/v2/workspaces'> = page([
   {
     ...{ id: WORKSPACE, name: 'Shop', color: '#2457c5', logoUrl: null, memberCount: 1 },
     ...{ createdAt: NOW, updatedAt: NOW },
   },
 ]);
 
-const runs: Answer<'/api/v2/logs'> = page(
+const runs: ResponseBody<'/api/v2/logs'> = page(
   (
     [
       ['running', 'Nightly order prices', null, null],
@@ -121,7 +121,7 @@ const executions = (counts: Partial<Omit<State, 'blockId' | 'spanId' | 'status'>
 
 const BRANCHES = { total: 4, running: 0, paused: 0, completed: 3, failed: 1, cancelled: 0 };
 
-const states: Answer<'/api/v2/logs/{runId}/states'> = {
+const states: ResponseBody<'/api/v2/logs/{runId}/states'> = {
   data: {
     blocks: (
       [
@@ -144,7 +144,7 @@ interface Times {
   durationMs: number | null;
 }
 
-function span(id: string, times: Times, more: Partial<Span> = {}): Span {
+function span(id: string, times: Times, overrides: Partial<Span> = {}): Span {
   const blockId = id.replace(/\/\d+/g, '').split('/').at(-1) ?? id;
   const [, name = id, type = ''] = BLOCKS.find(([each]) => each === blockId) ?? [];
   const startTime = timeAgo(2 * HOUR - times.startMs);
@@ -153,19 +153,19 @@ function span(id: string, times: Times, more: Partial<Span> = {}): Span {
     endTime: times.durationMs === null ? null : timeAgo(2 * HOUR - times.startMs - times.durationMs),
     ...{ durationMs: times.durationMs, relativeStartMs: times.startMs, executionOrder: null, attempts: 1 },
     ...{ errorHandled: false, error: null, inputBytes: null, outputBytes: null, childCount: 0 },
-    ...more,
+    ...overrides,
   };
 }
 
-const branch = (index: number, more: Partial<Span> = {}): Span =>
+const branch = (index: number, overrides: Partial<Span> = {}): Span =>
   span(
     `regions/${index}/price`,
     { startMs: 1300 + index * 500, durationMs: 900 },
-    { depth: 1, parentId: 'regions', name: `Price ${index}`, ...more },
+    { depth: 1, parentId: 'regions', name: `Price ${index}`, ...overrides },
   );
 
 /** Blocks that ran for seconds, an hour without work, and a block that still runs. */
-const spans: Answer<'/api/v2/logs/{runId}/spans'> = page([
+const spans: ResponseBody<'/api/v2/logs/{runId}/spans'> = page([
   span('start', { startMs: 0, durationMs: 1 }),
   span('load', { startMs: 10, durationMs: 1240 }),
   span('regions', { startMs: 1260, durationMs: 2600 }, { childCount: 3 }),
@@ -177,7 +177,7 @@ const spans: Answer<'/api/v2/logs/{runId}/spans'> = page([
   span('report', { startMs: 2 * HOUR - 2500, durationMs: null }, { status: 'running' }),
 ]);
 
-const value: Answer<'/api/v2/logs/{runId}/value'> = {
+const value: ResponseBody<'/api/v2/logs/{runId}/value'> = {
   data: {
     ...{ kind: 'object', bytes: 81_920, size: 7, nextEntry: null, text: '{}', nextOffset: null },
     entries: [
@@ -202,7 +202,7 @@ const folder = (path: string, locked = false) => {
 /** The folder that the page of workflows shows. */
 export const FOLDER = '/Orders/Prices/Nightly';
 
-const folders: Answer<'/api/v2/workflows/folders'> = page([
+const folders: ResponseBody<'/api/v2/workflows/folders'> = page([
   folder('/Imports'),
   folder('/Imports/Old', true),
   folder('/Orders'),
@@ -214,7 +214,7 @@ const folders: Answer<'/api/v2/workflows/folders'> = page([
 
 const HOOK_ERROR = 'The provider has refused to create the webhook: it answered 403.';
 
-function trigger(id: string, type: string, more: Partial<Trigger> = {}): Trigger {
+function trigger(id: string, type: string, overrides: Partial<Trigger> = {}): Trigger {
   return {
     ...{ id, workflowId: WORKFLOW, workflowName: 'Orders', blockId: id, name: id, type, version: 3 },
     ...{ state: 'active', configuration: {}, nextDueAt: null, waitsFor: null, lastDueAt: null },
@@ -223,7 +223,7 @@ function trigger(id: string, type: string, more: Partial<Trigger> = {}): Trigger
       ...{ lastCheckAt: NOW, lastEventAt: null, expiresAt: null, lastError: null, failures: 0 },
       failingSince: null,
     },
-    ...more,
+    ...overrides,
   };
 }
 
@@ -231,7 +231,7 @@ const failingHealth = (lastError: string, failures: number): Trigger['health'] =
   ...{ lastCheckAt: NOW, lastEventAt: null, expiresAt: null, lastError, failures, failingSince: null },
 });
 
-const triggers: Answer<'/api/v2/triggers'> = page([
+const triggers: ResponseBody<'/api/v2/triggers'> = page([
   trigger('Every hour', 'schedule', { nextDueAt: timeAgo(-30 * MINUTE), lastDueAt: timeAgo(30 * MINUTE) }),
   trigger('Issue', 'linear_webhook', { lastRunId: 'run-4' }),
   trigger('Push', 'github_webhook', { health: failingHealth(HOOK_ERROR, 0) }),
@@ -247,19 +247,19 @@ const webhook = (id: string, hook: Webhook['hook']): Webhook => ({
   ...{ lastDeliveryAt: null, lastRunId: null, hook, refusals: [] },
 });
 
-const webhooks: Answer<'/api/v2/webhooks'> = page([
+const webhooks: ResponseBody<'/api/v2/webhooks'> = page([
   webhook('Issue', { state: 'active', error: null, checkedAt: NOW, expiresAt: timeAgo(-72 * HOUR) }),
   webhook('Push', { state: 'failed', error: HOOK_ERROR, checkedAt: NOW, expiresAt: null }),
   webhook('Payment', { state: 'preparing', error: null, checkedAt: null, expiresAt: null }),
 ]);
 
-const workflow: Answer<'/api/v2/workflows/{workflowId}'>['data'] = {
+const workflow: ResponseBody<'/api/v2/workflows/{workflowId}'>['data'] = {
   ...{ id: WORKFLOW, name: 'Orders', description: null, folderPath: '/', workspaceId: WORKSPACE },
   ...{ isDeployed: false, deployedAt: null, runCount: 0, lastRunAt: null, createdAt: NOW, updatedAt: NOW },
   ...{ variables: {}, inputs: [] },
 };
 
-const deployment: Answer<'/api/v2/workflows/{workflowId}/deployment'> = {
+const deployment: ResponseBody<'/api/v2/workflows/{workflowId}/deployment'> = {
   data: {
     ...{ id: WORKFLOW, isDeployed: false, deployedAt: null, warnings: [], activeDeployment: null },
     ...{ latestDeploymentAttempt: null, needsRedeployment: false, isPublicApi: false, webhooks: [] },
@@ -268,7 +268,7 @@ const deployment: Answer<'/api/v2/workflows/{workflowId}/deployment'> = {
 
 const DRAFT = { blocks: {}, edges: [] };
 
-/** The answers to the requests of the pages, by path. */
+/** The bodies of the responses to the requests of the pages, by path. */
 export const ANSWERS: { readonly [path: string]: unknown } = {
   '/api/studio/session': { data: { signedIn: true } },
   '/api/v2/workspaces': workspaces,

@@ -47,7 +47,10 @@ function textOf({ platform, chromium, fonts }: System): string {
   return `${platform}, Chromium ${chromium}, ${fonts.join(', ')}`;
 }
 
-/** Returns the number of pixels in which two PNG images differ, without smoothed edges; undefined if sizes differ. */
+/**
+ * Returns the number of pixels in which two PNG images differ; undefined if their sizes differ. Anti-aliased pixels do
+ * not count.
+ */
 export function differingPixels(one: Buffer, other: Buffer): number | undefined {
   const [a, b] = [PNG.sync.read(one), PNG.sync.read(other)];
   if (a.width !== b.width || a.height !== b.height) return undefined;
@@ -65,6 +68,6 @@ export function compress(png: Buffer): Buffer {
 
 /** Rounds the channels of an image in place to multiples of 8, which is not visible. Returns the channels. */
 function roundChannels(channels: Uint8Array): Uint8Array {
-  for (const [at, value] of channels.entries()) channels[at] = Math.min(Math.round(value / 8) * 8, 255);
+  for (const [index, value] of channels.entries()) channels[index] = Math.min(Math.round(value / 8) * 8, 255);
   return channels;
 }

@@ -16,14 +16,14 @@ export function accessibilityFlows(store: ServeArgs): void {
 
   beforeAll(async () => {
     await studio.context.addInitScript({ content: axe.source });
-    const nested = await studio.deploy('Nightly order prices', NESTED);
-    const nestedRun = await studio.run(nested);
-    await studio.redeploy(nested, draftOf(HOSTILE_OUTPUT));
+    const nestedId = await studio.deploy('Nightly order prices', NESTED);
+    const nestedRun = await studio.run(nestedId);
+    await studio.redeploy(nestedId, draftOf(HOSTILE_OUTPUT));
     for (const path of ['/Team', `/Team/${LONG_NAME}`])
       await studio.call('POST', '/api/v2/workflows/folders', { workspaceId: studio.workspaceId, path });
-    await studio.call('PATCH', `/api/v2/workflows/${nested}`, { folderPath: '/Team' });
-    const draft = await studio.call<{ blocks: object }>('GET', `/api/v2/workflows/${nested}/state`);
-    const say = Object.keys(draft.blocks).find((id) => id.startsWith('Say')) ?? '';
+    await studio.call('PATCH', `/api/v2/workflows/${nestedId}`, { folderPath: '/Team' });
+    const draft = await studio.call<{ blocks: object }>('GET', `/api/v2/workflows/${nestedId}/state`);
+    const sayId = Object.keys(draft.blocks).find((id) => id.startsWith('Say')) ?? '';
     const failedRun = await studio.run(await studio.deploy(HOSTILE.slice(0, 80), HOSTILE_OUTPUT));
     await studio.run(await studio.deploy('Waits', RUNS_LONG), { async: true });
     const pausedRun = await studio.run(await studio.deploy(LONG_NAME, ASKS));
@@ -35,7 +35,7 @@ export function accessibilityFlows(store: ServeArgs): void {
       'a failed run': `/runs/${failedRun}?span=Fail&pane=details`,
       'a paused run': `/runs/${pausedRun}`,
       workflows: '/workflows?folder=%2FTeam',
-      workflow: `/workflows/${nested}?block=${say}`,
+      workflow: `/workflows/${nestedId}?block=${sayId}`,
       'matches of a search': '/runs?text=a',
       dashboard: '/dashboard',
       settings: '/settings',
@@ -91,15 +91,15 @@ export function accessibilityFlows(store: ServeArgs): void {
   );
 
   it('has no axe violations in the sign-in form and in a dialog', async () => {
-    const signedOut = await studio.browser.newContext();
-    onTestFinished(() => signedOut.close());
-    await signedOut.addInitScript({ content: axe.source });
-    const signIn = await signedOut.newPage();
-    await signIn.goto(studio.url);
-    await signIn.getByLabel('API key').fill('wrong');
-    await signIn.keyboard.press('Enter');
-    await signIn.getByRole('alert').waitFor();
-    expect(await violationsOn(signIn)).toEqual([]);
+    const signedOutContext = await studio.browser.newContext();
+    onTestFinished(() => signedOutContext.close());
+    await signedOutContext.addInitScript({ content: axe.source });
+    const signInPage = await signedOutContext.newPage();
+    await signInPage.goto(studio.url);
+    await signInPage.getByLabel('API key').fill('wrong');
+    await signInPage.keyboard.press('Enter');
+    await signInPage.getByRole('alert').waitFor();
+    expect(await violationsOn(signInPage)).toEqual([]);
     const page = await open(paths.get('run') ?? '');
     await page.getByRole('button', { name: 'Run again' }).click();
     await page.getByRole('dialog').waitFor();
@@ -116,15 +116,15 @@ export function accessibilityFlows(store: ServeArgs): void {
   });
 
   it('shows times in the time zone of the browser, and in UTC on hover', async () => {
-    const inTokyo = await studio.browser.newContext({ timezoneId: 'Asia/Tokyo', locale: 'en-GB' });
-    onTestFinished(() => inTokyo.close());
-    await inTokyo.addCookies(await studio.context.cookies());
-    const page = await inTokyo.newPage();
+    const tokyoContext = await studio.browser.newContext({ timezoneId: 'Asia/Tokyo', locale: 'en-GB' });
+    onTestFinished(() => tokyoContext.close());
+    await tokyoContext.addCookies(await studio.context.cookies());
+    const page = await tokyoContext.newPage();
     await visit(page, paths.get('run') ?? '');
     const time = page.locator('.facts time').first();
     const iso = (await time.getAttribute('datetime')) ?? '';
-    const shifted = new Date(Date.parse(iso) + 9 * 3_600_000).toISOString().slice(11, 19);
-    expect(await time.textContent()).toContain(shifted);
+    const timeInTokyo = new Date(Date.parse(iso) + 9 * 3_600_000).toISOString().slice(11, 19);
+    expect(await time.textContent()).toContain(timeInTokyo);
     expect(await time.getAttribute('title')).toBe(`${iso.slice(0, 19).replace('T', ' ')} UTC`);
   });
 }

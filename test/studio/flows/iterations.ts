@@ -3,7 +3,7 @@ import { block, loop, workflow } from '../../support/workflow.ts';
 import { startStudio } from '../setup.ts';
 import type { ServeArgs } from '../setup.ts';
 
-const OFTEN = workflow(
+const LONG_LOOP = workflow(
   [
     loop(
       'L',
@@ -22,7 +22,7 @@ export function iterationFlows(store: ServeArgs): void {
   const studio = startStudio({ store });
 
   it('shows the last of 100,000 iterations', { timeout: 600_000 }, async () => {
-    const workflowId = await studio.deploy('Very often', OFTEN);
+    const workflowId = await studio.deploy('Very often', LONG_LOOP);
     const runId = await studio.run(workflowId, { async: true });
     const statusOf = async (): Promise<string> => {
       const path = `/api/v2/workflows/${workflowId}/runs/${runId}`;

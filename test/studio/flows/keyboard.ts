@@ -7,7 +7,7 @@ import { ASKS, LONG_WAIT } from '../workflows.ts';
 /** Maximum number of presses of Tab to reach an element. */
 const MAX_TABS = 40;
 
-/** Presses Tab until an element with this role and name has the focus, which must be visible. */
+/** Presses Tab until the element with this role and name has the focus. Expects a visible outline of the element. */
 async function tabTo(page: Page, role: Parameters<Page['getByRole']>[0], name: string): Promise<void> {
   const element = page.getByRole(role, { name }).first();
   await element.waitFor();
@@ -26,12 +26,12 @@ async function tabTo(page: Page, role: Parameters<Page['getByRole']>[0], name: s
  * Signs in, filters runs, opens a run, steps through its blocks, answers its pause and cancels another run, all by
  * keyboard. Returns the status that the page of the cancelled run shows.
  */
-async function keyboardJourney(studio: Studio): Promise<string> {
+async function completeKeyboardJourney(studio: Studio): Promise<string> {
   const pausedRun = await studio.run(await studio.deploy('Refunds', ASKS));
   await studio.run(await studio.deploy('Waits', LONG_WAIT), { async: true });
-  const signedOut = await studio.browser.newContext();
-  onTestFinished(() => signedOut.close());
-  const page = await signedOut.newPage();
+  const signedOutContext = await studio.browser.newContext();
+  onTestFinished(() => signedOutContext.close());
+  const page = await signedOutContext.newPage();
   await page.goto(studio.url);
   await tabTo(page, 'textbox', 'API key');
   await page.keyboard.type(studio.key);
@@ -95,7 +95,7 @@ export function keyboardFlows(store: ServeArgs): void {
     'signs in, filters, steps through the blocks of a run, answers a pause and cancels a run',
     { timeout: 90_000 },
     async () => {
-      expect(await keyboardJourney(studio)).toBe('Cancelled');
+      expect(await completeKeyboardJourney(studio)).toBe('Cancelled');
     },
   );
 }

@@ -17,7 +17,7 @@ export function pageFlows(store: ServeArgs): void {
   let providers: HookProviders;
   const studio = startStudio({
     store,
-    more: async (whenDone) => {
+    moreArgs: async (whenDone) => {
       providers = await hookProviders();
       whenDone(() => void providers.close());
       return ['--origin', ORIGIN, '--service', `github=${providers.services.github}`];
@@ -31,7 +31,7 @@ export function pageFlows(store: ServeArgs): void {
     return page;
   }
 
-  it('shows the graphs of a draft and its versions with the fields of a block, also by keyboard', async () => {
+  it('shows the graphs of a draft and a version, and the fields of the block that the mouse or the keyboard selects', async () => {
     const workflowId = await studio.deploy('Orders', NESTED);
     await studio.call('PUT', `/api/v2/workflows/${workflowId}/state`, draftOf(ONE_STEP));
     const page = await open(`/workflows/${workflowId}`);
@@ -56,7 +56,7 @@ export function pageFlows(store: ServeArgs): void {
     expect(await outline.getByRole('button').count()).toBe(2);
   });
 
-  it('shows folders as a tree for the keyboard, filters by them, and creates, moves and deletes them', async () => {
+  it('shows a tree of folders that keys navigate, filters workflows by folder, and creates, moves and deletes folders', async () => {
     const { workspaceId } = studio;
     const workflowId = await studio.deploy('In a folder', ONE_STEP);
     for (const path of ['/Ops', '/Ops/Nightly%20jobs'])
@@ -183,7 +183,7 @@ export function pageFlows(store: ServeArgs): void {
     expect(await page.content()).not.toContain(key);
     const sandboxes = page.getByRole('region', { name: 'List of sandboxes' });
     await sandboxes.getByRole('row', { name: 'Plain javascript' }).waitFor();
-    // Builds take minutes, so the test changes the states in the answer.
+    // Builds take minutes, so the test changes the states in the response.
     await page.route('**/api/v2/sandboxes?*', async (route) => {
       const response = await route.fetch();
       const body = (await response.json()) as { data: object[] };

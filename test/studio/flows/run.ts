@@ -48,10 +48,10 @@ const AGENT_WITH_APPROVAL = workflow(
 
 /** Defines the tests of the page that shows a run. */
 export function runFlows(store: ServeArgs): void {
-  const drawn = sampledTests(1 / 4, 'large runs in the Studio');
+  const sampledIt = sampledTests(1 / 4, 'large runs in the Studio');
   const studio = startStudio({
     store,
-    more: async (whenDone) => {
+    moreArgs: async (whenDone) => {
       const server = await startModelServer(({ body }) => {
         const prompt = JSON.stringify(body);
         if (/"role":"tool"|function_call_output/.test(prompt))
@@ -84,12 +84,12 @@ export function runFlows(store: ServeArgs): void {
   it('shows the usage of a model by an agent, and its tool calls', async () => {
     const page = await open(`/runs/${agentRun}?pane=details`);
     await page.getByRole('button', { name: 'Helper, completed' }).click();
-    const use = page.getByRole('region', { name: 'Model' });
-    await use.getByText('gpt-4o').waitFor();
-    expect(await use.textContent()).toMatch(/Tokens, input80.*Tokens, output12.*Cost\$0\.\d+/);
-    await use.getByRole('heading', { name: 'Tool calls (1)' }).waitFor();
-    await use.locator('button.tree-line').first().click();
-    await use.getByText('"add"').waitFor();
+    const model = page.getByRole('region', { name: 'Model' });
+    await model.getByText('gpt-4o').waitFor();
+    expect(await model.textContent()).toMatch(/Tokens, input80.*Tokens, output12.*Cost\$0\.\d+/);
+    await model.getByRole('heading', { name: 'Tool calls (1)' }).waitFor();
+    await model.locator('button.tree-line').first().click();
+    await model.getByText('"add"').waitFor();
   });
 
   it('shows an error at its line in the code', async () => {
@@ -131,8 +131,8 @@ export function runFlows(store: ServeArgs): void {
     expect((await studio.call<{ text: string }>('GET', output)).text).toContain('42');
   });
 
-  const large = 'shows 2,000 blocks with under 1,500 elements at any zoom, and finds a block by the outline';
-  drawn(large, { timeout: 90_000 }, async () => {
+  const title = 'shows 2,000 blocks with under 1,500 elements at any zoom, and finds a block by the outline';
+  sampledIt(title, { timeout: 90_000 }, async () => {
     const runId = await studio.run(await studio.deploy('Large', LARGE));
     const page = await open(`/runs/${runId}`);
     const nodes = page.locator('.graph .block');
@@ -156,7 +156,7 @@ export function runFlows(store: ServeArgs): void {
     expect(isWithin(blocks, view)).toBe(true);
   });
 
-  it('places 100 blocks without positions in a worker', async () => {
+  it('computes the layout of 100 blocks without positions in a web worker', async () => {
     const names = Array.from({ length: 99 }, (_, index) => `Step${index}`);
     const chain = workflow(
       names.map((name) => block(name, 'variables', {})),
@@ -170,31 +170,35 @@ export function runFlows(store: ServeArgs): void {
     await page.locator('.graph .block').first().waitFor();
   });
 
-  /** Returns the span with the number `at` in the format of the API. */
-  function span(at: number, parentId = '', index: number | null = null) {
+  /** Returns the span with this number in the format of the API. */
+  function span(number: number, parentId = '', index: number | null = null) {
     return {
       ...{
-        id: parentId === '' ? `S${at}` : `${parentId}/${at}`,
+        id: parentId === '' ? `S${number}` : `${parentId}/${number}`,
         parentId,
         depth: parentId === '' ? 0 : 1,
         index,
       },
-      ...{ name: `Span ${at}`, type: 'function', blockId: 'Fail', status: 'completed', errorHandled: false },
+      ...{ name: `Span ${number}`, type: 'function', blockId: 'Fail' },
+      ...{ status: 'completed', errorHandled: false },
       ...{
-        relativeStartMs: at * 10,
+        relativeStartMs: number * 10,
         durationMs: 10,
-        startTime: new Date(at * 10).toISOString(),
+        startTime: new Date(number * 10).toISOString(),
         childCount: 0,
       },
       ...{ error: null, attempts: null, inputBytes: null, outputBytes: null },
     };
   }
 
-  /** Answers requests for spans as for a run with `total` spans. Returns the queries of these requests. */
+  /**
+   * Responds to requests for spans as if the run had `total` spans. Returns a list that contains the queries of the
+   * requests so far.
+   */
   async function simulateSpans(
     page: Page,
     total: number,
-    spanAt: (at: number) => object,
+    spanAt: (number: number) => object,
   ): Promise<URLSearchParams[]> {
     const queries: URLSearchParams[] = [];
     await page.route('**/spans?*', async (route) => {
@@ -202,28 +206,28 @@ export function runFlows(store: ServeArgs): void {
       queries.push(query);
       const from = Number(query.get('cursor') ?? 0);
       const to = Math.min(total, from + Number(query.get('limit')));
-      const data = Array.from({ length: to - from }, (_, at) => spanAt(from + at));
+      const data = Array.from({ length: to - from }, (_, index) => spanAt(from + index));
       await route.fulfill({ json: { data, nextCursor: to < total ? `${to}` : null } });
     });
     return queries;
   }
 
-  drawn(
+  sampledIt(
     'shows a timeline of 40,000 spans with only the rows in view, and reads it in pages',
     { timeout: 60_000 },
     async () => {
       const page = await open('/runs');
-      const queries = await simulateSpans(page, 40_000, (at) => span(at));
+      const queries = await simulateSpans(page, 40_000, (number) => span(number));
       await page.goto(`${studio.url}/runs/${agentRun}?view=timeline`);
       const spans = page.getByRole('list', { name: 'Spans' });
       await spans.getByText('Span 0', { exact: true }).waitFor();
       expect(queries).toHaveLength(1);
-      const atEnd = page.getByText('Span 39999', { exact: true });
+      const lastSpan = page.getByText('Span 39999', { exact: true });
       await expect
         .poll(
           async () => {
             await page.evaluate('document.querySelector(".timeline-scroll").scrollTop = 1e9');
-            return atEnd.count();
+            return lastSpan.count();
           },
           { timeout: 45_000 },
         )
@@ -234,7 +238,7 @@ export function runFlows(store: ServeArgs): void {
     },
   );
 
-  drawn('shows 100,000 iterations in pages, and jumps to an iteration by its number', async () => {
+  sampledIt('shows 100,000 iterations in pages, and jumps to an iteration by its number', async () => {
     const runId = await studio.run(
       await studio.deploy(
         'Often',
@@ -254,7 +258,7 @@ export function runFlows(store: ServeArgs): void {
       return route.fulfill({ response, json: { data: { ...data, blocks } } });
     });
     const loopId = await studio.blockId(runId, 'L');
-    const queries = await simulateSpans(page, 100_000, (at) => span(at, loopId, at));
+    const queries = await simulateSpans(page, 100_000, (number) => span(number, loopId, number));
     await page.goto(`${studio.url}/runs/${runId}?span=${encodeURIComponent(loopId)}`);
     const iterations = page.getByRole('region', { name: 'Iterations' });
     await iterations.getByText('All 100000').waitFor();
@@ -269,7 +273,7 @@ export function runFlows(store: ServeArgs): void {
     expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
   });
 
-  drawn('reads only parts of an output of 64 MB', { timeout: 90_000 }, async () => {
+  sampledIt('reads only parts of an output of 64 MB', { timeout: 90_000 }, async () => {
     const code =
       'return { text: "x".repeat(3_000_000), list: Array.from({ length: 1000 }, () => "y".repeat(1000)) }';
     const parts = Array.from({ length: 16 }, (_, index) => `"part${index}": <huge.result>`).join();
@@ -316,12 +320,12 @@ export function runFlows(store: ServeArgs): void {
 
   function isWithin(box: Box | null, view: Box | null): boolean {
     if (!box || !view) return false;
-    const isInside = (at: 'x' | 'y', size: 'width' | 'height') =>
-      box[at] >= view[at] && box[at] + box[size] <= view[at] + view[size] + 1;
+    const isInside = (start: 'x' | 'y', size: 'width' | 'height') =>
+      box[start] >= view[start] && box[start] + box[size] <= view[start] + view[size] + 1;
     return isInside('x', 'width') && isInside('y', 'height');
   }
 
-  it('copies a run as a command and as a test', async () => {
+  it('copies a run as a curl command and as a test', async () => {
     await studio.context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: studio.url });
     const runId = await studio.run(await studio.deploy('Step', ONE_STEP), { input: { name: "O'Hara" } });
     const page = await open(`/runs/${runId}`);

@@ -8,17 +8,17 @@ import { ASKS, HOSTILE, HOSTILE_OUTPUT, LONG_WAIT, NESTED, ONE_STEP, scheduled }
 
 /** Defines the tests of the Studio in a browser. */
 export function studioFlows(store: ServeArgs): void {
-  const drawn = sampledTests(2 / 5, 'scenarios of the Studio in a browser');
+  const sampledIt = sampledTests(2 / 5, 'scenarios of the Studio in a browser');
   const studio = startStudio({ store });
-  let nested = '';
-  let hostile = '';
+  let nestedId = '';
+  let hostileId = '';
   let nestedRun = '';
 
   beforeAll(async () => {
-    nested = await studio.deploy('Nightly order prices', NESTED);
-    hostile = await studio.deploy(HOSTILE.slice(0, 80), HOSTILE_OUTPUT);
-    nestedRun = await studio.run(nested);
-    await studio.run(hostile);
+    nestedId = await studio.deploy('Nightly order prices', NESTED);
+    hostileId = await studio.deploy(HOSTILE.slice(0, 80), HOSTILE_OUTPUT);
+    nestedRun = await studio.run(nestedId);
+    await studio.run(hostileId);
   });
 
   async function open(path: string): Promise<Page> {
@@ -28,7 +28,7 @@ export function studioFlows(store: ServeArgs): void {
     return page;
   }
 
-  drawn('lists runs, filters them, and distinguishes an empty result from a failure', async () => {
+  sampledIt('lists runs, filters them, and distinguishes an empty result from a failure', async () => {
     const page = await open('/');
     const rows = page.getByRole('row');
     await page.getByRole('link', { name: 'Nightly order prices' }).first().waitFor();
@@ -43,15 +43,15 @@ export function studioFlows(store: ServeArgs): void {
     expect(await page.getByText('No run matches the filters').count()).toBe(0);
   });
 
-  drawn('shows a new run in the list without a reload', async () => {
+  sampledIt('shows a new run in the list without a reload', async () => {
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Nightly order prices' }).first().waitFor();
     const rowCount = await page.getByRole('row').count();
-    await studio.run(nested);
+    await studio.run(nestedId);
     await expect.poll(() => page.getByRole('row').count(), { timeout: 10_000 }).toBe(rowCount + 1);
   });
 
-  drawn('shows the states of a run, and of each iteration of nested containers', async () => {
+  sampledIt('shows the states of a run, and of each iteration of nested containers', async () => {
     const page = await open(`/runs/${nestedRun}`);
     const outline = page.getByRole('navigation', { name: 'Blocks' });
     await outline.getByRole('button', { name: 'Price, failed, handled by an error port' }).click();
@@ -84,10 +84,10 @@ export function studioFlows(store: ServeArgs): void {
     await page.getByText(`Orders #${number}`).waitFor();
   }
 
-  drawn('shows hostile values as text', async () => {
+  sampledIt('shows hostile values as text', async () => {
     const [failed] = await studio.call<{ runId: string }[]>(
       'GET',
-      `/api/v2/logs?workspaceId=${studio.workspaceId}&workflowIds=${hostile}`,
+      `/api/v2/logs?workspaceId=${studio.workspaceId}&workflowIds=${hostileId}`,
     );
     const page = await open(`/runs/${failed?.runId}`);
     const outline = page.getByRole('navigation', { name: 'Blocks' });
@@ -106,38 +106,40 @@ export function studioFlows(store: ServeArgs): void {
     expect(await page.title()).toBe('Heddle');
   });
 
-  drawn('shows the beginning of a huge value with its full size, and downloads the whole value', async () => {
-    const [failed] = await studio.call<{ runId: string }[]>(
-      'GET',
-      `/api/v2/logs?workspaceId=${studio.workspaceId}&workflowIds=${hostile}`,
-    );
-    const page = await open(`/runs/${failed?.runId}`);
-    await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button', { name: 'Huge' }).click();
-    await page.getByText('316 KB').waitFor();
-    await page.getByRole('button', { name: 'result' }).click();
-    await page.getByRole('button', { name: 'list' }).click();
-    await page.getByRole('button', { name: 'Show entries 100 to 199 of 5000' }).click();
-    await page.getByText('199', { exact: true }).first().waitFor();
-    await page.getByRole('button', { name: 'text' }).click();
-    await page.getByText('The beginning is shown').waitFor();
-    const download = page.waitForEvent('download');
-    await page.getByRole('button', { name: 'Download' }).click();
-    const file = await (await download).createReadStream();
-    let bytes = 0;
-    for await (const chunk of file) bytes += (chunk as Buffer).length;
-    expect(bytes).toBeGreaterThan(300_000);
-  });
+  sampledIt(
+    'shows the beginning of a huge value with its full size, and downloads the whole value',
+    async () => {
+      const [failed] = await studio.call<{ runId: string }[]>(
+        'GET',
+        `/api/v2/logs?workspaceId=${studio.workspaceId}&workflowIds=${hostileId}`,
+      );
+      const page = await open(`/runs/${failed?.runId}`);
+      await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button', { name: 'Huge' }).click();
+      await page.getByText('316 KB').waitFor();
+      await page.getByRole('button', { name: 'result' }).click();
+      await page.getByRole('button', { name: 'list' }).click();
+      await page.getByRole('button', { name: 'Show entries 100 to 199 of 5000' }).click();
+      await page.getByText('199', { exact: true }).first().waitFor();
+      await page.getByRole('button', { name: 'text' }).click();
+      await page.getByText('The beginning is shown').waitFor();
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Download' }).click();
+      const file = await (await download).createReadStream();
+      let bytes = 0;
+      for await (const chunk of file) bytes += (chunk as Buffer).length;
+      expect(bytes).toBeGreaterThan(300_000);
+    },
+  );
 
-  drawn('shows the timeline of a run', async () => {
+  sampledIt('shows the timeline of a run', async () => {
     const page = await open(`/runs/${nestedRun}?view=timeline`);
     await page.getByRole('list', { name: 'Spans' }).getByText('Price').first().click();
     await page.getByRole('heading', { name: 'Price', exact: true }).waitFor();
     expect(await page.getByRole('listitem').count()).toBeGreaterThan(10);
   });
 
-  drawn('answers a pause with its form and shows the end of the run', async () => {
-    const asks = await studio.deploy('Refunds', ASKS);
-    const runId = await studio.run(asks);
+  sampledIt('answers a pause with its form and shows the end of the run', async () => {
+    const runId = await studio.run(await studio.deploy('Refunds', ASKS));
     const page = await open(`/runs/${runId}`);
     await page.getByText('May the refund be paid?').waitFor();
     await page.getByLabel(/approved/).selectOption('true');
@@ -148,9 +150,8 @@ export function studioFlows(store: ServeArgs): void {
     expect(value.text).toContain('paid');
   });
 
-  drawn('cancels a run, and starts a run again from its beginning and from a block', async () => {
-    const waits = await studio.deploy('Waits', LONG_WAIT);
-    const runId = await studio.run(waits, { async: true });
+  sampledIt('cancels a run, and starts a run again from its beginning and from a block', async () => {
+    const runId = await studio.run(await studio.deploy('Waits', LONG_WAIT), { async: true });
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Waits' }).click();
     await page.getByRole('button', { name: 'Cancel run' }).click();
@@ -175,9 +176,9 @@ export function studioFlows(store: ServeArgs): void {
       .waitFor();
   });
 
-  drawn('cancels all runs that match a filter, and none without a filter', async () => {
-    const waits = await studio.deploy('Many', LONG_WAIT);
-    for (let count = 0; count < 3; count += 1) await studio.run(waits, { async: true });
+  sampledIt('cancels all runs that match a filter, and none without a filter', async () => {
+    const workflowId = await studio.deploy('Many', LONG_WAIT);
+    for (let count = 0; count < 3; count += 1) await studio.run(workflowId, { async: true });
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Many' }).first().waitFor();
     expect(await page.getByRole('button', { name: 'Cancel runs' }).isDisabled()).toBe(true);
@@ -189,7 +190,7 @@ export function studioFlows(store: ServeArgs): void {
     await expect.poll(() => page.getByRole('row').getByText('Cancelled').count()).toBe(3);
   });
 
-  drawn('finds runs by their values and errors, and shows the progress of the search', async () => {
+  sampledIt('finds runs by their values and errors, and shows the progress of the search', async () => {
     const page = await open('/runs');
     await page.getByLabel('Value or error').fill('all orders have');
     const matches = page.getByRole('region', { name: 'Matches' });
@@ -204,7 +205,7 @@ export function studioFlows(store: ServeArgs): void {
     expect(new URL(page.url()).pathname).toMatch(/^\/runs\/./);
   });
 
-  drawn('starts all runs that match a filter again', async () => {
+  sampledIt('starts all runs that match a filter again', async () => {
     await studio.run(await studio.deploy('Again', ONE_STEP));
     const page = await open('/runs?workflowName=Again');
     await page.getByRole('link', { name: 'Again' }).first().waitFor();
@@ -215,7 +216,7 @@ export function studioFlows(store: ServeArgs): void {
     await expect.poll(() => page.getByRole('row').getByText('Completed').count()).toBe(2);
   });
 
-  drawn('shows workflows, versions and the dashboard', async () => {
+  sampledIt('shows workflows, versions and the dashboard', async () => {
     const page = await open('/workflows');
     await page.getByRole('link', { name: 'Nightly order prices' }).click();
     await page.getByRole('cell', { name: 'live' }).waitFor();
@@ -278,10 +279,10 @@ export function studioFlows(store: ServeArgs): void {
   it('shows the audit log of a workflow and of a run', async () => {
     const rerun = await studio.call<{ runId: string }>(
       'POST',
-      `/api/v2/workflows/${nested}/runs/${nestedRun}/rerun`,
+      `/api/v2/workflows/${nestedId}/runs/${nestedRun}/rerun`,
       {},
     );
-    const page = await open(`/workflows/${nested}`);
+    const page = await open(`/workflows/${nestedId}`);
     const log = page.getByRole('region', { name: 'Who did what' });
     await log.getByText('Workflow deployed').waitFor();
     expect(await log.textContent()).toMatch(/Workflow created by .+ \(key .+\)/);
