@@ -36,19 +36,19 @@ describeTemporal('search attributes', (server) => {
       return ids;
     };
     const { runId } = await engine.execute({ workflow: graph });
-    const paused = 'HeddleWorkflowName = "Loom" AND HeddleRunStatus = "paused"';
-    await expect.poll(() => runsMatching(paused), POLL).toEqual([runId]);
+    const pausedQuery = 'HeddleWorkflowName = "Loom" AND HeddleRunStatus = "paused"';
+    await expect.poll(() => runsMatching(pausedQuery), POLL).toEqual([runId]);
     await engine.resume(runId, { input: {} });
-    const ended = 'HeddleWorkflowId = "loom" AND HeddleRunStatus = "completed"';
-    await expect.poll(() => runsMatching(ended), POLL).toEqual([runId]);
-    expect(await runsMatching(paused)).toEqual([]);
+    const endedQuery = 'HeddleWorkflowId = "loom" AND HeddleRunStatus = "completed"';
+    await expect.poll(() => runsMatching(endedQuery), POLL).toEqual([runId]);
+    expect(await runsMatching(pausedQuery)).toEqual([]);
     // One each for the pause, the resume and the end.
     const { upsertWorkflowSearchAttributes: upserts } = await eventsOf(client, runId);
     expect(upserts).toBe(3);
     expect((await client.workflow.getHandle(runId).describe()).memo).toEqual({});
   });
 
-  it('are replaced by a memo, without additional events, if the namespace does not have them', async () => {
+  it('are replaced by a memo, without additional events, if the deployment does not use them', async () => {
     const engine = await clusterOn(server).engine({}, { worker: true, searchAttributes: false });
     const { runId } = await engine.execute({ workflow: graph });
     await engine.resume(runId, { input: {} });
@@ -68,7 +68,7 @@ describeTemporal('search attributes', (server) => {
     });
   });
 
-  it('that the server does not have make the start of a run fail with the reason, if the deployment requires them', async () => {
+  it('that the deployment requires but the server does not have make the start of a run fail, with the reason', async () => {
     const { address, namespace } = server;
     const { queue, data } = clusterOn(server);
     const runtime = temporal({

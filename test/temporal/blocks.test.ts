@@ -49,8 +49,8 @@ describeTemporal('routers, guardrails and logs', (server) => {
     const run = await engine.execute('routed', { text: 'it is so' });
     expect(run).toMatchObject({ status: 'completed', output: { result: [true, true, 'Check'] } });
     const logs = await engine.getLogs(run.runId);
-    const ran = logs.map(({ blockName }) => blockName);
-    expect(ran).toEqual(['Start', 'Route', 'Older', 'Check', 'Log', 'End']);
+    const blockNames = logs.map(({ blockName }) => blockName);
+    expect(blockNames).toEqual(['Start', 'Route', 'Older', 'Check', 'Log', 'End']);
     expect(model.requests).toHaveLength(2);
   });
 });

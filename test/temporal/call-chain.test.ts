@@ -10,8 +10,8 @@ describeTemporal('the call chain of workflows', (server) => {
     const cluster = clusterOn(server);
     const store = await openServiceStore({ data: cluster.data });
     const engine = await cluster.engine(ownership(store));
-    const foreign = await chainServer();
-    await cluster.worker({ egress: egressTo(foreign.url), ...ownership(store) });
-    await expectChainPassedOn(await testApi({ engine, store }), foreign);
+    const foreignServer = await chainServer();
+    await cluster.worker({ egress: egressTo(foreignServer.url), ...ownership(store) });
+    await expectChainPassedOn(await testApi({ engine, store }), foreignServer);
   });
 });

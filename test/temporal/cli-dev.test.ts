@@ -20,7 +20,7 @@ interface Ready {
 describeTemporal('heddle dev', ({ binary = '', address: usedAddress }) => {
   const env = { TEMPORAL_CLI: binary };
 
-  async function dev(cwd: string, port: number): Promise<{ command: RunningCommand; ready: Ready }> {
+  async function startDev(cwd: string, port: number): Promise<{ command: RunningCommand; ready: Ready }> {
     const command = startHeddle(['dev', '--port', String(port), '--json'], { cwd, env });
     return { command, ready: JSON.parse(await command.line()) as Ready };
   }
@@ -32,11 +32,11 @@ describeTemporal('heddle dev', ({ binary = '', address: usedAddress }) => {
       const cwd = dataFolder();
       writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(ASK)));
       const [port = 0] = await freePorts(1);
-      const first = await dev(cwd, port);
+      const first = await startDev(cwd, port);
       expect(first.ready).toMatchObject({ address: `127.0.0.1:${port}`, data: './.heddle' });
       if (first.ready.ui !== undefined) expect((await fetch(first.ready.ui)).status).toBe(200);
-      const remote = ['--runtime', 'temporal', '--no-worker', '--address', first.ready.address];
-      const paused = await heddle(['run', 'flow.json', ...remote, '--json'], { cwd });
+      const remoteArgs = ['--runtime', 'temporal', '--no-worker', '--address', first.ready.address];
+      const paused = await heddle(['run', 'flow.json', ...remoteArgs, '--json'], { cwd });
       expect(paused.exit, paused.stderr).toBe(3);
       const { runId } = (JSON.parse(paused.stdout) as { data: { runId: string } }).data;
       first.command.child.kill('SIGINT');
@@ -45,9 +45,9 @@ describeTemporal('heddle dev', ({ binary = '', address: usedAddress }) => {
         await whyNotReady({ address: first.ready.address, namespace: 'default', searchAttributes: [] }),
       ).toBe('nothing listens there');
 
-      const second = await dev(cwd, port);
-      const answer = ['--input', '{"ok": true}'];
-      const resumed = await heddle(['runs', 'resume', runId, ...answer, ...remote], { cwd });
+      const second = await startDev(cwd, port);
+      const input = ['--input', '{"ok": true}'];
+      const resumed = await heddle(['runs', 'resume', runId, ...input, ...remoteArgs], { cwd });
       expect(JSON.parse(resumed.stdout || '0'), resumed.stderr).toMatchObject({ result: true });
       second.command.child.kill('SIGTERM');
       expect((await second.command.ended).exit).toBe(0);

@@ -17,10 +17,10 @@ const NAP: DrawnWorkflow = {
   edges: ['s > nap'],
 };
 
-const drawn = sampledTests(1 / 2, 'tests of heddle run on Temporal');
+const sampledIt = sampledTests(1 / 2, 'tests of heddle run on Temporal');
 
 describeTemporal('heddle run', (server) => {
-  drawn('runs a file with its own worker, with the same output and progress as a local run', async () => {
+  sampledIt('runs a file with its own worker, with the same output and progress as a local run', async () => {
     const project = projectOn(server, ADD);
     const input = ['--input', '{"a": 1, "b": 2}'];
     const [remote, local] = [
@@ -36,20 +36,23 @@ describeTemporal('heddle run', (server) => {
     expect(await project.runs()).toMatchObject([{ status: 'completed' }]);
   });
 
-  drawn('exits with 1 for a failed block, and prints the command that continues on Temporal', async () => {
-    const project = projectOn(server, {
-      blocks: { s: start(), bad: code('throw new Error("no luck")', { name: 'Bad' }) },
-      edges: ['s > bad'],
-    });
-    const { exit, stdout, stderr } = await project.run();
-    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
-    expect(stderr).toContain('no luck');
-    expect(normalizeOutput(stderr)).toMatch(
-      /heddle runs rerun RUN --from Bad flow.json --runtime temporal --address /,
-    );
-  });
+  sampledIt(
+    'exits with 1 for a failed block, and prints the command that continues on Temporal',
+    async () => {
+      const project = projectOn(server, {
+        blocks: { s: start(), bad: code('throw new Error("no luck")', { name: 'Bad' }) },
+        edges: ['s > bad'],
+      });
+      const { exit, stdout, stderr } = await project.run();
+      expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+      expect(stderr).toContain('no luck');
+      expect(normalizeOutput(stderr)).toMatch(
+        /heddle runs rerun RUN --from Bad flow.json --runtime temporal --address /,
+      );
+    },
+  );
 
-  drawn('with --json prints only the run, with the selected values', async () => {
+  sampledIt('with --json prints only the run, with the selected values', async () => {
     const { exit, stdout, stderr } = await projectOn(server, ADD).run(
       '--json',
       '--input',
@@ -63,7 +66,7 @@ describeTemporal('heddle run', (server) => {
     });
   });
 
-  drawn('takes environment, mocks and children from its options', async () => {
+  sampledIt('takes environment, mocks and children from its options', async () => {
     const project = projectOn(server, {
       blocks: {
         s: start(),
@@ -85,13 +88,13 @@ describeTemporal('heddle run', (server) => {
     expect(JSON.parse(stdout)).toMatchObject({ result: ['«redacted:KEY»', 'hi', {}] });
   });
 
-  drawn('fails a run that exceeds its time limit, and exits with 1', async () => {
+  sampledIt('fails a run that exceeds its time limit, and exits with 1', async () => {
     const { exit, stderr } = await projectOn(server, NAP).run('--timeout', '1');
     expect(exit).toBe(1);
     expect(stderr).toContain('RUN_TIMEOUT');
   });
 
-  drawn('is cancelled by Ctrl-C, and exits with 4', async () => {
+  sampledIt('is cancelled by Ctrl-C, and exits with 4', async () => {
     const project = projectOn(server, NAP);
     const command = project.start(['run', 'flow.json', ...ON_TEMPORAL]);
     await command.until('‖ Nap');
@@ -102,7 +105,7 @@ describeTemporal('heddle run', (server) => {
     expect(await project.runs()).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  drawn(
+  sampledIt(
     'exits with 3 when the run waits for a person, and the printed command continues the run',
     async () => {
       const project = projectOn(server, ASK);
@@ -127,7 +130,7 @@ describeTemporal('errors of heddle run before a run', (server) => {
     return heddle(['run', 'flow.json', ...args], { cwd, env });
   };
 
-  const REFUSED: [what: string, args: string[], message: string][] = [
+  const INVALID_ARGUMENTS: [what: string, args: string[], message: string][] = [
     ['an unreachable server', [...ON_TEMPORAL, '--address', '127.0.0.1:9'], '127.0.0.1:9 cannot be reached'],
     [
       'a missing namespace',
@@ -135,13 +138,13 @@ describeTemporal('errors of heddle run before a run', (server) => {
       'The namespace "nowhere"',
     ],
     ['an invalid address', [...ON_TEMPORAL, '--address', 'here'], 'Use HOST:PORT.'],
-    ['an option for Temporal only', ['--queue', 'q'], 'Add --runtime temporal.'],
+    ['an option of Temporal for a local run', ['--queue', 'q'], 'Add --runtime temporal.'],
     ['--no-worker without Temporal', ['--no-worker'], '--no-worker is for runs on Temporal.'],
     ['two stores', [...ON_TEMPORAL, '--postgres', 'postgresql://x', '--data', 'd'], 'cannot be used with'],
     ['an unknown runtime', ['--runtime', 'cloud'], 'Allowed choices are local, temporal'],
   ];
 
-  it.each(sample(REFUSED, 3, 'options that heddle run refuses on Temporal'))(
+  it.each(sample(INVALID_ARGUMENTS, 3, 'options that heddle run refuses on Temporal'))(
     '%s makes the command exit with 2',
     async (_, args, message) => {
       const { exit, stdout, stderr } = await runWith(args);

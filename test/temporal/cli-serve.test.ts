@@ -33,13 +33,20 @@ const GRAPH = workflow(
   ['Start -> T -> H -> F'],
 );
 
-/** Starts `heddle serve`. `before`: an earlier process with the same store, whose key and workspace are used. */
-async function serve(server: readonly string[], store: readonly string[], before?: Server): Promise<Server> {
-  const args = ['--grace', '5', ...ON_TEMPORAL, ...server, ...store];
-  const served = { ...before, ...(await startServe(args, { env: SECRET })) };
-  const { url, key } = served;
+/**
+ * Starts `heddle serve` with these options of the server and the store. `previous`: an earlier process with the same
+ * store, whose key and workspace are used.
+ */
+async function startServer(
+  serverArgs: readonly string[],
+  storeArgs: readonly string[],
+  previous?: Server,
+): Promise<Server> {
+  const args = ['--grace', '5', ...ON_TEMPORAL, ...serverArgs, ...storeArgs];
+  const server = { ...previous, ...(await startServe(args, { env: SECRET })) };
+  const { url, key } = server;
   return {
-    ...served,
+    ...server,
     call: async (method, path, body) => {
       const response = await fetch(`${url}/api/v2${path}`, {
         method,
@@ -53,8 +60,11 @@ async function serve(server: readonly string[], store: readonly string[], before
 }
 
 /** Starts a run in a process, kills the process, and resumes the run in another process. Returns the ended run. */
-async function runAfterRestart(server: readonly string[], store: readonly string[]): Promise<RunView> {
-  const first = await serve(server, store);
+async function runAfterRestart(
+  serverArgs: readonly string[],
+  storeArgs: readonly string[],
+): Promise<RunView> {
+  const first = await startServer(serverArgs, storeArgs);
   const { workspaceId } = first;
   const created = await first.call('POST', '/workflows', { workspaceId, name: 'Ask' });
   const path = `/workflows/${created.data.id}`;
@@ -69,16 +79,18 @@ async function runAfterRestart(server: readonly string[], store: readonly string
   first.process.child.kill('SIGKILL');
   await first.process.ended;
 
-  const second = await serve(server, store, first);
-  const paused = async () => (await second.call('GET', runPath)).data.paused;
-  await expect.poll(paused, { timeout: 60_000, interval: 100 }).toMatchObject({ pauseKind: 'human' });
-  const { contextId } = await paused();
+  const second = await startServer(serverArgs, storeArgs, first);
+  const readPause = async () => (await second.call('GET', runPath)).data.paused;
+  await expect.poll(readPause, { timeout: 60_000, interval: 100 }).toMatchObject({ pauseKind: 'human' });
+  const { contextId } = await readPause();
   expect(await second.call('POST', `${runPath}/resume`, { contextId, input: { n: 41 } })).toMatchObject({
     status: 202,
   });
-  const ended = async () => (await second.call('GET', `${runPath}?includeOutput=true`)).data;
-  await expect.poll(async () => (await ended()).status, { timeout: 60_000, interval: 100 }).toBe('completed');
-  const run = await ended();
+  const readRun = async () => (await second.call('GET', `${runPath}?includeOutput=true`)).data;
+  await expect
+    .poll(async () => (await readRun()).status, { timeout: 60_000, interval: 100 })
+    .toBe('completed');
+  const run = await readRun();
   second.process.child.kill('SIGTERM');
   expect(await second.process.ended).toMatchObject({ exit: 0 });
   return run;

@@ -45,9 +45,9 @@ describeTemporal('heddle worker --triggers', (server) => {
       expect(ready).toMatchObject({ roles: ['engine', 'effects', 'segments', 'triggers'] });
     }
 
-    const paused = async () => (await api.engine.listRuns({ status: ['paused'] })).runs;
-    await expect.poll(async () => (await paused()).length, TIMEOUT).toBe(2);
-    for (const { runId } of await paused()) {
+    const pausedRuns = async () => (await api.engine.listRuns({ status: ['paused'] })).runs;
+    await expect.poll(async () => (await pausedRuns()).length, TIMEOUT).toBe(2);
+    for (const { runId } of await pausedRuns()) {
       const [pause] = (await api.engine.getRun(runId)).pauses;
       const url = `${ORIGIN}/resume/${id}/${runId}/${pause?.token}`;
       expect(pause?.output).toMatchObject({ url });
@@ -72,14 +72,14 @@ describeTemporal('heddle worker --triggers', (server) => {
         ...{ engineOptions: { runtime }, every: () => () => undefined },
       });
       const store = ['--postgres', url];
-      const served = start(['serve', '--port', '0', '--json', ...ON_TEMPORAL, ...store], { cwd, env });
-      const { url: base } = JSON.parse(await served.line()) as { url: string };
+      const serve = start(['serve', '--port', '0', '--json', ...ON_TEMPORAL, ...store], { cwd, env });
+      const { url: base } = JSON.parse(await serve.line()) as { url: string };
       const worker = start(['worker', '--json', '--triggers', ...store], { cwd, env });
       await worker.line();
       const yearly = scheduledWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
       const schedules = [await api.deploy(yearly), await api.deploy(yearly), await api.deploy(yearly)];
       const fields = { idempotencyField: 'id' };
-      const hooked = await api.deploy(scheduledWorkflow(fields, { type: 'generic_webhook' }));
+      const webhookWorkflowId = await api.deploy(scheduledWorkflow(fields, { type: 'generic_webhook' }));
 
       const db = api.store.database as Kysely<TriggerTables>;
       /** Makes all schedules due now. */
@@ -92,12 +92,12 @@ describeTemporal('heddle worker --triggers', (server) => {
         const { runs } = await api.engine.listRuns({ workflowId });
         return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
       };
-      const counts = () => Promise.all([...schedules, hooked].map(completedCount));
+      const countRuns = () => Promise.all([...schedules, webhookWorkflowId].map(completedCount));
 
       await makeDue();
       const { data } = await api.call<{ webhooks: { url: string }[] }>(
         'GET',
-        `/api/v2/workflows/${hooked}/deployment`,
+        `/api/v2/workflows/${webhookWorkflowId}/deployment`,
       );
       const path = new URL(data.webhooks[0]?.url ?? '').pathname;
       const headers = { 'Content-Type': 'application/json' };
@@ -107,12 +107,12 @@ describeTemporal('heddle worker --triggers', (server) => {
       });
       const [first, second, ...repeats] = await Promise.all(deliveries);
       expect(repeats).toEqual([first, second]);
-      await expect.poll(counts, TIMEOUT).toEqual([1, 1, 1, 2]);
+      await expect.poll(countRuns, TIMEOUT).toEqual([1, 1, 1, 2]);
 
-      served.child.kill('SIGKILL');
-      await served.ended;
+      serve.child.kill('SIGKILL');
+      await serve.ended;
       await makeDue();
-      await expect.poll(counts, TIMEOUT).toEqual([2, 2, 2, 2]);
+      await expect.poll(countRuns, TIMEOUT).toEqual([2, 2, 2, 2]);
       const fires = await db.selectFrom('trigger_fires').select('run_id').execute();
       expect(new Set(fires.map(({ run_id: runId }) => runId)).size).toBe(6);
       worker.child.kill('SIGTERM');

@@ -14,7 +14,7 @@ import { clientOf, eventsOf, historyText } from './history.ts';
 const REMOTE = [...ON_TEMPORAL, '--no-worker'] as const;
 const NAP = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
 /** Returns a workflow that occupies a worker for `ms` milliseconds. */
-const busy = (ms: number): DrawnWorkflow => ({
+const busyWorkflow = (ms: number): DrawnWorkflow => ({
   blocks: { s: start(), work: code(`await new Promise((resolve) => setTimeout(resolve, ${ms})); return 7`) },
   edges: ['s > work'],
 });
@@ -31,7 +31,7 @@ interface Ready {
 }
 
 /** Starts a worker in its own process; resolves when it polls. */
-async function workerAt(
+async function startWorker(
   project: Project,
   ...args: string[]
 ): Promise<{ worker: RunningCommand; ready: Ready }> {
@@ -41,19 +41,19 @@ async function workerAt(
 }
 
 async function hasRunningActivity({ health }: Ready): Promise<boolean> {
-  const answer = await fetch(`${health}/metrics`);
-  return /^heddle_activities_running [1-9]/m.test(await answer.text());
+  const response = await fetch(`${health}/metrics`);
+  return /^heddle_activities_running [1-9]/m.test(await response.text());
 }
 
-const drawn = sampledTests(1 / 2, 'tests of workers as processes');
+const sampledIt = sampledTests(1 / 2, 'tests of workers as processes');
 
 describeTemporal('heddle worker', (server) => {
-  drawn('runs a workflow that another process has started and waits for', async () => {
+  sampledIt('runs a workflow that another process has started and waits for', async () => {
     const project = projectOn(server, {
       blocks: { s: start(), end: code('return {{NAME}}', { name: 'End' }) },
       edges: ['s > end'],
     });
-    const { ready } = await workerAt(project, '--env', 'NAME=of the worker');
+    const { ready } = await startWorker(project, '--env', 'NAME=of the worker');
     expect(ready).toMatchObject({ queue: project.queue, roles: ['engine', 'effects', 'segments'] });
     expect(await (await fetch(`${ready.health}/healthz`)).text()).toBe('polling\n');
     const { exit, stdout, stderr } = await project.run('--no-worker', '--env', 'NAME=of the client');
@@ -62,21 +62,21 @@ describeTemporal('heddle worker', (server) => {
     expect(exit).toBe(0);
   });
 
-  drawn(
+  sampledIt(
     'with a key encrypts the data of runs on the server; with --checkpoint block runs each block as an activity',
     async () => {
       const flow = { blocks: { s: start(), end: code('return "sheep in the clear"') }, edges: ['s > end'] };
       const project = projectOn(server, flow);
       const env = { HEDDLE_ENCRYPTION_KEYS: `new=${randomBytes(32).toString('base64')}` };
-      const each = ['--checkpoint', 'block'];
-      const worker = project.start(['worker', '--json', ...each], { env });
+      const checkpoint = ['--checkpoint', 'block'];
+      const worker = project.start(['worker', '--json', ...checkpoint], { env });
       await worker.line();
-      const ran = await heddle(['run', 'flow.json', ...REMOTE, ...project.server, ...each, '--json'], {
+      const run = await heddle(['run', 'flow.json', ...REMOTE, ...project.server, ...checkpoint, '--json'], {
         cwd: project.cwd,
         env,
       });
-      expect(ran.exit, ran.stderr).toBe(0);
-      const { runId } = (JSON.parse(ran.stdout) as { data: { runId: string } }).data;
+      expect(run.exit, run.stderr).toBe(0);
+      const { runId } = (JSON.parse(run.stdout) as { data: { runId: string } }).data;
       const client = await clientOf(server);
       const history = await historyText(client, runId);
       expect(history).toContain('binary/encrypted');
@@ -85,7 +85,7 @@ describeTemporal('heddle worker', (server) => {
     },
   );
 
-  drawn('prints one line with its roles, queue, server and data folder', async () => {
+  sampledIt('prints one line with its roles, queue, server and data folder', async () => {
     const project = projectOn(server, WAITING);
     const worker = project.start(['worker', '--roles', 'engine,effects']);
     expect(await worker.line()).toBe(
@@ -93,9 +93,9 @@ describeTemporal('heddle worker', (server) => {
     );
   });
 
-  drawn('on SIGTERM waits for running blocks and exits with 0', async () => {
-    const project = projectOn(server, busy(2500));
-    const { worker, ready } = await workerAt(project);
+  sampledIt('on SIGTERM waits for running blocks and exits with 0', async () => {
+    const project = projectOn(server, busyWorkflow(2500));
+    const { worker, ready } = await startWorker(project);
     const run = project.start(['run', 'flow.json', ...REMOTE]);
     await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
     worker.child.kill('SIGTERM');
@@ -103,29 +103,29 @@ describeTemporal('heddle worker', (server) => {
     expect(exit).toBe(0);
     expect(stderr).toContain('Stopping: running blocks have 30 s');
     // The result was reported, so the next worker repeats no block.
-    const { worker: next } = await workerAt(project);
+    const { worker: next } = await startWorker(project);
     const ended = await run.ended;
     expect(JSON.parse(ended.stdout)).toMatchObject({ result: 7 });
     next.child.kill('SIGTERM');
     expect((await next.ended).exit).toBe(0);
   });
 
-  drawn('cancels blocks that exceed the grace period, so that another worker runs them', async () => {
-    const project = projectOn(server, busy(4000));
-    const { worker, ready } = await workerAt(project, '--grace', '0');
+  sampledIt('cancels blocks that exceed the grace period, so that another worker runs them', async () => {
+    const project = projectOn(server, busyWorkflow(4000));
+    const { worker, ready } = await startWorker(project, '--grace', '0');
     const run = project.start(['run', 'flow.json', ...REMOTE]);
     await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
     worker.child.kill('SIGTERM');
     expect((await worker.ended).exit).toBe(0);
-    await workerAt(project);
+    await startWorker(project);
     const { exit, stdout } = await run.ended;
     expect(JSON.parse(stdout)).toMatchObject({ result: 7 });
     expect(exit).toBe(0);
   });
 
-  drawn('exits with 130 on a second signal', async () => {
-    const project = projectOn(server, busy(60_000));
-    const { worker, ready } = await workerAt(project);
+  sampledIt('exits with 130 on a second signal', async () => {
+    const project = projectOn(server, busyWorkflow(60_000));
+    const { worker, ready } = await startWorker(project);
     project.start(['run', 'flow.json', ...REMOTE]);
     await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
     worker.child.kill('SIGINT');
@@ -136,7 +136,7 @@ describeTemporal('heddle worker', (server) => {
     expect(exit).toBe(130);
   });
 
-  const REFUSED: [what: string, args: string[], message: string][] = [
+  const INVALID_ARGUMENTS: [what: string, args: string[], message: string][] = [
     ['an unknown role', ['--roles', 'engine,cook'], '"cook" is not a role. Use engine, effects, segments'],
     ['an invalid health address', ['--health', 'here'], 'Use HOST:PORT or PORT.'],
     ['an invalid grace period', ['--grace', 'long'], 'Use a number of seconds'],
@@ -144,7 +144,7 @@ describeTemporal('heddle worker', (server) => {
     ['an unreachable server', ['--address', '127.0.0.1:9'], '127.0.0.1:9 cannot be reached'],
   ];
 
-  it.each(sample(REFUSED, 2, 'invalid arguments of a worker'))(
+  it.each(sample(INVALID_ARGUMENTS, 2, 'invalid arguments of a worker'))(
     'exits with 2 for %s',
     async (_, args, message) => {
       const project = projectOn(server, WAITING);
@@ -158,19 +158,19 @@ describeTemporal('heddle worker', (server) => {
 });
 
 describeTemporal('runs of a shared folder', (server) => {
-  async function startWaiting(): Promise<{ project: Project; runId: string; run: RunningCommand }> {
+  async function startWaitingRun(): Promise<{ project: Project; runId: string; run: RunningCommand }> {
     const project = projectOn(server, WAITING);
-    await workerAt(project);
+    await startWorker(project);
     const run = project.start(['run', 'flow.json', ...REMOTE]);
     await run.until('‖ Nap');
     const [record] = await project.runs();
     return { project, runId: record!.runId, run };
   }
 
-  drawn(
+  sampledIt(
     'can be listed, shown and tailed while workers run them, and cancelled through their server',
     async () => {
-      const { project, runId, run } = await startWaiting();
+      const { project, runId, run } = await startWaitingRun();
       const { cwd } = project;
       expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('paused: until ');
       expect((await heddle(['runs', 'show', runId], { cwd })).stdout).toMatch(/✓ {2}First/);
@@ -185,10 +185,10 @@ describeTemporal('runs of a shared folder', (server) => {
     },
   );
 
-  drawn(
+  sampledIt(
     'are neither cancelled nor resumed without the options of Temporal, which the error names',
     async () => {
-      const { project, runId } = await startWaiting();
+      const { project, runId } = await startWaitingRun();
       for (const verb of ['cancel', 'resume']) {
         const { exit, stderr } = await heddle(['runs', verb, runId], { cwd: project.cwd });
         expect(exit).toBe(2);
@@ -198,49 +198,55 @@ describeTemporal('runs of a shared folder', (server) => {
     },
   );
 
-  drawn('on Temporal cannot be resumed locally, and local runs cannot be cancelled on Temporal', async () => {
-    const project = projectOn(server, WAITING);
-    const { cwd } = project;
-    const { worker } = await workerAt(project);
-    const run = project.start(['run', 'flow.json', ...REMOTE]);
-    await run.until('‖ Nap');
-    for (const each of [run, worker]) {
-      each.child.kill('SIGKILL');
-      await each.ended;
-    }
-    const localRun = startHeddle(['run', 'flow.json'], { cwd });
-    await localRun.until('‖ Nap');
-    localRun.child.kill('SIGKILL');
-    await localRun.ended;
-    const [local, remote] = await project.runs();
-    const resumed = await heddle(['runs', 'resume', remote!.runId], { cwd });
-    expect({ exit: resumed.exit, stdout: resumed.stdout }).toEqual({ exit: 2, stdout: '' });
-    expect(resumed.stderr).toContain('--runtime temporal --address HOST:PORT');
-    const cancelled = await heddle(['runs', 'cancel', local!.runId, ...ON_TEMPORAL, ...project.server], {
-      cwd,
-    });
-    expect(cancelled.exit).toBe(2);
-    expect(cancelled.stderr).toContain('does not belong to this runtime');
-    const resumedLocally = startHeddle(['runs', 'resume', local!.runId], { cwd });
-    await resumedLocally.until(local!.runId.slice(-8));
-    resumedLocally.child.kill('SIGINT');
-    expect((await resumedLocally.ended).exit).toBe(4);
-    expect(await project.runs()).toMatchObject([{ status: 'cancelled' }, { status: 'paused' }]);
-  });
+  sampledIt(
+    'on Temporal cannot be resumed locally, and local runs cannot be cancelled on Temporal',
+    async () => {
+      const project = projectOn(server, WAITING);
+      const { cwd } = project;
+      const { worker } = await startWorker(project);
+      const run = project.start(['run', 'flow.json', ...REMOTE]);
+      await run.until('‖ Nap');
+      for (const each of [run, worker]) {
+        each.child.kill('SIGKILL');
+        await each.ended;
+      }
+      const localRun = startHeddle(['run', 'flow.json'], { cwd });
+      await localRun.until('‖ Nap');
+      localRun.child.kill('SIGKILL');
+      await localRun.ended;
+      const [local, remote] = await project.runs();
+      const resumed = await heddle(['runs', 'resume', remote!.runId], { cwd });
+      expect({ exit: resumed.exit, stdout: resumed.stdout }).toEqual({ exit: 2, stdout: '' });
+      expect(resumed.stderr).toContain('--runtime temporal --address HOST:PORT');
+      const cancelled = await heddle(['runs', 'cancel', local!.runId, ...ON_TEMPORAL, ...project.server], {
+        cwd,
+      });
+      expect(cancelled.exit).toBe(2);
+      expect(cancelled.stderr).toContain('does not belong to this runtime');
+      const resumedLocally = startHeddle(['runs', 'resume', local!.runId], { cwd });
+      await resumedLocally.until(local!.runId.slice(-8));
+      resumedLocally.child.kill('SIGINT');
+      expect((await resumedLocally.ended).exit).toBe(4);
+      expect(await project.runs()).toMatchObject([{ status: 'cancelled' }, { status: 'paused' }]);
+    },
+  );
 
-  drawn('without a worker keep a cancel request for the next worker, and the command says so', async () => {
-    const project = projectOn(server, WAITING);
-    const run = project.start(['run', 'flow.json', ...REMOTE]);
-    await expect.poll(async () => (await project.runs()).length, { timeout: 20_000 }).toBe(1);
-    const [record] = await project.runs();
-    const cancelled = await heddle(['runs', 'cancel', record!.runId, ...ON_TEMPORAL, ...project.server], {
-      cwd: project.cwd,
-    });
-    expect(cancelled.exit).toBe(2);
-    expect(cancelled.stderr).toContain('the next worker executes it');
-    await workerAt(project);
-    expect((await run.ended).exit).toBe(4);
-  });
+  sampledIt(
+    'without a worker keep a cancel request for the next worker, and the command says so',
+    async () => {
+      const project = projectOn(server, WAITING);
+      const run = project.start(['run', 'flow.json', ...REMOTE]);
+      await expect.poll(async () => (await project.runs()).length, { timeout: 20_000 }).toBe(1);
+      const [record] = await project.runs();
+      const cancelled = await heddle(['runs', 'cancel', record!.runId, ...ON_TEMPORAL, ...project.server], {
+        cwd: project.cwd,
+      });
+      expect(cancelled.exit).toBe(2);
+      expect(cancelled.stderr).toContain('the next worker executes it');
+      await startWorker(project);
+      expect((await run.ended).exit).toBe(4);
+    },
+  );
 });
 
 describeTemporal('runs in PostgreSQL', (server) => {
@@ -248,13 +254,13 @@ describeTemporal('runs in PostgreSQL', (server) => {
     'can be started, listed, shown, tailed and rerun by commands that name the database',
     async () => {
       const url = await postgresDatabase();
-      const project = projectOn(server, busy(1));
+      const project = projectOn(server, busyWorkflow(1));
       const store = ['--postgres', url];
-      const ran = await project.run(...store);
-      expect(ran.exit, ran.stderr).toBe(0);
+      const result = await project.run(...store);
+      expect(result.exit, result.stderr).toBe(0);
       const { cwd } = project;
-      const listed = await heddle(['runs', 'list', '--json', ...store], { cwd });
-      const [{ runId }] = (JSON.parse(listed.stdout) as { data: [{ runId: string }] }).data;
+      const list = await heddle(['runs', 'list', '--json', ...store], { cwd });
+      const [{ runId }] = (JSON.parse(list.stdout) as { data: [{ runId: string }] }).data;
       expect((await heddle(['runs', 'show', runId, ...store], { cwd })).stdout).toContain('completed');
       expect((await heddle(['runs', 'tail', runId, ...store], { cwd })).exit).toBe(0);
       const rerun = ['runs', 'rerun', runId, '--from', 'work', ...ON_TEMPORAL, ...project.server, ...store];

@@ -11,7 +11,7 @@ export interface Cluster {
   readonly queue: string;
   readonly data: string;
   /** Opens an engine without a worker, which is closed after the test. */
-  engine(options?: EngineOptions, more?: Partial<TemporalOptions>): Promise<Engine>;
+  engine(options?: EngineOptions, temporalOptions?: Partial<TemporalOptions>): Promise<Engine>;
   /** Starts a worker, which is stopped after the test. */
   worker(options?: Partial<WorkerOptions>): Promise<HeddleWorker>;
 }
@@ -23,14 +23,14 @@ export function clusterOn({ address, namespace }: { address: string; namespace: 
   return {
     queue,
     data,
-    engine: async (options = {}, more = {}) => {
+    engine: async (options = {}, temporalOptions = {}) => {
       const runtime = temporal({
         address,
         namespace,
         taskQueue: queue,
         data,
         worker: false,
-        ...more,
+        ...temporalOptions,
       } as TemporalOptions);
       const engine = await createEngine({ ...options, runtime });
       onTestFinished(() => engine.close({ graceMs: 0 }));

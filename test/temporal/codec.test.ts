@@ -9,7 +9,7 @@ import { clientOf, historyText } from './history.ts';
 import { clusterOn } from './cluster.ts';
 
 const POLL = { timeout: 30_000 };
-const [k1, k2] = [randomBytes(32), randomBytes(32)];
+const [key1, key2] = [randomBytes(32), randomBytes(32)];
 const SECRET = 'sk-very-secret';
 const LARGE = 'large-'.repeat(2000);
 const TOPIC = [{ id: 't', name: 'topic', type: 'string' }];
@@ -35,7 +35,7 @@ const parent = workflow(
 );
 
 /** Runs `parent` to its end. Returns the histories of the run and of its child as text, and the token of its pause. */
-async function histories(
+async function runAndReadHistories(
   server: { address: string; namespace: string },
   engine: Engine,
 ): Promise<{ text: string; token: string }> {
@@ -61,7 +61,7 @@ describeTemporal('the data on the server', (server) => {
   it('without encryption has no secrets, large values, error messages or tokens', async () => {
     const cluster = clusterOn(server);
     const engine = await cluster.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true });
-    const { text, token } = await histories(server, engine);
+    const { text, token } = await runAndReadHistories(server, engine);
     // Small outputs are in the history until they are stored.
     expect(text).toContain('wool!');
     for (const hidden of [SECRET, LARGE.slice(0, 600), 'torn by', token]) {
@@ -71,9 +71,9 @@ describeTemporal('the data on the server', (server) => {
 
   it('with encryption has ids, types and key ids, and no data of a run', async () => {
     const cluster = clusterOn(server);
-    const encryption: Encryption = { keyId: 'key-1', keys: { 'key-1': k1 } };
+    const encryption: Encryption = { keyId: 'key-1', keys: { 'key-1': key1 } };
     const engine = await cluster.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true, encryption });
-    const { text, token } = await histories(server, engine);
+    const { text, token } = await runAndReadHistories(server, engine);
     for (const plain of ['heddle.run', 'work', 'key-1']) expect(text).toContain(plain);
     const names = ['Weave', 'Effort', 'Large', 'Call', 'Ask', 'Tear', 'Inner', 'of Ada'];
     for (const hidden of [
@@ -94,11 +94,11 @@ describeTemporal('the data on the server', (server) => {
 
   it('encrypted with a key that a worker does not have waits for a worker with the key, and the run names the key', async () => {
     const cluster = clusterOn(server);
-    const [old, both] = [
-      { keyId: 'key-1', keys: { 'key-1': k1 } },
-      { keyId: 'key-2', keys: { 'key-1': k1, 'key-2': k2 } },
+    const [oldEncryption, newEncryption] = [
+      { keyId: 'key-1', keys: { 'key-1': key1 } },
+      { keyId: 'key-2', keys: { 'key-1': key1, 'key-2': key2 } },
     ];
-    const engine = await cluster.engine({}, { encryption: old });
+    const engine = await cluster.engine({}, { encryption: oldEncryption });
     const keylessWorker = await cluster.worker({ onError: () => undefined });
     const run = await engine.start({ workflow: workflow([fn('A', 'return 1')], ['Start -> A']) });
     await expect
@@ -107,7 +107,7 @@ describeTemporal('the data on the server', (server) => {
         suspended: expect.stringMatching(/encrypted with the key "key-1".*no keys/) as string,
       });
     await keylessWorker.stop({ drainMs: 0 });
-    await cluster.worker({ encryption: both });
+    await cluster.worker({ encryption: newEncryption });
     await expect
       .poll(() => engine.getRun(run.runId), POLL)
       .toMatchObject({ status: 'completed', suspended: null, output: { result: 1 } });

@@ -25,7 +25,7 @@ const shop: AgentTool = {
 
 describeTemporal('stored credentials', (server) => {
   it.each(STORES)(
-    'are used by workers with %s, and are not in histories, logs, records, answers or requests to models',
+    'are used by workers with %s, and are not in histories, logs, records, responses or requests to models',
     async (kind) => {
       const model = await startModelServer(({ number, headers }) =>
         number === 1
@@ -39,11 +39,11 @@ describeTemporal('stored credentials', (server) => {
       onTestFinished(() => oauth.close());
       const cluster = clusterOn(server);
       const url = kind === 'PostgreSQL' ? await postgresDatabase() : undefined;
-      const runs = url === undefined ? {} : { data: undefined, postgres: url };
+      const runStore = url === undefined ? {} : { data: undefined, postgres: url };
       const secret = 'x'.repeat(32);
-      const records = url === undefined ? { data: cluster.data } : { postgres: { url } };
-      const store = await openServiceStore({ ...records, secret });
-      const engine = await cluster.engine(ownership(store), runs as object);
+      const serviceLocation = url === undefined ? { data: cluster.data } : { postgres: { url } };
+      const store = await openServiceStore({ ...serviceLocation, secret });
+      const engine = await cluster.engine(ownership(store), runStore as object);
       const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
       const api = await testApi({ engine, store, sealer });
       const { workspaceId } = api;
@@ -57,16 +57,16 @@ describeTemporal('stored credentials', (server) => {
       });
       const endpoints = { authorizationUrl: `${oauth.origin}/authorize`, tokenUrl: `${oauth.origin}/token` };
       const clients = readOAuthClients(JSON.stringify({ shop: { clientId: 'heddle', ...endpoints } }));
-      const reports: unknown[] = [];
-      const report = (error: unknown): void => void reports.push(error);
-      const owners = await openServiceOwnership(records, sealer, {
+      const errors: unknown[] = [];
+      const report = (error: unknown): void => void errors.push(error);
+      const owners = await openServiceOwnership(serviceLocation, sealer, {
         clients: new OAuthClients({ clients }),
         report,
       });
       onTestFinished(() => owners.close());
       const { services } = model;
       await cluster.worker({
-        ...(runs as object),
+        ...(runStore as object),
         ...{
           resolveChild: owners.resolveChild,
           tenant: owners.tenant,
@@ -76,16 +76,16 @@ describeTemporal('stored credentials', (server) => {
       });
       const messages = [{ role: 'user', content: 'What did I send?' }];
       const tools = [{ type: 'shop', params: { credential: credential.id } }];
-      const asks = block('Ask', 'agent', { model: 'gpt-4o', messages, tools });
-      const fails = block('Fail', 'agent', { model: 'gpt-4o', messages });
+      const askBlock = block('Ask', 'agent', { model: 'gpt-4o', messages, tools });
+      const failBlock = block('Fail', 'agent', { model: 'gpt-4o', messages });
       const graph = workflow(
-        [asks, fn('Next', 'return [<ask.content>, <ask.toolCalls>]'), fails],
+        [askBlock, fn('Next', 'return [<ask.content>, <ask.toolCalls>]'), failBlock],
         ['Start -> Ask -> Next -> Fail'],
       );
       const id = await api.deploy(graph);
-      const answer = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
-      const sent = model.requests.map(({ headers }) => headers.authorization);
-      expect(sent).toEqual([`Bearer ${KEY}`, `Bearer ${KEY}`, `Bearer ${KEY}`]);
+      const response = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+      const authorizations = model.requests.map(({ headers }) => headers.authorization);
+      expect(authorizations).toEqual([`Bearer ${KEY}`, `Bearer ${KEY}`, `Bearer ${KEY}`]);
       expect(oauth.requests).toHaveLength(1);
       const { runId = '' } = (await engine.listRuns({ workflowId: id })).runs[0] ?? {};
       const logs = JSON.stringify(await engine.getLogs(runId));
@@ -96,13 +96,13 @@ describeTemporal('stored credentials', (server) => {
       const history = await historyText(await clientOf(server), runId);
       expect(history.length).toBeGreaterThan(1000);
       const outputs = [
-        JSON.stringify(answer.body),
+        JSON.stringify(response.body),
         logs,
         run,
         history,
         JSON.stringify(model.requests.map(({ body }) => body)),
       ];
-      for (const text of [...outputs, reports.map(String).join()])
+      for (const text of [...outputs, errors.map(String).join()])
         expect(text).not.toMatch(/sk-the-key|\bat-|\brt-/);
     },
   );

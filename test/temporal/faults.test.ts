@@ -15,17 +15,17 @@ import { clientOf, eventsOf } from './history.ts';
 import { clusterOn } from './cluster.ts';
 
 const POLL = { timeout: 45_000 };
-const quiet = { onError: (): void => undefined };
+const quietOptions = { onError: (): void => undefined };
 const oneBlock = workflow([fn('A', 'return 1')], ['Start -> A']);
 
-/** Opens the stores of `data` with some methods replaced. They are closed after the test. */
+/** Opens the stores of `data` with some methods replaced. The stores are closed after the test. */
 function storesWith(
   data: string,
-  change: (stores: SharedStores) => { values?: Partial<SharedStores['values']>; definitions?: object },
+  replace: (stores: SharedStores) => { values?: Partial<SharedStores['values']>; definitions?: object },
 ): SharedStores {
   const stores = openStores({ data, shared: true });
   onTestFinished(() => stores.close());
-  const { values, definitions } = change(stores);
+  const { values, definitions } = replace(stores);
   return {
     ...stores,
     values: withMethods(stores.values, values),
@@ -43,19 +43,19 @@ function withMethods<T extends object>(store: T, replacements: object = {}): T {
   });
 }
 
-const suspended = (reason: RegExp): Partial<RunDetail> => ({
+const suspendedRun = (reason: RegExp): Partial<RunDetail> => ({
   status: 'running',
   suspended: expect.stringMatching(reason) as string,
 });
 
 describeTemporal('faults', (server) => {
-  const drawn = sampledTests(1 / 6, 'faults of runs on Temporal');
+  const sampledIt = sampledTests(1 / 6, 'faults of runs on Temporal');
 
   describe.each([
     ['an unreachable server', { address: '127.0.0.1:9' }, /127\.0\.0\.1:9 cannot be reached/],
     ['an unknown namespace', { namespace: 'nowhere' }, /namespace "nowhere".*cannot be used/],
-  ])('%s', (_, wrong, message) => {
-    const target = { ...server, ...wrong };
+  ])('%s', (_, invalidPart, message) => {
+    const target = { ...server, ...invalidPart };
     const failure = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
 
     it('is reported when an engine opens', async () => {
@@ -72,7 +72,7 @@ describeTemporal('faults', (server) => {
   });
 
   describe('a run that was recorded when its server was unreachable', () => {
-    const drawn = sampledTests(1 / 3, 'runs of an unreachable server of Temporal');
+    const sampledIt = sampledTests(1 / 3, 'runs of an unreachable server of Temporal');
     /** Opens an engine, cuts it off from its server, and calls `start`, which fails. */
     async function startUnreachable(): Promise<{
       cluster: ReturnType<typeof clusterOn>;
@@ -81,7 +81,9 @@ describeTemporal('faults', (server) => {
     }> {
       const cluster = clusterOn(server);
       const proxy = await proxyTo(server.address);
-      const engine = await cluster.engine(quiet, { address: proxy.address } as Partial<TemporalOptions>);
+      const engine = await cluster.engine(quietOptions, {
+        address: proxy.address,
+      } as Partial<TemporalOptions>);
       proxy.cut();
       const runId = `stranded-${cluster.queue}`;
       const error: unknown = await engine
@@ -90,7 +92,7 @@ describeTemporal('faults', (server) => {
       return { cluster, runId, error };
     }
 
-    drawn('fails for its caller, and is started by a later worker', async () => {
+    sampledIt('fails for its caller, and is started by a later worker', async () => {
       const { cluster, runId, error } = await startUnreachable();
       expect(error).toMatchObject({ code: 'RUNTIME_UNREACHABLE' });
       await cluster.worker();
@@ -101,7 +103,7 @@ describeTemporal('faults', (server) => {
       expect((await engine.listRuns()).runs).toHaveLength(1);
     });
 
-    drawn('is started by a later engine, for any worker', async () => {
+    sampledIt('is started by a later engine, for any worker', async () => {
       const { cluster, runId } = await startUnreachable();
       const engine = await cluster.engine();
       const client = await clientOf(server);
@@ -115,14 +117,14 @@ describeTemporal('faults', (server) => {
           POLL,
         )
         .toBeDefined();
-      expect(await engine.getRun(runId)).toMatchObject(suspended(/recorded but not started/));
+      expect(await engine.getRun(runId)).toMatchObject(suspendedRun(/recorded but not started/));
       await cluster.worker();
       await expect
         .poll(() => engine.getRun(runId), POLL)
         .toMatchObject({ status: 'completed', suspended: null });
     });
 
-    drawn('can be cancelled before any block has run', async () => {
+    sampledIt('can be cancelled before any block has run', async () => {
       const { cluster, runId } = await startUnreachable();
       // A worker that gets a task would complete the run.
       const worker = await cluster.worker({ tuning: { roles: ['effects'] } });
@@ -135,18 +137,18 @@ describeTemporal('faults', (server) => {
     });
   });
 
-  drawn(
+  sampledIt(
     'a worker without an environment variable leaves the run to a worker that has it, and the run shows the reason',
     { timeout: 240_000 },
     async () => {
       const cluster = clusterOn(server);
       const engine = await cluster.engine({ env: { WOOL: 'sheep' } });
-      const incompleteWorker = await cluster.worker(quiet);
+      const incompleteWorker = await cluster.worker(quietOptions);
       const source = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
       const { runId } = await engine.start({ workflow: source });
       await expect
         .poll(() => engine.getRun(runId), POLL)
-        .toMatchObject(suspended(/needs a value for \{\{WOOL\}\}/));
+        .toMatchObject(suspendedRun(/needs a value for \{\{WOOL\}\}/));
       // The worker without the value does not keep the run. Either worker gets the next attempt, and the delay between
       // attempts doubles up to 30 s.
       await cluster.worker({ env: { WOOL: 'sheep' } });
@@ -162,10 +164,10 @@ describeTemporal('faults', (server) => {
     },
   );
 
-  drawn('a worker without an executor for a block type fails the block and names the type', async () => {
+  sampledIt('a worker without an executor for a block type fails the block and names the type', async () => {
     const cluster = clusterOn(server);
     const engine = await cluster.engine({ blocks: [new Script().executor] });
-    await cluster.worker(quiet);
+    await cluster.worker(quietOptions);
     const run = await engine.execute({ workflow: workflow([work('A')], ['Start -> A']) });
     expect(run).toMatchObject({
       status: 'failed',
@@ -173,21 +175,24 @@ describeTemporal('faults', (server) => {
     });
   });
 
-  drawn(
+  sampledIt(
     'a plan that is newer than the worker waits for a newer worker, and the run shows the reason',
     async () => {
       const cluster = clusterOn(server);
       const engine = await cluster.engine();
-      const old = storesWith(cluster.data, ({ definitions }) => ({
+      const newerPlanStores = storesWith(cluster.data, ({ definitions }) => ({
         definitions: {
           plan: async (hash: string) => ({ ...((await definitions.plan(hash)) as object), format: 99 }),
         },
       }));
-      const worker = await cluster.worker({ ...quiet, stores: old } as Partial<WorkerOptions>);
+      const worker = await cluster.worker({
+        ...quietOptions,
+        stores: newerPlanStores,
+      } as Partial<WorkerOptions>);
       const { runId } = await engine.start({ workflow: oneBlock });
       await expect
         .poll(() => engine.getRun(runId), POLL)
-        .toMatchObject(suspended(/format version 99, but this engine supports 1/));
+        .toMatchObject(suspendedRun(/format version 99, but this engine supports 1/));
       await worker.stop({ drainMs: 0 });
       await cluster.worker();
       await expect
@@ -196,24 +201,27 @@ describeTemporal('faults', (server) => {
     },
   );
 
-  drawn('a run of a newer version of Heddle fails on the server, and its record has the reason', async () => {
-    const cluster = clusterOn(server);
-    const engine = await cluster.engine();
-    await cluster.worker(quiet);
-    changeInputs((input) => ({ ...input, format: 99 }));
-    const { runId } = await engine.start({ workflow: oneBlock });
-    await expect
-      .poll(() => engine.getRun(runId), POLL)
-      .toMatchObject(suspended(/newer Heddle started this run \(format 99/));
-    const client = await clientOf(server);
-    await expect(client.workflow.getHandle(runId).result()).rejects.toMatchObject({
-      cause: { type: 'DATA_FORMAT_UNSUPPORTED' },
-    });
-    expect(await engine.cancel(runId, 'never mind')).toBe(true);
-    expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled', suspended: null });
-  });
+  sampledIt(
+    'a run of a newer version of Heddle fails on the server, and its record has the reason',
+    async () => {
+      const cluster = clusterOn(server);
+      const engine = await cluster.engine();
+      await cluster.worker(quietOptions);
+      changeInputs((input) => ({ ...input, format: 99 }));
+      const { runId } = await engine.start({ workflow: oneBlock });
+      await expect
+        .poll(() => engine.getRun(runId), POLL)
+        .toMatchObject(suspendedRun(/newer Heddle started this run \(format 99/));
+      const client = await clientOf(server);
+      await expect(client.workflow.getHandle(runId).result()).rejects.toMatchObject({
+        cause: { type: 'DATA_FORMAT_UNSUPPORTED' },
+      });
+      expect(await engine.cancel(runId, 'never mind')).toBe(true);
+      expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled', suspended: null });
+    },
+  );
 
-  drawn('a missing stored value suspends the run, which continues when the value is back', async () => {
+  sampledIt('a missing stored value suspends the run, which continues when the value is back', async () => {
     const cluster = clusterOn(server);
     const script = new Script();
     const engine = await cluster.engine({ blocks: [script.executor] });
@@ -221,7 +229,7 @@ describeTemporal('faults', (server) => {
     const stores = storesWith(cluster.data, ({ values }) => ({
       values: { get: (key) => (isLost ? undefined : values.get(key)) },
     }));
-    await cluster.worker({ ...quiet, blocks: [script.executor], stores } as Partial<WorkerOptions>);
+    await cluster.worker({ ...quietOptions, blocks: [script.executor], stores } as Partial<WorkerOptions>);
     const source = workflow(
       [fn('Large', 'return "x".repeat(20000)'), work('A'), fn('Z', 'return <large.result>.length')],
       ['Start -> Large -> A -> Z'],
@@ -232,7 +240,7 @@ describeTemporal('faults', (server) => {
     call.done();
     await expect
       .poll(() => engine.getRun(runId), POLL)
-      .toMatchObject(suspended(/value .* is not in the value store/));
+      .toMatchObject(suspendedRun(/value .* is not in the value store/));
     expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
     isLost = false;
     await expect
@@ -245,7 +253,7 @@ describeTemporal('faults', (server) => {
   });
 
   describe('the size limits of the server', () => {
-    const drawn = sampledTests(1 / 3, 'limits of the server of Temporal');
+    const sampledIt = sampledTests(1 / 3, 'limits of the server of Temporal');
     // Ids count towards the size, because they are part of the control flow.
     const wideNames = Array.from({ length: 1400 }, (_, index) => `B${index}${'x'.repeat(900)}`);
     const wide = workflow(
@@ -255,7 +263,7 @@ describeTemporal('faults', (server) => {
     );
     const message = /"Wide" is too large for Temporal: .* Split it/;
 
-    drawn('refuse a run whose plan is too large, without a record', async () => {
+    sampledIt('refuse a run whose plan is too large, without a record', async () => {
       const engine = await clusterOn(server).engine();
       await expect(engine.start({ workflow: wide })).rejects.toMatchObject({
         code: 'OPTIONS_INVALID',
@@ -264,21 +272,21 @@ describeTemporal('faults', (server) => {
       expect((await engine.listRuns()).runs).toEqual([]);
     });
 
-    drawn('fail a block that calls a child with a plan above the limit', async () => {
-      const engine = await clusterOn(server).engine(quiet, { worker: true });
+    sampledIt('fail a block that calls a child with a plan above the limit', async () => {
+      const engine = await clusterOn(server).engine(quietOptions, { worker: true });
       await engine.deploy(wide);
-      const calling = workflow([block('W', 'workflow_input', { workflowId: 'wide' })], ['Start -> W']);
-      expect(await engine.execute({ workflow: calling })).toMatchObject({
+      const caller = workflow([block('W', 'workflow_input', { workflowId: 'wide' })], ['Start -> W']);
+      expect(await engine.execute({ workflow: caller })).toMatchObject({
         status: 'failed',
         error: { code: 'CHILD_FAILED', message: expect.stringMatching(message) as string },
       });
     });
 
-    drawn('suspend a run before its state reaches the limit, and its record has the reason', async () => {
+    sampledIt('suspend a run before its state reaches the limit, and its record has the reason', async () => {
       const script = new Script({}, () => ({ output: {} }));
       const blocks = [script.executor];
       const engine = await clusterOn(server).engine(
-        { ...quiet, blocks },
+        { ...quietOptions, blocks },
         { worker: true, continueAsNewAfter: 1 },
       );
       changeInputs((input) => ({
@@ -291,7 +299,9 @@ describeTemporal('faults', (server) => {
         [`Start -> ${names.join(' -> ')}`],
       );
       const { runId } = await engine.start({ workflow: chain });
-      await expect.poll(() => engine.getRun(runId), POLL).toMatchObject(suspended(/too large for Temporal/));
+      await expect
+        .poll(() => engine.getRun(runId), POLL)
+        .toMatchObject(suspendedRun(/too large for Temporal/));
       expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
     });
   });

@@ -11,7 +11,7 @@ interface ExecuteResult {
   output: { data: { doc: { id: string; base64?: string }[]; text?: string } };
 }
 
-const PASSED_ON = workflow(
+const PASS_ON = workflow(
   [block('Reply', 'response', { dataMode: 'json', data: '{"doc": <start.doc>}' })],
   ['Start -> Reply'],
   { inputFormat: [{ name: 'doc', type: 'file[]' }] },
@@ -20,7 +20,7 @@ const TEXT = 'kept in the stores, and nowhere else';
 
 describeTemporal('files of an input', (server) => {
   it.each([
-    ['passed on', PASSED_ON, TEXT, false],
+    ['passed on', PASS_ON, TEXT, false],
     ['read by a worker', ECHO, TEXT.repeat(500), true],
   ])('stay in the stores and out of histories, when they are %s', async (_how, exported, text, isRead) => {
     const cluster = clusterOn(server);
@@ -32,9 +32,9 @@ describeTemporal('files of an input', (server) => {
     const content = Buffer.from(text).toString('base64');
     const input = { doc: { ...FILE, data: `data:text/plain;base64,${content}` } };
     const { data } = await api.call<ExecuteResult>('POST', `${path}/execute`, { body: { input } });
-    const { doc, text: read } = data.output.data;
+    const { doc, text: readText } = data.output.data;
     expect(doc).toMatchObject([{ name: 'abc.txt', base64: content }]);
-    expect(read).toBe(isRead ? content : undefined);
+    expect(readText).toBe(isRead ? content : undefined);
     const history = await historyText(await clientOf(server), data.runId);
     expect(history).toContain(data.runId);
     expect(history).not.toContain(content.slice(0, 40));

@@ -11,7 +11,7 @@ import { clusterOn } from './cluster.ts';
 const KEY = 'key-of-the-shop';
 
 describeTemporal('tools of services on a worker', (server) => {
-  it('of OpenAPI documents are called by agents and tool blocks, without keys in histories, logs or answers', async () => {
+  it('of OpenAPI documents are called by agents and tool blocks, without keys in results, logs or histories', async () => {
     const { file } = await importOpenApi(SHOP, { name: 'shop' });
     const shop = await startShop(({ headers, url }) => ({
       body: JSON.stringify({ url, sent: headers.authorization ?? null }),
@@ -80,8 +80,8 @@ describeTemporal('tools of services on a worker', (server) => {
     });
     const call = (name: string, tool: string) =>
       block(name, 'mcp', { server: 'sky', tool, arguments: { city: name } });
-    const calling = workflow([agent, call('Oslo', 'forecast')], ['Start -> Ask -> Oslo']);
-    const run = await engine.start({ workflow: calling });
+    const graph = workflow([agent, call('Oslo', 'forecast')], ['Start -> Ask -> Oslo']);
+    const run = await engine.start({ workflow: graph });
     expect(await run.result()).toMatchObject({
       status: 'completed',
       output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },

@@ -34,18 +34,18 @@ describeTemporal('workers that look up child workflows in workspaces', (server) 
     const cluster = clusterOn(server);
     const store = await openServiceStore({ data: cluster.data });
     const engine = await cluster.engine(ownership(store));
-    const mine = await testApi({ engine, store });
-    const theirs = await testApi({ engine, store });
+    const ownApi = await testApi({ engine, store });
+    const otherApi = await testApi({ engine, store });
     const owners = await openServiceOwnership({ data: cluster.data }, sealer);
     onTestFinished(() => owners.close());
     await cluster.worker({ resolveChild: owners.resolveChild });
-    const called = async (child: string) => {
+    const runChild = async (child: string) => {
       const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
-      const id = await mine.deploy(call);
-      return (await mine.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).data;
+      const id = await ownApi.deploy(call);
+      return (await ownApi.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).data;
     };
-    expect(await called(await mine.deploy(GREETING))).toMatchObject({ status: 'completed' });
-    expect(await called(await theirs.deploy(GREETING))).toMatchObject({
+    expect(await runChild(await ownApi.deploy(GREETING))).toMatchObject({ status: 'completed' });
+    expect(await runChild(await otherApi.deploy(GREETING))).toMatchObject({
       status: 'failed',
       error: { code: 'CHILD_WORKFLOW_FAILED', details: { reason: 'CHILD_NOT_FOUND' } },
     });

@@ -27,7 +27,7 @@ describeTemporal('answers to pauses', (server) => {
     const header = await stores.runs.header(runId);
     const token = pauseToken(header?.tokenKey ?? '', { block: 'H', scope: [], try: 1 });
     const handle = (await clientOf(server)).workflow.getHandle(runId);
-    const answer = (updateId: string, seen: { seq?: number }): Promise<number> => {
+    const sendAnswer = (updateId: string, position: { seq?: number }): Promise<number> => {
       const entry = { atMs: 1, type: 'resumed', block: 'H', scope: [], token, output: { v: { n: 1 } } };
       const message: ResumeMessage = {
         at: [2],
@@ -35,18 +35,18 @@ describeTemporal('answers to pauses', (server) => {
         atMs: entry.atMs,
         id: updateId,
         chunk: { v: [{ ...entry, input: { v: { n: 1 } } }] },
-        ...seen,
+        ...position,
       };
       return handle.executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, { args: [message], updateId });
     };
-    await expect(answer('too-early', {})).rejects.toThrow('Update failed');
-    await expect(answer('not-yet-open', { seq: 2 })).rejects.toThrow('Update failed');
-    const early = answer('early', { seq: 4 });
+    await expect(sendAnswer('too-early', {})).rejects.toThrow('Update failed');
+    await expect(sendAnswer('not-yet-open', { seq: 2 })).rejects.toThrow('Update failed');
+    const earlyAnswer = sendAnswer('early', { seq: 4 });
     await expect
       .poll(async () => JSON.stringify(await handle.fetchHistory()).includes('"early"'), { timeout: 10_000 })
       .toBe(true);
     call.done();
-    expect(await early).toBe(5);
+    expect(await earlyAnswer).toBe(5);
     await handle.result();
     expect(await engine.getRun(runId)).toMatchObject({ status: 'completed' });
   });

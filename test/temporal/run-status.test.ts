@@ -25,7 +25,7 @@ describeTemporal('the server’s status of a run that the engine cancelled', (se
     expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
   });
 
-  it('is cancelled for a paused run, and for a run whose caller disconnected before its start', async () => {
+  it('is cancelled for a paused run, and for a run whose caller disconnected before the run started', async () => {
     const cluster = clusterOn(server);
     const engine = await cluster.engine();
     await cluster.worker();

@@ -11,7 +11,7 @@ import { serveClock } from './clocked/clock-worker.ts';
 
 let clockedBundle: Promise<string> | undefined;
 
-/** Returns a factory of engines on a server, each with a worker in this process. They share data folder and queue. */
+/** Returns a factory of engines that share a server, a queue and a data folder. Each has a worker in this process. */
 export function onServer(
   { address, namespace }: { address: string; namespace: string },
   whenDone: WhenDone = onTestFinished,
@@ -20,7 +20,7 @@ export function onServer(
   const data = dataFolder(whenDone);
   const engines: Engine[] = [];
   let servedClock: { clock: Clock; stop: () => Promise<void> } | undefined;
-  const serve = async (clock: Clock): Promise<void> => {
+  const useClock = async (clock: Clock): Promise<void> => {
     if (servedClock?.clock === clock) return;
     await servedClock?.stop();
     servedClock = { clock, stop: await serveClock(clock, { address, namespace, queue }) };
@@ -32,7 +32,7 @@ export function onServer(
   return {
     open: async (options = {}) => {
       const { clock } = options;
-      if (clock) await serve(clock);
+      if (clock) await useClock(clock);
       const bundle = clock && (await (clockedBundle ??= bundleClocked()));
       const engine = await createEngine({
         ...options,

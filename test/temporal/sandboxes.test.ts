@@ -8,7 +8,7 @@ import { block, workflow } from '../support/workflow.ts';
 import { clusterOn } from './cluster.ts';
 
 describeTemporal('heddle worker', (server) => {
-  it('uses only the sandboxes of the workspace of a run', async () => {
+  it('runs a function block only in a sandbox of the workspace of its run', async () => {
     const cluster = clusterOn(server);
     const store = await openServiceStore({ data: cluster.data });
     const sandboxes = openSandboxes({
@@ -25,19 +25,20 @@ describeTemporal('heddle worker', (server) => {
     const worker = startHeddle(['worker', '--json', '--data', cluster.data, ...target]);
     await worker.line();
 
-    const sandbox = async (name: string, workspaceId = api.workspaceId): Promise<string> => {
+    const createSandbox = async (name: string, workspaceId = api.workspaceId): Promise<string> => {
       const body = { workspaceId, name, language: 'javascript' };
       return (await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body })).data.id;
     };
-    const messageOf = async (sandboxId: string): Promise<string> => {
+    const responseFor = async (sandboxId: string): Promise<string> => {
       const code = block('Code', 'function', { code: 'return 1', sandboxId });
       const id = await api.deploy(workflow([code], ['Start -> Code']));
       const { body } = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
       return JSON.stringify(body);
     };
-    expect(await messageOf(await sandbox('tools'))).toContain('The sandbox \\"tools\\" has no packages');
+    const ownId = await createSandbox('tools');
+    expect(await responseFor(ownId)).toContain('The sandbox \\"tools\\" has no packages');
     const other = await api.store.workspaces.createWorkspace('Other', api.userId);
-    expect(await messageOf(await sandbox('theirs', other))).toContain('There is no sandbox');
+    expect(await responseFor(await createSandbox('theirs', other))).toContain('There is no sandbox');
     worker.child.kill('SIGTERM');
     expect(await worker.ended).toMatchObject({ exit: 0 });
   });

@@ -8,6 +8,7 @@ import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { onServer } from './runtime.ts';
 
+/** A segment is a part of a run that one task on the server executes. */
 describeTemporal('segments', (server) => {
   const clientOf = async (): Promise<Client> => {
     const connection = await Connection.connect({ address: server.address });
@@ -28,15 +29,15 @@ describeTemporal('segments', (server) => {
     return (events ?? []).filter(({ workflowTaskTimedOutEventAttributes: timedOut }) => timedOut).length;
   };
 
-  const answerAll = async (script: Script, at: string, output: JsonObject): Promise<never> => {
-    for (;;) (await script.nextCall(at)).done(output);
+  const completeAllCalls = async (script: Script, block: string, output: JsonObject): Promise<never> => {
+    for (;;) (await script.nextCall(block)).done(output);
   };
 
   it('a block that takes too long for a workflow task continues in an activity without a second execution', async () => {
     const client = await clientOf();
     const script = new Script();
-    const slow = { ...script.executor, class: 'compute' as const };
-    const engine = await onServer(server).open({ blocks: [slow] });
+    const executor = { ...script.executor, class: 'compute' as const };
+    const engine = await onServer(server).open({ blocks: [executor] });
     const run = await engine.start({
       workflow: workflow(
         [fn('F', 'return 1'), work('A'), fn('Z', 'return [<f.result>, <a.n>]')],
@@ -48,7 +49,7 @@ describeTemporal('segments', (server) => {
     expect(call.context.signal.aborted).toBe(false);
     call.done({ n: 2 });
     // If the machine delays the worker, the server times a task out, and its blocks run again.
-    void answerAll(script, 'A', { n: 2 });
+    void completeAllCalls(script, 'A', { n: 2 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [1, 2] } });
     const timedOut = await timedOutTasks(client, run.runId);
     expect(script.calls.length).toBeLessThanOrEqual(1 + timedOut);

@@ -38,8 +38,8 @@ describeTemporal('the server of this test run', ({ address, namespace }) => {
 
 describeTemporal('a development server', ({ binary = '' }) => {
   /** Starts a server, which is stopped after the test. */
-  async function start(more: Partial<DevServerOptions> = {}): Promise<DevServer> {
-    const started = await startDevServer({ binary, namespace: 'loom', ...more });
+  async function start(options: Partial<DevServerOptions> = {}): Promise<DevServer> {
+    const started = await startDevServer({ binary, namespace: 'loom', ...options });
     if (started.kind === 'failed') throw new Error(started.reason);
     onTestFinished(async () => started.server.stop());
     return started.server;

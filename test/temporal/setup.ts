@@ -12,14 +12,14 @@ const NAMESPACE = 'heddle-tests';
 const FETCH = fileURLToPath(new URL('fetch-server.ts', import.meta.url));
 
 /**
- * Starts the server that the tests of this project share when the first of them needs it. If it must be built first,
- * the build starts immediately, in the background while other tests run. Vitest calls this only if the run includes one
- * of the project's files.
+ * Provides the server that the tests of this project share. The server starts when a test needs it. In the project
+ * `temporal` it starts immediately, because it may have to be built. Vitest calls this only if the run includes one of
+ * the project's files.
  */
 export function setup(project: TestProject): () => Promise<void> {
   const ended = new AbortController();
-  const mustBuild = project.name === 'temporal';
-  const stop = provideServer(project, () => open(ended.signal), mustBuild);
+  const isImmediate = project.name === 'temporal';
+  const stop = provideServer(project, () => open(ended.signal), isImmediate);
   return async () => {
     ended.abort();
     await stop();
@@ -51,19 +51,20 @@ async function open(signal: AbortSignal): Promise<OpenedServer> {
 }
 
 async function find(signal: AbortSignal): Promise<FoundServer> {
-  const say = (): void => undefined;
   const sources = ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', 'cache'] as const;
-  const found = await findServer({ env: process.env, log: say, sources });
+  const found = await findServer({ env: process.env, log: () => undefined, sources });
   return found.kind === 'none' ? fetchServer(signal) : found;
 }
 
 function fetchServer(signal: AbortSignal): Promise<FoundServer> {
   return new Promise((resolve) => {
-    const none = (reason: string): void => resolve({ kind: 'none', reason });
+    const fail = (reason: string): void => resolve({ kind: 'none', reason });
     const child = fork(FETCH, [], { execArgv: ['--conditions=@heddle/source', '--no-warnings'], signal });
     child.once('message', (found) => resolve(found as FoundServer));
-    child.once('error', (error) => none(`The download failed: ${error.message}.`));
-    child.once('exit', (code, by) => none(`The process of the download ended with ${code ?? by}.`));
+    child.once('error', (error) => fail(`The download failed: ${error.message}.`));
+    child.once('exit', (code, killSignal) =>
+      fail(`The process of the download ended with ${code ?? killSignal}.`),
+    );
   });
 }
 

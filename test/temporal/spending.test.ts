@@ -92,8 +92,8 @@ describeTemporal('agents on Temporal workers that share a data folder', (tempora
     const options = { ...optionsFor(server, {}), tenantSkills };
     await cluster.worker({ ...options, resolveChild: async () => undefined, tenant: () => 'mine' });
     const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
-    const skilled = block('A', 'agent', { ...AGENT, skills: [{ skillId: refund.id }] }, { retry });
-    const result = await engine.execute({ workflow: workflow([skilled], ['Start -> A']) });
+    const agent = block('A', 'agent', { ...AGENT, skills: [{ skillId: refund.id }] }, { retry });
+    const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
     const list = [{ name: 'load_skill', result: refund.content, success: true }];
     expect(result).toMatchObject({ status: 'completed', output: { toolCalls: { count: 1, list } } });
     expect(server.requests).toHaveLength(6);

@@ -13,11 +13,11 @@ import { describeTemporal } from '../support/temporal.ts';
 import { ON_TEMPORAL } from './cli.ts';
 
 const FLOWS = [
-  { name: 'without a mouse', flows: keyboardFlows },
+  { name: 'with the keyboard only', flows: keyboardFlows },
   { name: 'in a browser', flows: studioFlows },
   { name: 'the page of a run', flows: runFlows },
-  { name: 'its pages', flows: pageFlows },
-  { name: 'for everybody', flows: accessibilityFlows },
+  { name: 'pages', flows: pageFlows },
+  { name: 'accessibility', flows: accessibilityFlows },
 ];
 
 describeTemporal('the Studio over runs on Temporal', ({ address, namespace }) => {

@@ -10,14 +10,14 @@ import { expectPolledOnceWhenKilled } from '../triggers/feeds/killed-steps.ts';
 import type { Backend } from '../triggers/killed.ts';
 import { expectEventsOnceWhenKilled, expectOnceWhenKilled } from '../triggers/killed-steps.ts';
 
-interface Killed {
+interface KillCase {
   what: string;
   /** The distance between two steps at which the process is killed, in a quick run of the tests. */
   stride: number;
   expectOnce: (backend: Backend, steps: Steps) => Promise<void>;
 }
 
-const KILLED: readonly Killed[] = [
+const KILL_CASES: readonly KillCase[] = [
   {
     what: 'from the due time of a schedule to its run',
     stride: 2,
@@ -48,11 +48,12 @@ const KILLED: readonly Killed[] = [
 ];
 
 describeTemporal('triggers', ({ address, namespace }) => {
-  const it = sampledTests(1 / (KILLED.length + 1), 'kinds of triggers whose process is killed on Temporal');
+  const share = 1 / (KILL_CASES.length + 1);
+  const sampledIt = sampledTests(share, 'kinds of triggers whose process is killed on Temporal');
 
-  for (const { what, stride, expectOnce } of KILLED) {
+  for (const { what, stride, expectOnce } of KILL_CASES) {
     const steps = sampledSteps(stride, `steps ${what} on Temporal`);
-    it(
+    sampledIt(
       `start exactly one run if their process is killed at any step ${what}`,
       { timeout: scale(300_000, 1_800_000) },
       async () => {
@@ -64,7 +65,7 @@ describeTemporal('triggers', ({ address, namespace }) => {
   }
 
   if (hasPostgres)
-    it(
+    sampledIt(
       'start exactly one run for each event if a server and a worker are killed in turn',
       { timeout: 600_000 },
       async () => {

@@ -103,13 +103,13 @@ describeTemporal('a worker', (server) => {
       const second = new Script({ A: () => ({ output: { n: 7 } }) });
       const cluster = clusterOn(server);
       const engine = await cluster.engine({ blocks: [unresponsive] });
-      const hanging = await cluster.worker({ blocks: [unresponsive] });
+      const hangingWorker = await cluster.worker({ blocks: [unresponsive] });
       const run = await engine.start({ workflow: twoSteps });
-      await expect.poll(() => hanging.status().activities, POLL).toBe(1);
+      await expect.poll(() => hangingWorker.status().activities, POLL).toBe(1);
       await cluster.worker({ blocks: [second.executor] });
-      await hanging.stop({ drainMs: 0, killMs: 100 });
-      await hanging.finished;
-      expect(hanging.status()).toMatchObject({ state: 'stopped' });
+      await hangingWorker.stop({ drainMs: 0, killMs: 100 });
+      await hangingWorker.finished;
+      expect(hangingWorker.status()).toMatchObject({ state: 'stopped' });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 8 } });
     });
 

@@ -55,18 +55,19 @@ async function auditRun(
   result.entries += entries.length;
   const plan = readPlan((await definitions.plan(header.planHash)) ?? null);
   for (const entry of entries) countEntry({ runId, plan, entry }, result);
-  const fault = (what: string): void => void result.faults.push(`${runId}: ${what}`);
+  const reportFault = (what: string): void => void result.faults.push(`${runId}: ${what}`);
   const replica = new Replica(runId, plan);
-  const folded = fold(replica, entries, fault);
-  if (!same(recordOf(replica, header, undefined), record))
-    fault(
+  const expectedLogs = foldLogs(replica, entries, reportFault);
+  if (!isSame(recordOf(replica, header, undefined), record))
+    reportFault(
       `the record (${record.status}, ${record.seq}) does not match the journal of ${entries.length} entries`,
     );
   const logs = (await runs.logs(runId)).toSorted((a, b) => a.executionOrder - b.executionOrder);
-  if (!same(folded, logs)) fault(`${logs.length} logs do not match the ${folded.length} of the journal`);
+  if (!isSame(expectedLogs, logs))
+    reportFault(`${logs.length} logs do not match the ${expectedLogs.length} logs of the journal`);
   for (const { blockName, status } of logs)
     if (status === 'running' || status === 'paused')
-      fault(`the log of ${blockName} has the status ${status}`);
+      reportFault(`the log of ${blockName} has the status ${status}`);
 }
 
 function countEntry(
@@ -81,19 +82,24 @@ function countEntry(
   if (EFFECT_TYPES.has(plan.blocks[entry.block]?.type ?? '')) result.effectAttempts.add(name);
 }
 
-/** Returns the logs that follow from the entries. */
-function fold(replica: Replica, entries: readonly Entry[], fault: (what: string) => void): BlockLog[] {
+/** Applies the entries to the replica. Returns the block logs that follow from them. */
+function foldLogs(
+  replica: Replica,
+  entries: readonly Entry[],
+  reportFault: (what: string) => void,
+): BlockLog[] {
   const logs = new Map<number, BlockLog>();
   entries.forEach((entry, index) => {
-    if (entry.seq !== index + 1) fault(`entry ${index + 1} has the number ${entry.seq}`);
+    if (entry.seq !== index + 1) reportFault(`entry ${index + 1} has the number ${entry.seq}`);
     const applied = replica.apply(entry);
-    if (!applied.changed) fault(`entry ${entry.seq} (${entry.type}) does not follow`);
+    if (!applied.changed)
+      reportFault(`entry ${entry.seq} (${entry.type}) does not follow from the entries before it`);
     for (const log of applied.logs) logs.set(log.executionOrder, log);
   });
   return [...logs.values()].toSorted((a, b) => a.executionOrder - b.executionOrder);
 }
 
-/** Compares two values; an undefined property equals an absent one. */
-function same(a: unknown, b: unknown): boolean {
+/** Returns true if the values are equal. An undefined property equals an absent one. */
+function isSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 }

@@ -23,8 +23,8 @@ async function execute(
   const { ms = 0, fail = 0, ...fields } = context.fields();
   const { idempotencyKey: key, signal, block } = context;
   const request: EffectRequest = { key, try: context.attempt, kind, pid: process.pid, ms: Number(ms) };
-  const answer = await fetch(url, { method: 'POST', body: JSON.stringify(request), signal });
-  await answer.text();
+  const response = await fetch(url, { method: 'POST', body: JSON.stringify(request), signal });
+  await response.text();
   if (context.attempt <= Number(fail))
     throw new BlockError('BLOCK_FAILED', `Attempt ${context.attempt} fails on purpose.`);
   return { output: { by: block.name, ...fields } };

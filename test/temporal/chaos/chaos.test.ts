@@ -9,11 +9,11 @@ import { runScenario } from './scenario.ts';
 import type { KillableServer } from './faults.ts';
 
 const NAMESPACE = 'chaos';
-const FOR_MS = scale(30_000, 600_000);
+const DURATION_MS = scale(30_000, 600_000);
 
 describeTemporal('chaos', ({ binary = '' }) => {
   /** Starts a development server for one test, with a database file. */
-  async function killableServer(dbFile: string): Promise<KillableServer & { address: string }> {
+  async function startKillableServer(dbFile: string): Promise<KillableServer & { address: string }> {
     let server: DevServer | undefined;
     const start = async (port?: number): Promise<DevServer> => {
       const started = await startDevServer({
@@ -42,12 +42,12 @@ describeTemporal('chaos', ({ binary = '' }) => {
 
   it.skipIf(binary === '')(
     'killing workers and the server with SIGKILL in a loop loses no call and records none twice, and all runs complete',
-    { timeout: FOR_MS + 420_000 },
+    { timeout: DURATION_MS + 420_000 },
     async () => {
       const folder = dataFolder();
-      const server = await killableServer(join(folder, 'temporal.db'));
+      const server = await startKillableServer(join(folder, 'temporal.db'));
       const store = { data: join(folder, 'data') };
-      const figures = await runScenario({ server, namespace: NAMESPACE, store, forMs: FOR_MS });
+      const figures = await runScenario({ server, namespace: NAMESPACE, store, forMs: DURATION_MS });
       expect(figures.serversKilled).toBeGreaterThan(1);
     },
   );

@@ -56,17 +56,17 @@ export async function expectNothingLost({ stores, fleet, effects, outcome }: Cha
       output: { v: subject.output },
     });
   }
-  const twice = [...journals.ended, ...journals.answered].filter(([, count]) => count !== 1);
-  expect(twice).toEqual([]);
+  const notOnce = [...journals.ended, ...journals.answered].filter(([, count]) => count !== 1);
+  expect(notOnce).toEqual([]);
 
   const { calls } = effects;
-  const called = new Set(calls.map(({ key, try: attempt }) => `${key}#${attempt}`));
+  const calledAttempts = new Set(calls.map(({ key, try: attempt }) => `${key}#${attempt}`));
   // Every call must be in a journal, and every journal entry must have a call.
-  expect([...called].toSorted()).toEqual([...journals.effectAttempts].toSorted());
+  expect([...calledAttempts].toSorted()).toEqual([...journals.effectAttempts].toSorted());
 
   const repeats = repeatsIn(calls, { killed: fleet.killed, outages: outcome.outages });
   expect(repeats.filter(({ cause }) => cause === undefined)).toEqual([]);
-  const count = (kind: string): number => calls.filter((call) => call.kind === kind).length;
+  const countCalls = (kind: string): number => calls.filter((call) => call.kind === kind).length;
   const countAttempts = (kind: string): number =>
     new Set(calls.filter((call) => call.kind === kind).map((call) => `${call.key}#${call.try}`)).size;
   const repeatedEffects = repeats.filter(({ first }) => first.kind === 'effect');
@@ -78,13 +78,13 @@ export async function expectNothingLost({ stores, fleet, effects, outcome }: Cha
     blocksEnded: journals.ended.size,
     journalEntries: journals.entries,
     effects: countAttempts('effect'),
-    effectCalls: count('effect'),
+    effectCalls: countCalls('effect'),
     repeatedForWorker: repeatedEffects.filter(({ cause }) => cause === 'worker').length,
     repeatedForServer: repeatedEffects.filter(({ cause }) => cause === 'server').length,
-    computeCalls: count('compute'),
-    computeRepeated: count('compute') - countAttempts('compute'),
+    computeCalls: countCalls('compute'),
+    computeRepeated: countCalls('compute') - countAttempts('compute'),
     pauses: journals.answered.size,
-    answersRepeated: [...outcome.answers.values()].filter((times) => times > 1).length,
+    answersRepeated: [...outcome.answers.values()].filter((count) => count > 1).length,
     startsRefused: outcome.refusedStarts,
   };
 }

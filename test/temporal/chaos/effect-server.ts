@@ -13,14 +13,14 @@ export interface EffectRequest {
   kind: 'effect' | 'compute';
   /** Id of the process in which the block runs. */
   pid: number;
-  /** Milliseconds until the answer. */
+  /** Milliseconds until the response. */
   ms: number;
 }
 
-/** A request, with its times. */
+/** A recorded request, with the times at which it began and ended. */
 export interface EffectCall extends EffectRequest {
   beganMs: number;
-  /** Time of the answer, or when the caller disconnected. */
+  /** Time of the response, or time at which the caller disconnected. */
   endedMs: number | undefined;
   answered: boolean;
 }
@@ -31,7 +31,7 @@ export interface EffectServer {
   readonly calls: readonly EffectCall[];
   /** Returns the calls of the key, in order. */
   callsOf(key: string): EffectCall[];
-  /** Answers all current and later calls immediately. */
+  /** Responds to all current and later calls immediately. */
   hurry(): void;
   close(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export interface EffectServer {
 export async function startEffectServer(): Promise<EffectServer> {
   const calls: EffectCall[] = [];
   const hurry = new AbortController();
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = JSON.parse(await text(request)) as EffectRequest;
     const call: EffectCall = { ...body, beganMs: Date.now(), endedMs: undefined, answered: false };
     calls.push(call);
@@ -56,7 +56,7 @@ export async function startEffectServer(): Promise<EffectServer> {
     response.end('{}');
   };
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy());
+    respond(request, response).catch(() => response.destroy());
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

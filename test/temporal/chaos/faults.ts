@@ -48,9 +48,12 @@ const WORKERS_PER_SERVER = 4;
 const POLL_MS = 200;
 /** Milliseconds after which an unconfirmed request is repeated. */
 const TIMEOUT_MS = 15_000;
-/** Longer than the detection of a lost worker plus the delay between attempts. */
+/**
+ * Milliseconds without progress after which the open runs are stuck. Longer than the detection of a lost worker plus
+ * the delay between attempts.
+ */
 const STUCK_MS = 90_000;
-const RUNNING = ['running', 'paused'] as const;
+const OPEN_STATUSES = ['running', 'paused'] as const;
 
 /** Starts runs and answers their pauses while it kills workers and the server, until all runs have ended. */
 export async function injectFaults(parts: FaultOptions): Promise<FaultRecord> {
@@ -62,7 +65,7 @@ export async function injectFaults(parts: FaultOptions): Promise<FaultRecord> {
   const answering = answerPauses(parts.engine, record, finished.signal);
   try {
     await Promise.all([keepStarting(parts, record, isOver), keepKilling(parts, record, isOver)]);
-    await untilDrained(parts.stores);
+    await waitUntilDrained(parts.stores);
   } finally {
     finished.abort();
     await answering;
@@ -76,9 +79,9 @@ async function keepStarting(
   isOver: () => boolean,
 ): Promise<void> {
   for (let count = 0; !isOver();) {
-    const open = new Set(await stores.runs.open());
-    const own = record.runs.filter(({ runId }) => open.has(runId)).length;
-    for (let free = width - own; free > 0; free--) await start(engine, record, count++);
+    const openIds = new Set(await stores.runs.open());
+    const openCount = record.runs.filter(({ runId }) => openIds.has(runId)).length;
+    for (let free = width - openCount; free > 0; free--) await start(engine, record, count++);
     await delay(POLL_MS);
   }
 }
@@ -123,7 +126,7 @@ async function keepKilling(
 async function answerPauses(engine: Engine, record: FaultRecord, signal: AbortSignal): Promise<void> {
   const pendingTokens = new Set<string>();
   while (!signal.aborted) {
-    const { runs } = await engine.listRuns({ status: [...RUNNING], limit: 200 });
+    const { runs } = await engine.listRuns({ status: [...OPEN_STATUSES], limit: 200 });
     for (const { runId, pauses } of runs)
       for (const { token, kind, scope } of pauses) {
         if (kind !== 'human' || pendingTokens.has(token)) continue;
@@ -155,10 +158,10 @@ function isExpected(error: unknown): boolean {
 }
 
 /**
- * Resolves when no run is open, or when no run has made progress for `STUCK_MS`. In that case, the records show the
- * open runs.
+ * Resolves when no run is open, or when no run has made progress for `STUCK_MS`. The audit reports runs that are still
+ * open.
  */
-async function untilDrained({ runs }: SharedStores): Promise<void> {
+async function waitUntilDrained({ runs }: SharedStores): Promise<void> {
   let previous = '';
   let lastProgressMs = performance.now();
   while (performance.now() - lastProgressMs < STUCK_MS) {

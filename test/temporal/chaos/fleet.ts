@@ -24,7 +24,7 @@ export class Fleet {
   /** Output of the workers, except the line `ready`. */
   readonly output: string[] = [];
   readonly killed: KilledWorker[] = [];
-  /** Workers that ended without being killed. */
+  /** Messages about workers that ended without being killed. */
   readonly lost: string[] = [];
   readonly #options: WorkerOptions;
   readonly #children = new Map<number, ChildProcess>();

@@ -7,7 +7,7 @@ import { injectFaults } from './faults.ts';
 import type { KillableServer } from './faults.ts';
 
 /** Number of concurrent runs. */
-const WIDTH = 9;
+const CONCURRENCY = 9;
 
 /**
  * Kills a server and its three workers repeatedly while runs are in flight. Expects that no call is lost and none is
@@ -22,10 +22,10 @@ export async function runScenario({
   forMs: number;
 }): Promise<Figures> {
   const environment = await openEnvironment({ ...options, address: server.address, workers: 3 });
-  const outcome = await injectFaults({ ...environment, server, forMs, width: WIDTH });
+  const outcome = await injectFaults({ ...environment, server, forMs, width: CONCURRENCY });
   const figures = await expectNothingLost({ ...environment, outcome });
   writeFigures(figures);
-  expect(figures.runs).toBeGreaterThanOrEqual(WIDTH);
+  expect(figures.runs).toBeGreaterThanOrEqual(CONCURRENCY);
   expect(figures.workersKilled).toBeGreaterThan(3);
   return figures;
 }

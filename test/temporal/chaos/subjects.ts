@@ -8,12 +8,13 @@ export interface Subject {
   output: Json;
 }
 
-const effect = (name: string, fields = {}, more = {}) => block(name, 'effect', { ms: 80, ...fields }, more);
+const effect = (name: string, fields = {}, settings = {}) =>
+  block(name, 'effect', { ms: 80, ...fields }, settings);
 const compute = (name: string, fields = {}) => block(name, 'compute', { ms: 250, ...fields });
 const human = (name: string) => block(name, 'human_in_the_loop', {});
 const wait = (name: string, seconds: number) =>
   block(name, 'wait', { timeValue: String(seconds), timeUnit: 'seconds' });
-const tries = (maxTries: number) => ({ retry: { enabled: true, maxTries, waitBetweenTriesMs: 300 } });
+const retryUpTo = (maxTries: number) => ({ retry: { enabled: true, maxTries, waitBetweenTriesMs: 300 } });
 /** Large enough to be passed by reference. */
 const LARGE = 20_000;
 
@@ -24,7 +25,7 @@ export const CHILD: Json = workflow(
   { id: 'chaos-child', name: 'Child' },
 );
 
-/** Returns the answer to a pause: `n` is its iteration or branch, counted from 1, and 1 outside of containers. */
+/** Returns the answer to a pause. `n` is its iteration or branch, counted from 1; outside of containers, `n` is 1. */
 export function answerTo(scope: readonly number[]): Json {
   return { n: (scope.at(-1) ?? 0) + 1 };
 }
@@ -99,8 +100,8 @@ const failures: Subject = {
   name: 'failed attempts, and a handled failure',
   workflow: workflow(
     [
-      effect('A', { fail: 2 }, tries(3)),
-      effect('B', { fail: 9 }, tries(2)),
+      effect('A', { fail: 2 }, retryUpTo(3)),
+      effect('B', { fail: 9 }, retryUpTo(2)),
       effect('H', { handled: '<b.error>' }),
       fn('Z', 'return [<a.by>, <h.by>, typeof <h.handled>]'),
     ],

@@ -1,5 +1,5 @@
-// A worker that a test kills: `node worker.ts OPTIONS`, JSON of WorkerOptions. It prints `ready` when it polls, and
-// its errors. It ends when its standard input ends, so that it never outlives its parent.
+// A worker that a test kills: `node worker.ts OPTIONS`, where OPTIONS is WorkerOptions as JSON. It prints `ready` when
+// it polls, and prints its errors. It ends when its standard input ends, so that it never outlives its parent.
 import { createEngine, isEngineError } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,7 +18,7 @@ const printError = (error: unknown): void => {
 };
 
 /** Opens a worker. Retries while the server is down. */
-async function open(): Promise<void> {
+async function openWorker(): Promise<void> {
   try {
     await createEngine({
       runtime: temporal(options),
@@ -29,9 +29,9 @@ async function open(): Promise<void> {
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'RUNTIME_UNREACHABLE') throw error;
     await delay(RETRY_MS);
-    await open();
+    await openWorker();
   }
 }
 
-await open();
+await openWorker();
 process.stdout.write('ready\n');

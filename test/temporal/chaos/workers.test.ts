@@ -19,8 +19,8 @@ const LONG_MS = 300_000;
 const MAX_CANCEL_MS = 30_000;
 
 describeTemporal('several workers', ({ address, namespace }) => {
-  const open = (workers: number, more: Partial<EnvironmentOptions> = {}): Promise<Environment> =>
-    openEnvironment({ address, namespace, store: { data: dataFolder() }, workers, ...more });
+  const open = (workers: number, options: Partial<EnvironmentOptions> = {}): Promise<Environment> =>
+    openEnvironment({ address, namespace, store: { data: dataFolder() }, workers, ...options });
 
   /** Returns the types of the activities of the run, without local activities. */
   async function activitiesOf(runId: string): Promise<string[]> {

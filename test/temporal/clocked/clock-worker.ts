@@ -13,7 +13,7 @@ export async function serveClock(
     connection,
     namespace,
     taskQueue: `${queue}-clock`,
-    activities: { until: (dueMs: number) => until(clock, dueMs, closing.signal) },
+    activities: { until: (dueMs: number) => waitUntil(clock, dueMs, closing.signal) },
   });
   const running = worker.run();
   return async () => {
@@ -24,7 +24,7 @@ export async function serveClock(
   };
 }
 
-function until(clock: Clock, dueMs: number, closing: AbortSignal): Promise<void> {
+function waitUntil(clock: Clock, dueMs: number, closing: AbortSignal): Promise<void> {
   const signal = AbortSignal.any([closing, Context.current().cancellationSignal]);
   // A test clock does not fire timers whose time has already passed.
   if (dueMs <= clock.now()) return Promise.resolve();

@@ -14,14 +14,14 @@ import {
 import { SUBJECTS } from './subjects.ts';
 import type { Subject } from './subjects.ts';
 
-const RECORDS = process.env['HEDDLE_RECORD_HISTORIES'] === '1';
+const isRecording = process.env['HEDDLE_RECORD_HISTORIES'] === '1';
 
 /** The remedy for a failure of these tests. */
 const REMEDY =
   'The workflow code of this checkout sends other commands than the code that started the run. Runs in flight would stop when workers are updated. Keep the old behaviour for runs that have already started, by a version step, and add histories of the new behaviour: see CONTRIBUTING.md, "Golden histories".';
 
 describeTemporal('golden histories', (server) => {
-  it.runIf(RECORDS)(
+  it.runIf(isRecording)(
     'are recorded again',
     async () => {
       for (const subject of SUBJECTS)
@@ -32,7 +32,7 @@ describeTemporal('golden histories', (server) => {
     300_000,
   );
 
-  it.runIf(!RECORDS)('can be recorded', async () => {
+  it.runIf(!isRecording)('can be recorded', async () => {
     const histories = await record(server, SUBJECTS[0] as Subject, dataFolder());
     expect(await replayFaults(histories)).toEqual([]);
   });

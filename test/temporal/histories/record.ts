@@ -14,7 +14,7 @@ const { History } = proto.temporal.api.history.v1;
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 
-/** Stored histories as JSON: first those of the run in order, then those of its children. */
+/** Stored histories as JSON, newest run first: a child is before its parent. The histories of one run are in order. */
 export type StoredHistories = { workflowId: string; history: { events: { [key: string]: unknown }[] } }[];
 
 /** Returns the names of the stored histories. */
@@ -36,7 +36,7 @@ export function replayable(stored: StoredHistories): RunHistory[] {
 
 /** Replaces the stored histories of this name. Throws if they contain data of this machine. */
 export function storeHistories(name: string, histories: readonly RunHistory[]): void {
-  const stored = histories.map(({ workflowId, history }) => ({ workflowId, history: plain(history) }));
+  const stored = histories.map(({ workflowId, history }) => ({ workflowId, history: toPlainJson(history) }));
   const text = `${JSON.stringify(stored)}\n`;
   const mark = machineIn(text);
   if (mark !== undefined) throw new Error(`The history "${name}" has data of this machine: ${mark}`);
@@ -49,7 +49,7 @@ export function removeUnused(subjects: readonly Subject[]): void {
     if (!subjects.some((subject) => subject.name === name)) rmSync(`${FOLDER}${name}.json`);
 }
 
-function plain(history: RunHistory['history']): unknown {
+function toPlainJson(history: RunHistory['history']): unknown {
   const json = History.toObject(History.fromObject(history), { bytes: String, longs: String, enums: String });
   const text = JSON.stringify(json, (key, value: unknown) => {
     if (key === 'identity') return 'worker';

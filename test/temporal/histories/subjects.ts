@@ -7,11 +7,12 @@ import { block, condition, fn, loop, parallel, workflow } from '../../support/wo
 export interface Subject {
   name: string;
   graph: Json;
-  /** Its child workflows. */
+  /** The child workflows that `graph` calls. */
   children?: readonly Json[];
   options?: ExecuteOptions;
-  /** Options of the deployment. */
+  /** `continueAsNewAfter` of the deployment. */
   budget?: number;
+  /** `localSegments` of the deployment. */
   local?: boolean;
   /** Ends the run. Undefined if the run ends without further action. */
   finish?(engine: Engine, runId: string, script: Script): Promise<unknown>;

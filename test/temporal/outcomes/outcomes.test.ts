@@ -34,7 +34,7 @@ describeTemporal('recorded outcomes', (server) => {
   }
 
   /** Returns the outcomes by case. The first call starts all cases. */
-  function judge(): Map<string, Promise<string>> {
+  function runCases(): Map<string, Promise<string>> {
     results ??= inFlight(cases, {
       limit: CONCURRENCY,
       name: ({ id }) => id,
@@ -47,21 +47,21 @@ describeTemporal('recorded outcomes', (server) => {
   }
 
   it.each(cases.map(({ id, title }) => [id, title]))('%s %s', async (id) => {
-    expect(await judge().get(id)).toBe('as recorded');
+    expect(await runCases().get(id)).toBe('as recorded');
   });
 
   it('have histories that can all be replayed', async () => {
-    await Promise.allSettled(judge().values());
+    await Promise.allSettled(runCases().values());
     const histories = await Histories.at(server);
-    const known = new Set<string>();
+    const startedIds = new Set<string>();
     for (const engine of engines.values()) {
       const { stores } = await engine;
-      for (const runId of runIds.values()) if (await stores.runs.header(runId)) known.add(runId);
+      for (const runId of runIds.values()) if (await stores.runs.header(runId)) startedIds.add(runId);
     }
-    const fetched = await Promise.all([...known].map((runId) => histories.of(runId)));
+    const chains = await Promise.all([...startedIds].map((runId) => histories.of(runId)));
     await histories.close();
     // Refused workflows have no history. In a sample, they can be more than a fifth.
-    expect(fetched.length).toBeGreaterThan(cases.length / 2);
-    expect(await replayFaults(fetched.flat())).toEqual([]);
+    expect(chains.length).toBeGreaterThan(cases.length / 2);
+    expect(await replayFaults(chains.flat())).toEqual([]);
   });
 });

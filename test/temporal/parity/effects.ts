@@ -23,10 +23,10 @@ export function callName(block: string, scope: readonly number[], nth: number): 
 
 /** Effects that wait until the test answers them. Their results depend on their seeds. */
 export class HeldEffects {
-  readonly #open = new Map<string, Map<string, () => void>>();
+  readonly #pendingCalls = new Map<string, Map<string, () => void>>();
 
   readonly executors: readonly BlockExecutor[] = [
-    { types: ['parity-calc'], class: 'compute', execute: answerOf },
+    { types: ['parity-calc'], class: 'compute', execute: resultOf },
     { types: ['parity-wait'], class: 'wait', execute: waitOf },
     {
       types: ['parity-pause'],
@@ -40,33 +40,33 @@ export class HeldEffects {
 
   /** Returns the pending calls of the run. */
   calls(runId: string): string[] {
-    return [...(this.#open.get(runId)?.keys() ?? [])];
+    return [...(this.#pendingCalls.get(runId)?.keys() ?? [])];
   }
 
   answer(runId: string, name: string): void {
-    const give = this.#open.get(runId)?.get(name);
-    if (!give) throw new Error(`${name} was not called`);
-    give();
+    const respond = this.#pendingCalls.get(runId)?.get(name);
+    if (!respond) throw new Error(`The call ${name} is not pending.`);
+    respond();
   }
 
   /** Removes the calls of the run. */
   clear(runId: string): void {
-    this.#open.delete(runId);
+    this.#pendingCalls.delete(runId);
   }
 
   #perform(context: BlockContext): Promise<BlockResult> {
     const { runId, block, scope, signal } = context;
     const name = callName(block.id, scope, context.attempt);
-    const calls = this.#open.get(runId) ?? new Map<string, () => void>();
-    this.#open.set(runId, calls);
+    const calls = this.#pendingCalls.get(runId) ?? new Map<string, () => void>();
+    this.#pendingCalls.set(runId, calls);
     return new Promise((resolve, reject) => {
       const removeCall = (): void => {
-        if (calls.get(name) === give) calls.delete(name);
+        if (calls.get(name) === respond) calls.delete(name);
       };
-      const give = (): void => {
+      const respond = (): void => {
         removeCall();
         // Inside a promise, so that a failure rejects the call.
-        resolve(Promise.resolve().then(() => answerOf(context)));
+        resolve(Promise.resolve().then(() => resultOf(context)));
       };
       const stop = (): void => {
         removeCall();
@@ -75,23 +75,23 @@ export class HeldEffects {
       if (signal.aborted) stop();
       else {
         signal.addEventListener('abort', stop, { once: true });
-        calls.set(name, give);
+        calls.set(name, respond);
       }
     });
   }
 }
 
-/** Returns the random numbers of an attempt. Throws for a random share of the attempts. */
+/** Returns the random numbers of an attempt. Throws BLOCK_FAILED for a random share of the attempts. */
 function randomOf({ block, scope, field, attempt: nth }: BlockContext): () => number {
-  const draw = drawFor({ seed: Number(field('seed')), block: block.id, scope, nth });
-  if (draw() < 0.12) {
-    const retryable = draw() < 0.8;
+  const random = drawFor({ seed: Number(field('seed')), block: block.id, scope, nth });
+  if (random() < 0.12) {
+    const retryable = random() < 0.8;
     throw new BlockError('BLOCK_FAILED', `${callName(block.id, scope, nth)} fails`, { retryable });
   }
-  return draw;
+  return random;
 }
 
-function answerOf(context: BlockContext): BlockResult {
+function resultOf(context: BlockContext): BlockResult {
   const { works } = context.fields();
   if (works === false)
     throw new BlockError('BLOCK_FAILED', 'The block fails on purpose.', { retryable: false });

@@ -9,7 +9,7 @@ import { callName } from './effects.ts';
 import type { HeldEffects } from './effects.ts';
 import { RaceDetector, RUNNING_TIMERS } from './race-detector.ts';
 
-/** An action of the test on an idle run: its journal has `seq` entries, and it makes no progress without the test. */
+/** An action of the test on an idle run, which makes no progress without the test. `seq`: the length of its journal. */
 export type Step = { seq: number } & (
   | { do: 'answer'; call: string }
   | { do: 'resume'; block: string; scope: readonly number[] }
@@ -39,16 +39,16 @@ export class JournalReader {
 
   /** Returns the entries since the last call. */
   async readNew(): Promise<Entry[]> {
-    const fresh = await this.#runs.tail(this.#runId, this.entries.at(-1)?.seq ?? -1);
-    this.entries.push(...fresh);
-    return fresh;
+    const newEntries = await this.#runs.tail(this.#runId, this.entries.at(-1)?.seq ?? -1);
+    this.entries.push(...newEntries);
+    return newEntries;
   }
 }
 
 /**
- * Executes the scenario and returns its script: the steps, in an order that the scenario draws, one whenever the run is
- * idle. `isPerBlock`: the other runtime executes every block in its own activity. `racy`: the order of events is
- * undefined, so that another runtime may have another journal.
+ * Executes the scenario. Whenever the run is idle, takes a random step, which depends only on the scenario. Returns the
+ * steps and the journal. `isPerBlock`: the other runtime executes every block in its own activity. `isRacy`: the order
+ * of events is undefined, so the other runtime may have another journal.
  */
 export async function runLocally(
   environment: Environment,
@@ -58,48 +58,49 @@ export async function runLocally(
     runId,
     isPerBlock,
   }: { plan: Plan; scenario: Scenario; runId: string; isPerBlock: boolean },
-): Promise<{ steps: Step[]; entries: Entry[]; racy: boolean }> {
+): Promise<{ steps: Step[]; entries: Entry[]; isRacy: boolean }> {
   const replica = new Replica(runId, plan);
   const journal = new JournalReader(environment, runId);
-  const race = new RaceDetector(replica, { isPerBlock });
-  const draw = numbers(scenario.order);
+  const raceDetector = new RaceDetector(replica, { isPerBlock });
+  const random = numbers(scenario.order);
   const steps: Step[] = [];
   let refusal: { error: unknown } | undefined;
-  const refused = (error: unknown): void => void (refusal ??= { error });
+  const onRefused = (error: unknown): void => void (refusal ??= { error });
   const { until } = scenario;
   const node = until === undefined ? undefined : plan.skeleton.nodes[until];
   await environment.engine.start({ plan }, {}, { runId, ...(node && { until: node.id }) });
   for (;;) {
-    const moves = await untilIdle();
-    if (!moves) break;
-    const move = moves[Math.floor(draw() * moves.length)] as Action;
-    const step = { seq: replica.seq, ...(draw() < 0.02 ? { do: 'cancel' as const } : move) } as Step;
+    const actions = await waitUntilIdle();
+    if (!actions) break;
+    const action = actions[Math.floor(random() * actions.length)] as Action;
+    const step = { seq: replica.seq, ...(random() < 0.02 ? { do: 'cancel' as const } : action) } as Step;
     steps.push(step);
-    await act(environment, runId, step, { entries: journal.entries, refused });
+    await act(environment, runId, step, { entries: journal.entries, onRefused });
   }
   environment.effects.clear(runId);
-  return { steps, entries: journal.entries, racy: race.isRacy };
+  return { steps, entries: journal.entries, isRacy: raceDetector.isRacy };
 
   /** Waits until the run is idle. Returns the possible actions; undefined if the run has ended. */
-  async function untilIdle(): Promise<Action[] | undefined> {
-    const sinceMs = performance.now();
+  async function waitUntilIdle(): Promise<Action[] | undefined> {
+    const startMs = performance.now();
     const { seq } = replica;
     for (;;) {
-      for (const entry of await journal.readNew()) race.recordApplied(entry, replica.apply(entry));
+      for (const entry of await journal.readNew()) raceDetector.recordApplied(entry, replica.apply(entry));
       if (replica.idleState() === 'ended') return undefined;
-      const moves = replica.pendingCommands().map(moveOf);
-      if (replica.seq > seq && !moves.includes('moving')) {
-        race.quiet();
-        return moves.filter((move) => typeof move === 'object');
+      const actions = replica.pendingCommands().map(actionFor);
+      if (replica.seq > seq && !actions.includes('moving')) {
+        raceDetector.quiet();
+        return actions.filter((action) => typeof action === 'object');
       }
       if (refusal) throw refusal.error;
-      if (performance.now() - sinceMs > 20_000)
-        throw new Error(`never idle: ${JSON.stringify(replica.pendingCommands())}`);
+      if (performance.now() - startMs > 20_000)
+        throw new Error(`The run did not become idle: ${JSON.stringify(replica.pendingCommands())}`);
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }
 
-  function moveOf(command: Command): Action | 'moving' | 'still' {
+  /** Returns the action that the command waits for; `moving` if it ends without the test; `still` for other commands. */
+  function actionFor(command: Command): Action | 'moving' | 'still' {
     if (command.type === 'abort' || command.type === 'end') return 'moving';
     const { block, scope } =
       command.at.length % 2 === 1 ? replica.index.placeOf(command.at) : { block: '', scope: [] };
@@ -111,22 +112,22 @@ export async function runLocally(
   }
 }
 
-/** Executes a step. Calls `refused` with the error of a rejected resume. */
+/** Executes a step. Calls `onRefused` with the error of a rejected resume. */
 export async function act(
   environment: Environment,
   runId: string,
   step: Step,
-  { entries, refused }: { entries: readonly Entry[]; refused: (error: unknown) => void },
+  { entries, onRefused }: { entries: readonly Entry[]; onRefused: (error: unknown) => void },
 ): Promise<void> {
   const { engine, effects } = environment;
   if (step.do === 'answer') effects.answer(runId, step.call);
-  else if (step.do === 'cancel') await engine.cancel(runId, 'drawn');
+  else if (step.do === 'cancel') await engine.cancel(runId, 'chosen at random');
   else {
     const scope = step.scope.join('.');
-    const token = entries.findLast(
+    const pause = entries.findLast(
       (entry) => entry.type === 'paused' && entry.block === step.block && entry.scope.join('.') === scope,
     ) as { token?: string } | undefined;
     // Not awaited, because the promise resolves when the run is idle again, which may take further steps.
-    engine.resume(runId, { token: token?.token ?? '', input: { ok: true } }).catch(refused);
+    engine.resume(runId, { token: pause?.token ?? '', input: { ok: true } }).catch(onRefused);
   }
 }

@@ -32,7 +32,7 @@ export class Pair {
   readonly #histories: Histories;
   /** True if the Temporal runtime executes every block in its own activity. */
   readonly #isPerBlock: boolean;
-  readonly #played: { scenario: Scenario; histories: RunHistory[] }[] = [];
+  readonly #compared: { scenario: Scenario; histories: RunHistory[] }[] = [];
 
   private constructor(parts: {
     local: OpenEnvironment;
@@ -50,7 +50,7 @@ export class Pair {
     server: TemporalServer,
     { data, deployment }: { data: string; deployment: Deployment },
   ): Promise<Pair> {
-    const local = await inMemory();
+    const local = await openLocal();
     const effects = new HeldEffects();
     const temporal = await openOn(server, {
       ...deployment,
@@ -77,12 +77,12 @@ export class Pair {
     let phase = 'the local run';
     const compareRuns = async (): Promise<boolean> => {
       const script = await runLocally(this.#local, run);
-      if (script.racy) return false;
+      if (script.isRacy) return false;
       phase = `the run ${run.runId} on the server`;
       const entries = await playAlong(this.#temporal, {
         ...run,
         ...script,
-        total: script.entries.length,
+        entryCount: script.entries.length,
         isIdle: (runId) => this.#histories.isIdle(runId),
       });
       const expected = await shapeOf(this.#local.engine, run.runId, script.entries);
@@ -91,10 +91,10 @@ export class Pair {
       if (difference !== undefined) throw new Error(`The runs differ: ${difference}`);
       phase = 'the end of the workflow';
       const histories = await this.#histories.of(run.runId);
-      this.#played.push({ scenario, histories });
+      this.#compared.push({ scenario, histories });
       return true;
     };
-    return within(RUN_TIMEOUT_MS, compareRuns()).catch(async (error: unknown) => {
+    return withTimeout(RUN_TIMEOUT_MS, compareRuns()).catch(async (error: unknown) => {
       const history = await this.#histories.summaryOf(run.runId);
       throw new Error(`${String(error)}; ${phase}; ${history}`, { cause: error });
     });
@@ -105,10 +105,10 @@ export class Pair {
    * source map of a worker, and hundreds of source maps would exhaust the memory of the process.
    */
   async unreplayable(): Promise<{ scenario: Scenario; error: string }[]> {
-    const faults = await replayFaults(this.#played.flatMap(({ histories }) => histories));
+    const faults = await replayFaults(this.#compared.flatMap(({ histories }) => histories));
     return faults.map((error) => {
       const [runId] = error.split(':');
-      const run = this.#played.find(({ histories }) => histories[0]?.workflowId === runId);
+      const run = this.#compared.find(({ histories }) => histories[0]?.workflowId === runId);
       if (!run) throw new Error(error);
       return { scenario: run.scenario, error: `replay: ${error}` };
     });
@@ -121,7 +121,7 @@ export class Pair {
   }
 }
 
-async function inMemory(): Promise<OpenEnvironment> {
+async function openLocal(): Promise<OpenEnvironment> {
   const effects = new HeldEffects();
   const stores = openStores();
   const registry = createRegistry(builtInExecutors, effects.executors);
@@ -129,13 +129,13 @@ async function inMemory(): Promise<OpenEnvironment> {
   return { engine, stores, effects, close: () => engine.close({ graceMs: 0 }) };
 }
 
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`The run took longer than ${ms} ms`)), ms);
   });
   try {
-    return await Promise.race([work, over]);
+    return await Promise.race([work, timeout]);
   } finally {
     clearTimeout(timer);
   }

@@ -11,13 +11,13 @@ import type { Deployment } from './pair.ts';
 
 /** Number of runs for each deployment. */
 const COUNT = scale(10, 200);
-/** Quick runs always have the same scenarios, full runs draw new scenarios. */
+/** Quick runs always have the same scenarios; full runs have new random scenarios. */
 const SEED = isFull ? Number(process.env['HEDDLE_SAMPLE_SEED']) : 138_832_345;
 const TIMEOUT_MS = scale(240_000, 3_600_000);
 
 const DEPLOYMENTS: [title: string, deployment: Deployment, concurrency: number][] = [
   ['with the defaults', {}, 16],
-  ['with a tight budget', { continueAsNewAfter: 4 }, 16],
+  ['with a new history after every four commands', { continueAsNewAfter: 4 }, 16],
   ['with an activity for every block', { checkpoint: 'block' }, 16],
   ['with segments in remote activities', { localSegments: false }, 16],
   ['with a cache of two workflows', { worker: { cachedWorkflows: 2 } }, 8],
@@ -55,7 +55,7 @@ const REGRESSIONS: readonly Scenario[] = [
     ...DEFAULTS,
   },
   {
-    // With a tight budget the run continues as new before n2 and n3 start, and n3 is first (R6).
+    // With `continueAsNewAfter: 4` the run continues as new before n2 and n3 start, and n3 is first (R6).
     region: {
       nodes: [
         { ...wait, id: 'n0', ins: [], outs: [1] },
@@ -92,13 +92,13 @@ describeTemporal('parity with the local runtime', (server) => {
       });
       const settled = await Promise.allSettled(results.values());
       await pair.close();
-      const different = settled.flatMap((one, index) =>
+      const differences = settled.flatMap((one, index) =>
         one.status === 'rejected'
           ? [{ scenario: allScenarios[index] as Scenario, error: one.reason as unknown }]
           : [],
       );
-      const failed = [...different, ...(await pair.unreplayable())];
-      if (failed.length > 0) throw smallest(failed);
+      const failed = [...differences, ...(await pair.unreplayable())];
+      if (failed.length > 0) throw smallestFailure(failed);
       const compared = settled.filter((one) => one.status === 'fulfilled' && one.value);
       expect(compared.length).toBeGreaterThan(COUNT / 4);
     },
@@ -107,7 +107,7 @@ describeTemporal('parity with the local runtime', (server) => {
 });
 
 /** Returns the error of the smallest failed scenario, with the errors of the other scenarios. */
-function smallest(failed: readonly { scenario: Scenario; error: unknown }[]): Error {
+function smallestFailure(failed: readonly { scenario: Scenario; error: unknown }[]): Error {
   const failures = failed.map(({ scenario, error }) => ({ text: JSON.stringify(scenario), error }));
   const [first, ...others] = failures.toSorted((a, b) => a.text.length - b.text.length);
   const summary = `Of the scenarios with the seed ${SEED}, ${failed.length} failed; the smallest: ${String(first?.error)}`;

@@ -18,12 +18,12 @@ export const CHILDREN: readonly Json[] = [true, false].map((works) =>
   }),
 );
 
-/** Timeout of blocks that never answer. */
+/** Timeout in milliseconds of blocks that never return. */
 const HANG_MS = 20;
 /** The grace period is zero or longer than any run, so that results never depend on durations. */
 const LONG_GRACE_MS = 600_000;
 
-/** Returns the plan of a scenario, with blocks that answer according to its seed. */
+/** Returns the plan of a scenario, with blocks whose results depend on the seed of the scenario. */
 export function planOf({ region, start, seed, graceMs }: Scenario): Plan {
   const blocks: Plan['blocks'] = {};
   const skeleton = regionOf(region, { seed, blocks, containers: [] });
@@ -64,7 +64,7 @@ function nodeOf(node: Node, context: PlanContext & { ids: string[]; index: numbe
   const { seed, blocks, containers, ids, index } = context;
   const id = ids[index] as string;
   const { timeoutMs, subflow, ...rest } = node;
-  const draw = drawFor({ seed, block: id, scope: [], nth: 0 });
+  const random = drawFor({ seed, block: id, scope: [], nth: 0 });
   const config: BlockConfig = {
     id,
     name: id,
@@ -76,22 +76,22 @@ function nodeOf(node: Node, context: PlanContext & { ids: string[]; index: numbe
   };
   blocks[id] = config;
   if (subflow) {
-    config.container = containerOf(node.kind, subflow, id, draw);
+    config.container = containerOf(node.kind, subflow, id, random);
     const body = regionOf(subflow.body, { seed, blocks, containers: [...containers, id] });
     return { ...rest, id, subflow: { ...subflow, body } };
   }
-  const hangs = node.class === 'effect' && timeoutMs !== undefined && draw() < 0.2;
-  Object.assign(config, kindOf(node, hangs, draw));
+  const isHanging = node.class === 'effect' && timeoutMs !== undefined && random() < 0.2;
+  Object.assign(config, kindOf(node, isHanging, random));
   config.params['seed'] = { kind: 'literal', value: seed };
-  return { ...rest, id, ...(hangs && { timeoutMs: HANG_MS }) };
+  return { ...rest, id, ...(isHanging && { timeoutMs: HANG_MS }) };
 }
 
-function kindOf(node: Node, hangs: boolean, draw: () => number): Pick<BlockConfig, 'type' | 'params'> {
+function kindOf(node: Node, isHanging: boolean, random: () => number): Pick<BlockConfig, 'type' | 'params'> {
   if (node.class === 'child') {
-    const value = draw() < 0.8 ? 'parity-good' : 'parity-bad';
+    const value = random() < 0.8 ? 'parity-good' : 'parity-bad';
     return { type: 'workflow_input', params: { workflowId: { kind: 'literal', value } } };
   }
-  const type = hangs ? 'hang' : node.class === 'compute' ? 'calc' : node.class;
+  const type = isHanging ? 'hang' : node.class === 'compute' ? 'calc' : node.class;
   return { type: `parity-${type}`, params: {} };
 }
 
@@ -99,9 +99,9 @@ function containerOf(
   kind: Node['kind'],
   { count, perTurn, firstFree }: Subflow,
   id: string,
-  draw: () => number,
+  random: () => number,
 ): ContainerConfig {
-  const size = Math.floor(draw() * 4.5);
+  const size = Math.floor(random() * 4.5);
   if (perTurn)
     return { kind: firstFree ? 'doWhile' : 'while', condition: conditionOf(id, size) } as ContainerConfig;
   if (count !== undefined)
@@ -110,7 +110,7 @@ function containerOf(
   return {
     kind: kind === 'loop' ? 'forEach' : 'parallelCollection',
     collection:
-      draw() < 0.1
+      random() < 0.1
         ? { invalid: 'The collection is invalid on purpose.' }
         : { template: { kind: 'literal', value: items } },
   };

@@ -48,7 +48,7 @@ class Run {
   }
 
   /** Records that the run makes no progress without the test. */
-  quiet(): this {
+  becomesIdle(): this {
     this.#race.quiet();
     return this;
   }
@@ -68,14 +68,14 @@ it('two conditions are not a race if their branches succeed', () => {
 });
 
 it.each([0, 1000])(
-  'a block that fails the run before the second condition races, grace %i (R17)',
+  'a block that fails the run before the second condition races with it, grace period %i ms (R17)',
   (graceMs) => {
     expect(new Run({ graceMs }).expands(0).fails('A', [0, 0]).isRacy).toBe(true);
   },
 );
 
 it.each([0, 1000])(
-  'a block that fails the run after the second condition races, grace %i (R17)',
+  'a block that fails the run after the second condition races with it, grace period %i ms (R17)',
   (graceMs) => {
     expect(new Run({ graceMs }).expands(0).expands(1).fails('A', [0, 0]).isRacy).toBe(true);
   },
@@ -100,7 +100,7 @@ it('a condition whose error edge handles its failure is not a race', () => {
 });
 
 it('a failure after an idle moment is not a race', () => {
-  expect(new Run().expands(0).expands(1).quiet().fails('A', [0, 0]).isRacy).toBe(false);
+  expect(new Run().expands(0).expands(1).becomesIdle().fails('A', [0, 0]).isRacy).toBe(false);
 });
 
 it('a failure after a single condition is not a race', () => {

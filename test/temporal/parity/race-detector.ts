@@ -10,12 +10,13 @@ export const RUNNING_TIMERS: ReadonlySet<string> = new Set(['retry', 'wait', 'ti
  *
  * Such operations are blocks, timers, child runs and expansions of containers (R9: branches run concurrently; a
  * condition is evaluated in a sandbox). The order of two expansions alone does not matter, because both runtimes
- * evaluate in the order of the commands. It changes the journal if a block after the first expansion fails or ends a
- * scope that also contains the second container (R17), which may happen before or after the second expansion ends.
+ * evaluate conditions in the order of the commands. The order changes the journal if a block after the first expansion
+ * fails or ends a scope that also contains the second container (R17): this may happen before or after the second
+ * expansion ends.
  *
- * A block and an effect with a time limit that run at the same time are such operations, too (R21): a segment and an
- * effect can be two activities, and each starts when a worker takes it. Without a time limit, the test decides when the
- * effect ends.
+ * A block and an effect with a time limit that run at the same time are such operations, too (R21): a segment (a
+ * part of the run that one task executes) and an effect can be two activities, and each starts when a worker takes it.
+ * Without a time limit, the test decides when the effect ends.
  */
 export class RaceDetector {
   isRacy = false;
@@ -24,9 +25,9 @@ export class RaceDetector {
   /** Addresses of the expansions that were pending at the same time since the run was last idle. */
   #groups: Address[][] = [];
   /** True if an expansion of a group has ended. */
-  #hasAnswer = false;
+  #hasEndedExpansion = false;
 
-  /** `isPerBlock`: the other runtime executes every block in its own activity, so any two end in an undefined order. */
+  /** `isPerBlock`: the other runtime executes every block in its own activity, so any two blocks end in any order. */
   constructor(replica: Replica, { isPerBlock }: { isPerBlock: boolean }) {
     this.#replica = replica;
     this.#isPerBlock = isPerBlock;
@@ -36,7 +37,7 @@ export class RaceDetector {
   recordApplied(entry: Entry, applied: Applied): void {
     const pending = this.#replica.pendingCommands();
     this.isRacy ||= this.#isUnordered(pending) || this.#isExpansionOvertaken(entry, applied);
-    this.#hasAnswer ||= this.#answersGroup(entry);
+    this.#hasEndedExpansion ||= this.#endsExpansion(entry);
     const expanding = pending.flatMap((command) => (command.type === 'expand' ? [command.at] : []));
     if (expanding.length > 1) this.#groups.push(expanding);
   }
@@ -44,7 +45,7 @@ export class RaceDetector {
   /** Records that the run is idle: later events cannot race with earlier events. */
   quiet(): void {
     this.#groups = [];
-    this.#hasAnswer = false;
+    this.#hasEndedExpansion = false;
   }
 
   #isUnordered(pending: readonly Command[]): boolean {
@@ -61,22 +62,22 @@ export class RaceDetector {
 
   /** True if an effect has a time limit, and a block runs in a segment at the same time. */
   #mayTimeOutFirst(pending: readonly Command[]): boolean {
-    const limited = pending.some((command) => command.type === 'timer' && command.timer === 'timeout');
+    const hasTimeLimit = pending.some((command) => command.type === 'timer' && command.timer === 'timeout');
     return (
-      limited &&
+      hasTimeLimit &&
       pending.some(({ type, at }) => type === 'run' && this.#replica.index.node(at).class !== 'effect')
     );
   }
 
   #isExpansionOvertaken(entry: Entry, applied: Applied): boolean {
-    if (entry.type === 'failed' && this.#hasAnswer) return true;
+    if (entry.type === 'failed' && this.#hasEndedExpansion) return true;
     const ended = this.#endedScopes(applied);
     return this.#groups.some((group) =>
       ended.some((scope) => group.filter((at) => isInside(at, scope)).length > 1),
     );
   }
 
-  #answersGroup(entry: Entry): boolean {
+  #endsExpansion(entry: Entry): boolean {
     if (entry.type !== 'expanded' && entry.type !== 'failed') return false;
     const name = this.#replica.index.addressOf(entry.block, entry.scope).join('.');
     return this.#groups.some((group) => group.some((at) => at.join('.') === name));

@@ -3,7 +3,7 @@ import type { Engine } from '@heddle/engine';
 import type { Entry, Json } from '@heddle/core';
 
 /** Fields that differ between equal runs: times, tokens, random numbers. */
-const DIFFERING = new Set([
+const IGNORED = new Set([
   'seq',
   'atMs',
   'startedMs',
@@ -27,9 +27,9 @@ export async function shapeOf(engine: Engine, runId: string, entries: readonly E
   const { status, output, error } = await engine.getRun(runId);
   const logs = await engine.getLogs(runId);
   return {
-    journal: entries.map((entry) => common(entry)),
-    result: common({ status, output, error }),
-    logs: logs.map((log) => common(log)),
+    journal: entries.map((entry) => withoutIgnoredFields(entry)),
+    result: withoutIgnoredFields({ status, output, error }),
+    logs: logs.map((log) => withoutIgnoredFields(log)),
   };
 }
 
@@ -44,8 +44,8 @@ export function firstDifference(local: Shape, temporal: Shape): string | undefin
   return undefined;
 }
 
-function common(value: object): Json {
-  const fields = Object.entries(value).filter(([name, field]) => !DIFFERING.has(name) && field !== undefined);
+function withoutIgnoredFields(value: object): Json {
+  const fields = Object.entries(value).filter(([name, field]) => !IGNORED.has(name) && field !== undefined);
   // Ids of child runs are derived with a random key of the run.
   const replacer = (key: string, field: unknown): unknown => (key === 'childRunId' ? 'the child' : field);
   return JSON.parse(JSON.stringify(Object.fromEntries(fields)), replacer) as Json;

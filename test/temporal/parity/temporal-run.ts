@@ -10,9 +10,9 @@ import type { Environment, Step } from './local-run.ts';
 const STEP_TIMEOUT_MS = 120_000;
 
 /**
- * Executes the script and returns the journal. Throws if the run does not reach a step in time. `isIdle` returns true
- * if no workflow task is in progress: the SDK handles a signal that arrives during a task before the timers that fired
- * in it.
+ * Executes the script and returns the journal, which has at least `entryCount` entries. Throws if the run does not
+ * reach a step in time. `isIdle` returns true if no workflow task is in progress: the SDK handles a signal that arrives
+ * during a task before the timers that fired during the task.
  */
 export async function playAlong(
   environment: Environment,
@@ -21,14 +21,14 @@ export async function playAlong(
     scenario,
     runId,
     steps,
-    total,
+    entryCount,
     isIdle,
   }: {
     plan: Plan;
     scenario: Scenario;
     runId: string;
     steps: readonly Step[];
-    total: number;
+    entryCount: number;
     isIdle: (runId: string) => Promise<boolean>;
   },
 ): Promise<Entry[]> {
@@ -36,13 +36,13 @@ export async function playAlong(
   const node = until === undefined ? undefined : plan.skeleton.nodes[until];
   const journal = new JournalReader(environment, runId);
   let refusal: { error: unknown } | undefined;
-  const refused = (error: unknown): void => void (refusal ??= { error });
+  const onRefused = (error: unknown): void => void (refusal ??= { error });
   await environment.engine.start({ plan }, {}, { runId, ...(node && { until: node.id }) });
   for (const step of steps) {
     await waitFor(step.seq, () => isDue(step), step);
-    await act(environment, runId, step, { entries: journal.entries, refused });
+    await act(environment, runId, step, { entries: journal.entries, onRefused });
   }
-  await waitFor(total, isOver, 'the end');
+  await waitFor(entryCount, isOver, 'the end');
   await journal.readNew();
   environment.effects.clear(runId);
   return journal.entries;
@@ -51,7 +51,7 @@ export async function playAlong(
     return step.do === 'answer' ? environment.effects.calls(runId).includes(step.call) : isIdle(runId);
   }
 
-  /** Returns true if the run's record has an end time. It is written after the journal, so the caller polls. */
+  /** Returns true if the run's record has an end time. The record is written after the journal, so the caller polls. */
   async function isOver(): Promise<boolean> {
     return (await environment.stores.runs.record(runId))?.endedMs !== undefined;
   }
@@ -61,15 +61,15 @@ export async function playAlong(
     isReady: () => boolean | Promise<boolean>,
     what: unknown,
   ): Promise<void> {
-    const sinceMs = performance.now();
+    const startMs = performance.now();
     for (;;) {
       await journal.readNew();
       if (refusal) throw refusal.error;
       if ((journal.entries.at(-1)?.seq ?? 0) >= seq && (await isReady())) return;
-      if (performance.now() - sinceMs > STEP_TIMEOUT_MS) {
+      if (performance.now() - startMs > STEP_TIMEOUT_MS) {
         const stored = (await environment.stores.runs.record(runId))?.status;
         throw new Error(
-          `entry ${seq} is not reached before ${JSON.stringify(what)}: ${JSON.stringify(journal.entries.slice(-5))}; called: ${environment.effects.calls(runId).join(' ')}; ${stored}`,
+          `The journal did not reach entry ${seq} before ${JSON.stringify(what)}: ${JSON.stringify(journal.entries.slice(-5))}; called: ${environment.effects.calls(runId).join(' ')}; ${stored}`,
         );
       }
       await new Promise((resolve) => setTimeout(resolve, 5));

@@ -10,13 +10,13 @@ import { runScenario } from '../chaos/scenario.ts';
 import type { KillableServer } from '../chaos/faults.ts';
 
 const NAMESPACE = 'chaos';
-const FOR_MS = scale(30_000, 600_000);
+const DURATION_MS = scale(30_000, 600_000);
 
 /**
- * Starts a production server for one test, which can be killed with SIGKILL and restarted with the same databases and
- * ports.
+ * Starts a production server for one test. The server can be killed with SIGKILL and restarted with the same databases
+ * and ports.
  */
-async function killableServer(): Promise<KillableServer & { address: string }> {
+async function startKillableServer(): Promise<KillableServer & { address: string }> {
   const { tools } = productionTools();
   if (!tools) throw new Error('The tools for a production server are missing.');
   const postgres = await serverOf(tools.postgres);
@@ -39,11 +39,11 @@ async function killableServer(): Promise<KillableServer & { address: string }> {
 describeTemporal('chaos on the production server', () => {
   it(
     'killing workers and the server in a loop, on PostgreSQL, loses no call and records none twice, and all runs complete',
-    { timeout: FOR_MS + 600_000 },
+    { timeout: DURATION_MS + 600_000 },
     async () => {
       const store = { postgres: await postgresDatabase() };
-      const server = await killableServer();
-      const figures = await runScenario({ server, namespace: NAMESPACE, store, forMs: FOR_MS });
+      const server = await startKillableServer();
+      const figures = await runScenario({ server, namespace: NAMESPACE, store, forMs: DURATION_MS });
       expect(figures.serversKilled).toBeGreaterThan(0);
     },
   );

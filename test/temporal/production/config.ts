@@ -18,11 +18,11 @@ interface Parts {
   readonly databases: { readonly store: string; readonly visibility: string };
   readonly shards: number;
   /** Path of the file with `dynamicConfig()`. */
-  readonly dynamic: string;
+  readonly dynamicConfigFile: string;
 }
 
 /** Returns the configuration of a production server on the loopback address. */
-export function serverConfig({ ports, postgres, databases, shards, dynamic }: Parts): object {
+export function serverConfig({ ports, postgres, databases, shards, dynamicConfigFile }: Parts): object {
   const services = Object.entries(ports).map(([name, rpc]) => [
     name,
     { rpc: { ...rpc, bindOnLocalHost: true } },
@@ -55,7 +55,7 @@ export function serverConfig({ ports, postgres, databases, shards, dynamic }: Pa
     },
     dcRedirectionPolicy: { policy: 'noop' },
     // The file is deleted after the start, so the server must not read it again.
-    dynamicConfigClient: { filepath: dynamic, pollInterval: '24h' },
+    dynamicConfigClient: { filepath: dynamicConfigFile, pollInterval: '24h' },
   };
 }
 

@@ -41,7 +41,7 @@ export interface ProductionServer {
 
 const SCHEMA_MS = 120_000;
 const READY_MS = 120_000;
-/** Time that the server waits when it stops, so that other members notice it. */
+/** Milliseconds between SIGTERM and SIGKILL. A stopping server waits until the other members of its cluster notice. */
 const GRACE_MS = 15_000;
 const RETENTION = '86400s';
 const ALREADY_EXISTS = 409;
@@ -57,12 +57,12 @@ const databasesOf = (name: string): readonly { database: string; schema: string 
 /**
  * Starts a production server with higher poll limits. Resolves when it answers. It ends with this process.
  *
- * @throws if its databases cannot be created or it does not answer, with its last output.
+ * @throws if the databases cannot be created, or if the server does not answer (with its last output).
  */
 export async function startProductionServer(options: ProductionServerOptions): Promise<ProductionServer> {
-  for (const each of databasesOf(options.name)) await prepare(options, each);
-  const numbers = options.ports ?? (await lowPorts(9));
-  const ports = portsOf(numbers);
+  for (const each of databasesOf(options.name)) await prepareDatabase(options, each);
+  const portNumbers = options.ports ?? (await lowPorts(9));
+  const ports = portsOf(portNumbers);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
   const log = openLog(options.logFile);
   try {
@@ -74,7 +74,7 @@ export async function startProductionServer(options: ProductionServerOptions): P
     });
     const problem = await whyNotServing(child, ports, options.namespace);
     if (problem === undefined)
-      return { ...child, ports: numbers, address: addressOf(ports), namespace: options.namespace };
+      return { ...child, ports: portNumbers, address: addressOf(ports), namespace: options.namespace };
     await child.stop();
     throw new Error(
       `Temporal's server ${options.name} is not ready: ${problem}. Its last output: ${log.lastLine()}`,
@@ -97,10 +97,10 @@ async function whyNotServing(
 ): Promise<string | undefined> {
   const address = addressOf(ports);
   const ended = new AbortController();
-  const within = { timeoutMs: READY_MS, signal: ended.signal };
+  const limits = { timeoutMs: READY_MS, signal: ended.signal };
   try {
     const problem = await Promise.race([
-      untilReady({ address, namespace: OWN_NAMESPACE, searchAttributes: [] }, within),
+      untilReady({ address, namespace: OWN_NAMESPACE, searchAttributes: [] }, limits),
       child.exited.then((how) => `it ended with ${how}`),
     ]);
     return problem ?? (await registerNamespace(ports.frontend.httpPort, namespace));
@@ -111,18 +111,18 @@ async function whyNotServing(
 
 /** Registers the namespace. Returns an error message; undefined if the server has the namespace. */
 async function registerNamespace(httpPort: number, namespace: string): Promise<string | undefined> {
-  const answer = await fetch(`http://127.0.0.1:${httpPort}/api/v1/namespaces`, {
+  const response = await fetch(`http://127.0.0.1:${httpPort}/api/v1/namespaces`, {
     method: 'POST',
     body: JSON.stringify({ namespace, workflowExecutionRetentionPeriod: RETENTION }),
   });
-  const body = await answer.text();
-  return answer.ok || answer.status === ALREADY_EXISTS
+  const body = await response.text();
+  return response.ok || response.status === ALREADY_EXISTS
     ? undefined
     : `the server refused the namespace: ${body}`;
 }
 
 /** Creates the database if it does not exist, and migrates its tables to the newest version. */
-async function prepare(
+async function prepareDatabase(
   { tools, postgres }: ProductionServerOptions,
   { database, schema }: { database: string; schema: string },
 ): Promise<void> {
@@ -138,9 +138,9 @@ async function prepare(
     ['update-schema', '--schema-name', `postgresql/v12/${schema}`],
   ];
   for (const args of steps) {
-    const ended = await runCommand(tools.sql.path, args, { env, timeoutMs: SCHEMA_MS });
-    if (ended.problem !== undefined)
-      throw new Error(`The database ${database} cannot be created: ${ended.problem}`);
+    const result = await runCommand(tools.sql.path, args, { env, timeoutMs: SCHEMA_MS });
+    if (result.problem !== undefined)
+      throw new Error(`The database ${database} cannot be created: ${result.problem}`);
   }
 }
 
@@ -161,11 +161,12 @@ function writeConfig(
   ports: ServerPorts,
   { postgres, name, shards = 4 }: ProductionServerOptions,
 ): string {
-  const dynamic = join(folder, 'dynamic.yaml');
+  const dynamicConfigFile = join(folder, 'dynamic.yaml');
   const file = join(folder, 'server.yaml');
   const [store = '', visibility = ''] = databasesOf(name).map(({ database }) => database);
-  const config = serverConfig({ ports, postgres, databases: { store, visibility }, shards, dynamic });
-  writeFileSync(dynamic, JSON.stringify(dynamicConfig()));
+  const databases = { store, visibility };
+  const config = serverConfig({ ports, postgres, databases, shards, dynamicConfigFile });
+  writeFileSync(dynamicConfigFile, JSON.stringify(dynamicConfig()));
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
   return file;
 }

@@ -10,6 +10,7 @@ import type { RunHistory } from './histories-of.ts';
 import { openOn } from './open.ts';
 
 const ITERATIONS = scale(40, 100);
+/** Commands after which a run continues as new, with a new history. */
 const BUDGET = 20;
 /** Upper bound of the events of a history: those of its budget, of one more iteration, and of its start and end. */
 const MAX_EVENTS = BUDGET * 6 + 60;
@@ -94,13 +95,13 @@ describeTemporal('runs that continue in new histories', (server) => {
 
 /** Answers both pauses, the second one after everything else has ended. */
 async function completeRun(engine: Engine, runId: string): Promise<void> {
-  const open = async (name: string): Promise<string> =>
+  const tokenOf = async (name: string): Promise<string> =>
     (await engine.getRun(runId)).pauses.find(({ blockName }) => blockName === name)?.token ?? '';
-  await engine.resume(runId, { token: await open('H'), input: { n: 7 } });
+  await engine.resume(runId, { token: await tokenOf('H'), input: { n: 7 } });
   await expect
     .poll(async () => (await engine.getRun(runId)).pauseKind, { timeout: 60_000, interval: 200 })
     .toBe('human');
-  const result = await engine.resume(runId, { token: await open('Open'), input: {} });
+  const result = await engine.resume(runId, { token: await tokenOf('Open'), input: {} });
   expect(result).toMatchObject({ status: 'completed' });
   const outputs = await engine.getRun(runId, { select: ['Z.result'] });
   expect(outputs.blockOutputs).toEqual({ 'Z.result': { turns: ITERATIONS, said: 7 } });

@@ -20,7 +20,7 @@ const LINE = [`Start -> ${NAMES.join(' -> ')}`];
 
 describeTemporal('the number of events of a run on a server', (server) => {
   /** Runs the workflow until it ends. Returns the types of the events in all its histories. */
-  async function events(
+  async function runAndListEvents(
     graph: Json,
     inspect?: (engine: Engine, runId: string) => Promise<void>,
   ): Promise<string[]> {
@@ -44,7 +44,7 @@ describeTemporal('the number of events of a run on a server', (server) => {
   }
 
   it('is at most eight, with one workflow task, for ten blocks that only compute', async () => {
-    const types = await events(
+    const types = await runAndListEvents(
       workflow(
         NAMES.map((name) => block(name, 'calc')),
         LINE,
@@ -55,7 +55,7 @@ describeTemporal('the number of events of a run on a server', (server) => {
   });
 
   it('is at most six for each of ten effects, and twelve for the run itself', async () => {
-    const types = await events(
+    const types = await runAndListEvents(
       workflow(
         NAMES.map((name) => work(name)),
         LINE,
@@ -73,7 +73,7 @@ describeTemporal('the number of events of a run on a server', (server) => {
         [loop('L', { loopType: 'for', count: iterations }, block('A', 'calc'))],
         ['Start -> L -> A'],
       );
-      const types = await events(graph, async (engine, runId) => {
+      const types = await runAndListEvents(graph, async (engine, runId) => {
         const [, log] = (await engine.getLogs(runId)).filter(({ blockName }) => blockName !== 'A');
         expect((log?.output as { results: Json[] } | undefined)?.results).toHaveLength(iterations);
       });

@@ -74,16 +74,17 @@ export class Histories {
 }
 
 /**
- * Replays the histories with the workflow code of this checkout. Returns `workflow id: error` for each that differs.
+ * Replays the histories with the workflow code of this checkout. Returns `workflow id: error` for each that fails, and
+ * a message if some were not replayed.
  */
 export async function replayFaults(
   histories: readonly { workflowId: string; history: unknown }[],
-  more: Partial<ReplayWorkerOptions> = {},
+  options: Partial<ReplayWorkerOptions> = {},
 ): Promise<string[]> {
   const faults: string[] = [];
   let replayed = 0;
-  const options = { workflowBundle: { codePath: BUNDLE }, ...more };
-  for await (const { workflowId, error } of Worker.runReplayHistories(options, histories)) {
+  const workerOptions = { workflowBundle: { codePath: BUNDLE }, ...options };
+  for await (const { workflowId, error } of Worker.runReplayHistories(workerOptions, histories)) {
     replayed++;
     if (error) faults.push(`${workflowId}: ${error.message}`);
   }

@@ -7,15 +7,15 @@ export function inFlight<Item, Result>(
     work,
   }: { limit: number; name: (item: Item) => string; work: (item: Item) => Promise<Result> },
 ): Map<string, Promise<Result>> {
-  const queue: (() => void)[] = [];
+  const waiting: (() => void)[] = [];
   let busy = 0;
   const run = async (item: Item): Promise<Result> => {
-    if (busy >= limit) await new Promise<void>((resolve) => queue.push(resolve));
+    if (busy >= limit) await new Promise<void>((resolve) => waiting.push(resolve));
     else busy++;
     try {
       return await work(item);
     } finally {
-      const next = queue.shift();
+      const next = waiting.shift();
       if (next) next();
       else busy--;
     }
