@@ -14,8 +14,8 @@ const INTERVAL_MINUTES = 10;
 const ROUND_MS = 6 * MINUTE_MS;
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
-/** The ids of workflows that start at a schedule, a feed, an event of `watched`, and a webhook with flow control. */
-interface Deployed {
+/** An API key, and the ids of workflows that start at a schedule, a feed, an event of `watched`, and a webhook. */
+interface DeployedWorkflows {
   key: string;
   schedule: string;
   feed: string;
@@ -24,7 +24,7 @@ interface Deployed {
   hook: { id: string; path: string };
 }
 
-async function deployAll(from: FiringProcess, feedUrl: string): Promise<Deployed> {
+async function deployAll(from: FiringProcess, feedUrl: string): Promise<DeployedWorkflows> {
   const { key, workspaceId } = await from.call<{ key: string; workspaceId: string }>('workspace');
   const request = <Data>(...parts: [string, string, unknown?]) =>
     from.call<Data>('request', { key, request: parts });
@@ -35,15 +35,15 @@ async function deployAll(from: FiringProcess, feedUrl: string): Promise<Deployed
     return id;
   };
   const watched = await deploy(scheduledWorkflow({}, { type: 'start_trigger' }));
-  const events = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
-  const every = { scheduleType: 'minutes', minutesInterval: INTERVAL_MINUTES, missedRuns: 'all' };
+  const eventFields = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
+  const scheduleFields = { scheduleType: 'minutes', minutesInterval: INTERVAL_MINUTES, missedRuns: 'all' };
   const id = await deploy(webhookWorkflow({ flowControl: { concurrency: 1 } }));
   const { webhooks } = await request<{ webhooks: { url: string }[] }>('GET', `/workflows/${id}/deployment`);
   return {
     ...{ key, watched, hook: { id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname } },
-    schedule: await deploy(scheduledWorkflow({ ...every, missedLimit: 100 })),
+    schedule: await deploy(scheduledWorkflow({ ...scheduleFields, missedLimit: 100 })),
     feed: await deploy(scheduledWorkflow({ feedUrl, pollMinutes: 1 }, { type: 'rss' })),
-    watcher: await deploy(scheduledWorkflow(events, { type: 'sim_workspace_event' })),
+    watcher: await deploy(scheduledWorkflow(eventFields, { type: 'sim_workspace_event' })),
   };
 }
 
@@ -62,7 +62,8 @@ export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: numbe
     });
   const processes = { server: await start('server', 0), worker: await start('worker', 0) };
   const { key, schedule, feed, watched, watcher, hook } = await deployAll(processes.server, news.url);
-  const counts = async (from: FiringProcess): Promise<number[]> => {
+  /** Advances the clock of both processes. Returns the counts that `expectedCounts` lists. */
+  const advanceAndCount = async (from: FiringProcess): Promise<number[]> => {
     nowMs += 6000;
     for (const each of [processes.server, processes.worker])
       await each.call('now', { nowMs, stillDies: true }).catch(() => undefined);
@@ -84,22 +85,20 @@ export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: numbe
    * Returns the expected numbers of fires, items and deliveries, and of the runs of the four workflows, after a round:
    * one for each due time that has passed, two deliveries, and one of each other event per round.
    */
-  const expected = (round: number): number[] => {
-    const dues = Math.floor((nowMs - FROM_MS) / MINUTE_MS / INTERVAL_MINUTES);
-    return [dues, round, 2 * round, dues, round, 2 * round, round];
+  const expectedCounts = (round: number): number[] => {
+    const dueCount = Math.floor((nowMs - FROM_MS) / MINUTE_MS / INTERVAL_MINUTES);
+    return [dueCount, round, 2 * round, dueCount, round, 2 * round, round];
   };
   const expectAll = async (from: FiringProcess, round: number): Promise<void> => {
     const compare = async (): Promise<string> => {
-      const actualCounts = (await counts(from)).join();
-      const expectedCounts = expected(round).join();
-      return actualCounts === expectedCounts
-        ? 'equal'
-        : `the counts are ${actualCounts}, not ${expectedCounts}`;
+      const actual = (await advanceAndCount(from)).join();
+      const expected = expectedCounts(round).join();
+      return actual === expected ? 'equal' : `the counts are ${actual}, not ${expected}`;
     };
     await expect.poll(compare, TIMEOUT).toBe('equal');
   };
   const isPolled = async (): Promise<boolean> => {
-    await counts(processes.server);
+    await advanceAndCount(processes.server);
     return news.requests.length > 0;
   };
   await expect.poll(isPolled, TIMEOUT).toBe(true);
@@ -110,8 +109,8 @@ export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: numbe
     news.items.unshift({ id: `item ${round}` });
     await processes.server.call('request', { key, request: ['POST', `/workflows/${watched}/execute`, {}] });
     for (const each of ['a', 'b']) {
-      const answer = processes.server.call('deliver', { path: hook.path, deliveryId: `${round}${each}` });
-      expect(await answer).toMatchObject({ status: 200 });
+      const response = processes.server.call('deliver', { path: hook.path, deliveryId: `${round}${each}` });
+      expect(await response).toMatchObject({ status: 200 });
     }
     nowMs += ROUND_MS;
     await processes[dying].call('now', { nowMs, dieAt: ((7 * round) % 19) + 1 }).catch(() => undefined);
@@ -122,7 +121,7 @@ export async function expectOnceWhenKilledInTurn(backend: Backend, rounds: numbe
     processes[dying] = await start(dying, round);
   }
   // Further polls start no run.
-  for (let poll = 0; poll < 3; poll += 1) await counts(processes.worker);
+  for (let poll = 0; poll < 3; poll += 1) await advanceAndCount(processes.worker);
   await expectAll(processes.server, rounds);
   expect(Math.min(deaths.server, deaths.worker)).toBeGreaterThan(0);
 }

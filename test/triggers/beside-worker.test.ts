@@ -21,10 +21,10 @@ const HOUR_MS = 60 * MINUTE_MS;
 const FEEDS = { egress: { allowPrivate: true, ports: 'any' as const } };
 
 describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one PostgreSQL database,', () => {
-  const work = manualBeats();
+  const workerBeats = manualBeats();
   let providers: HookProviders;
   let server: HookApi;
-  const closing: (() => Promise<unknown>)[] = [];
+  const closers: (() => Promise<unknown>)[] = [];
 
   beforeAll(async () => {
     const url = await postgresDatabase();
@@ -41,9 +41,10 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       ...{ engine, database: store, authenticator: { authenticate: () => Promise.resolve(undefined) } },
       ports: servicePorts(store),
       areas: triggerWork({ triggers: triggerTypes, feeds: FEEDS }),
-      ...{ now: () => server.now.ms, every: work.every, onError: (error) => server.faults.push(error) },
+      ...{ now: () => server.now.ms, every: workerBeats.every },
+      onError: (error) => server.faults.push(error),
     });
-    closing.push(
+    closers.push(
       () => worker.close(),
       () => engine.close({ graceMs: 0 }),
       () => store.close(),
@@ -51,14 +52,14 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     );
   });
   afterAll(async () => {
-    for (const close of closing) await close();
+    for (const close of closers) await close();
   });
 
   /** Advances the clock and runs the background work of both processes, or of `only` one, as if the other had died. */
   function advance(ms: number, only?: 'server' | 'worker'): void {
     server.now.ms += ms;
     if (only !== 'worker') server.advance(0);
-    if (only !== 'server') work.beat();
+    if (only !== 'server') workerBeats.beat();
   }
 
   /** Waits until a workflow has exactly `count` runs, all completed. Each poll advances the clock by `stepMs`. */
@@ -102,11 +103,11 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   it('poll a source once per interval, and start one run for each of its items', async () => {
     const news = await newsFeed();
     const id = await server.deploy(scheduledWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' }));
-    const polledAt = async (): Promise<unknown> => {
+    const lastCheck = async (): Promise<unknown> => {
       advance(0);
       return (await server.triggerOf(id)).health.lastCheckAt;
     };
-    await expect.poll(polledAt).toEqual(expect.any(String));
+    await expect.poll(lastCheck).toEqual(expect.any(String));
     await expectEachMinute(id, (minute) => {
       if (minute > 0) news.items.unshift({ id: `${minute}a` }, { id: `${minute}b` });
       return Promise.resolve(news.items.length);
@@ -119,13 +120,13 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     const watched = await server.deploy(scheduledWorkflow({}, { type: 'start_trigger' }));
     const fields = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
     const id = await server.deploy(scheduledWorkflow(fields, { type: 'sim_workspace_event' }));
-    const runOf = async (minute: number): Promise<number> => {
+    const runWatched = async (minute: number): Promise<number> => {
       if (minute === 0) return 4;
       const { status } = await server.call('POST', `/api/v2/workflows/${watched}/execute`, { body: {} });
       expect(status).toBe(200);
       return minute;
     };
-    await expectEachMinute(id, runOf, 1000);
+    await expectEachMinute(id, runWatched, 1000);
   });
 
   it('start one run for each event that flow control has delayed', async () => {
@@ -138,14 +139,14 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       }
       return count;
     };
-    // A run that one process finds waiting while the other ends the run before it is checked again a second later.
+    // A process that finds an event waiting, just before the other process ends the run, checks it a second later.
     await expectEachMinute(id, sendThree, 1000);
   });
 
   it('create each webhook at a provider once, and remove only the webhook of a trigger that the worker suspended', async () => {
     const { type, fields } = HOOKED.github;
-    const ids = { ...fields, triggerCredentials: server.credentials['github'] ?? '' };
-    const draft = draftOf(webhookWorkflow(ids, { type, last: FAILS as never })) as {
+    const hookFields = { ...fields, triggerCredentials: server.credentials['github'] ?? '' };
+    const draft = draftOf(webhookWorkflow(hookFields, { type, last: FAILS as never })) as {
       blocks: { [id: string]: object };
       edges: { target: string }[];
     };

@@ -53,7 +53,7 @@ function instantOf(local: Temporal.PlainDateTime, zone: string): number {
 }
 
 /** Returns the instants of the local times on the days that `isDue` accepts. */
-function instants(
+function instantsOn(
   zone: string,
   times: readonly Temporal.PlainTime[],
   isDue: (date: Temporal.PlainDate) => boolean,
@@ -72,7 +72,7 @@ function dueInstants(schedule: Schedule, expected: readonly number[]): number[] 
   return expected.map(() => (from = nextDue(schedule, from) ?? NaN));
 }
 
-function transitions(zone: string): Temporal.ZonedDateTime[] {
+function transitionsOf(zone: string): Temporal.ZonedDateTime[] {
   const results: Temporal.ZonedDateTime[] = [];
   const end = FROM.add({ days: DAYS }).toZonedDateTime(zone).epochMilliseconds;
   let next = FROM.toZonedDateTime(zone).getTimeZoneTransition('next');
@@ -83,7 +83,7 @@ function transitions(zone: string): Temporal.ZonedDateTime[] {
   return results;
 }
 
-const time = (text: string): Temporal.PlainTime => Temporal.PlainTime.from(text);
+const parseTime = (text: string): Temporal.PlainTime => Temporal.PlainTime.from(text);
 
 describe('the due instants of three years are those that the Temporal API calculates', () => {
   it.each(ZONES)('for daily, weekly and monthly schedules in %s', (timeZone) => {
@@ -93,7 +93,7 @@ describe('the due instants of three years are those that the Temporal API calcul
       ['45 23 30 * *', ['23:45'], (date) => date.day === 30],
     ];
     for (const [cron, times, isDue] of rows) {
-      const expected = instants(timeZone, times.map(time), isDue);
+      const expected = instantsOn(timeZone, times.map(parseTime), isDue);
       expect(dueInstants({ times: { cron }, timeZone }, expected), cron).toEqual(expected);
     }
   });
@@ -102,16 +102,16 @@ describe('the due instants of three years are those that the Temporal API calcul
     const cron = '*/20 0-3,22-23 * * *';
     const hours = [0, 1, 2, 3, 22, 23];
     const times = hours.flatMap((hour) => [0, 20, 40].map((minute) => new Temporal.PlainTime(hour, minute)));
-    for (const transition of transitions(timeZone)) {
+    for (const transition of transitionsOf(timeZone)) {
       const day = transition.toPlainDate();
       const isNear = (date: Temporal.PlainDate): boolean => Math.abs(date.until(day).total('days')) <= 2;
-      const expected = instants(timeZone, times, isNear);
+      const expected = instantsOn(timeZone, times, isNear);
       expect(dueInstants({ times: { cron }, timeZone }, expected), transition.toString()).toEqual(expected);
     }
   });
 
   it.each(ZONES)('for hourly schedules, around UTC offset changes in %s', (timeZone) => {
-    for (const transition of transitions(timeZone)) {
+    for (const transition of transitionsOf(timeZone)) {
       const middle = transition.epochMilliseconds;
       const expected: number[] = [];
       for (let atMs = middle - DAY_MS; atMs < middle + DAY_MS; atMs += 5 * 60_000) {

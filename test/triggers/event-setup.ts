@@ -43,7 +43,7 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
   const db = store.database as Kysely<Tables>;
 
   async function waitUntilIdle(): Promise<void> {
-    let quietPolls = 0;
+    let idlePolls = 0;
     const isDue = async (): Promise<boolean> => {
       // Events of the current instant are found only by a later poll.
       now.ms += 5000;
@@ -62,8 +62,8 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
       ]);
       const { runs } = await api.engine.listRuns({ limit: 100 });
       const isRunning = runs.some(({ status }) => status === 'running' || status === 'queued');
-      quietPolls = changes.length > 0 || event || check || run || claim || isRunning ? 0 : quietPolls + 1;
-      return quietPolls < 3;
+      idlePolls = changes.length > 0 || event || check || run || claim || isRunning ? 0 : idlePolls + 1;
+      return idlePolls < 3;
     };
     await expect.poll(isDue, { timeout: 20_000, interval: 10 }).toBe(false);
   }
@@ -76,11 +76,11 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
     deployWatched: () => api.deploy(failingWorkflow()),
     async run(workflowId, input = {}) {
       const body = { input };
-      const answer = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
+      const response = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
         body,
       });
       await waitUntilIdle();
-      return answer.data.runId;
+      return response.data.runId;
     },
     async inputs(workflowId) {
       const { runs } = await api.engine.listRuns({ workflowId, limit: 100 });

@@ -64,7 +64,7 @@ describe('a queued run', { timeout: scale(180_000, 1_800_000) }, () => {
   ];
 
   it.each(sample(cases, 1, 'processes that start queued runs'))(
-    'does not wait for all of the many queued runs of another workspace, $name',
+    'does not wait for all queued runs of another workspace, $name',
     async ({ processCount }) => {
       const backend: Backend = await (async () => {
         const data = dataFolder();

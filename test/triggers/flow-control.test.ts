@@ -220,9 +220,9 @@ describe.each(sampledStores('flow control'))('flow control on %s', (store) => {
       .set({ bytes: 300_000_000 })
       .where('workflow_id', '=', hook.id)
       .execute();
-    const answer = await api.send(hook.path, { headers: JSON_TYPE, body: '{}' });
-    expect(answer).toMatchObject({ status: 429 });
-    expect(answer.headers.get('retry-after')).not.toBeNull();
+    const response = await api.send(hook.path, { headers: JSON_TYPE, body: '{}' });
+    expect(response).toMatchObject({ status: 429 });
+    expect(response.headers.get('retry-after')).not.toBeNull();
     await api.db.updateTable('flow_events').set({ bytes: 2 }).where('workflow_id', '=', hook.id).execute();
     expect(await api.send(hook.path, { headers: JSON_TYPE, body: '{}' })).toMatchObject({ status: 200 });
   });

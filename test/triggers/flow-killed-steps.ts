@@ -70,8 +70,8 @@ export async function expectDeliveredOnceWhenKilled(
   for (let isDead = true; isDead; step += stride) {
     const deliveryId = `d${String(step).padStart(3, '0')}`;
     ids.push(deliveryId);
-    const answer = await deliver(process, hook, { deliveryId, dieAt: step });
-    if (answer) {
+    const response = await deliver(process, hook, { deliveryId, dieAt: step });
+    if (response) {
       // The process may die while it starts the run.
       const isOver = async (): Promise<boolean> => {
         const deliveries = await processes.deliveries(process).catch((): Delivery[] => []);

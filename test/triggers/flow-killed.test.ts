@@ -16,7 +16,7 @@ const POLICIES: readonly [name: string, flowControl: JsonObject][] = [
 describe('flow control', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = sampledSteps(9, 'steps from a delivery to its run with flow control');
   it.each(sample(POLICIES, 2, 'policies of flow control with kills'))(
-    'puts each delivery into exactly one run if the process is killed at any step of %s, on SQLite',
+    'with %s puts each delivery into exactly one run if the process is killed at any step, on SQLite',
     async (_name, policy) => {
       const data = dataFolder();
       const backend = { store: { data }, engine: { data } };
@@ -38,12 +38,12 @@ describe('flow control', { timeout: scale(300_000, 1_800_000) }, () => {
         const [dying, other] = both as [FiringProcess, FiringProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;
         ids.push(deliveryId, `${deliveryId}b`);
-        const [, answer] = await Promise.all([
+        const [, response] = await Promise.all([
           deliver(dying, hook, { deliveryId, dieAt: ((5 * index) % 31) + 1 }),
           deliver(other, hook, { deliveryId }),
           deliver(other, hook, { deliveryId: `${deliveryId}b` }),
         ]);
-        expect(answer?.status).toBe(200);
+        expect(response?.status).toBe(200);
         // Otherwise the process could die in the next round, in which the other process dies.
         await dying.call('now', {}).catch(() => undefined);
         both.splice(0, 2, other, dying.isDead() ? await processes.start() : dying);

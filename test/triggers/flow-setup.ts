@@ -9,11 +9,11 @@ import type { WebhookApi } from './webhook-setup.ts';
 
 export { JSON_TYPE } from './webhook-setup.ts';
 
-/** The answer to a delivery. */
+/** The body of the response to a delivery. */
 interface Receipt {
   success: boolean;
   runId: string;
-  deployFlow?: { state: string; reason: string };
+  flow?: { state: string; reason: string };
 }
 
 /** A webhook with flow control. */
@@ -53,7 +53,7 @@ export interface FlowApi extends Omit<WebhookApi, 'db'> {
   eventRows(workflowId: string): Promise<JsonObject[]>;
 }
 
-const PAUSES = { type: 'human_in_the_loop', subBlocks: {} };
+const PAUSE_BLOCK = { type: 'human_in_the_loop', subBlocks: {} };
 
 /** Starts an API with webhooks on a store of this kind. The test advances its clock. */
 export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
@@ -66,9 +66,9 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
     const timer = setInterval(beat, ms);
     return () => clearInterval(timer);
   };
-  const received = await webhookApi(kind, { every });
-  const { now, call } = received;
-  const db = received.db as unknown as Kysely<FlowTables>;
+  const webhooks = await webhookApi(kind, { every });
+  const { now, call } = webhooks;
+  const db = webhooks.db as unknown as Kysely<FlowTables>;
 
   /** Does background work until no run and no trigger is due. */
   async function waitUntilIdle(): Promise<void> {
@@ -83,36 +83,36 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
     await expect.poll(isDue, { timeout: 10_000, interval: 5 }).toBe(false);
   }
 
-  async function triggerId(workflowId: string, blockId?: string): Promise<string> {
-    const query = `workspaceId=${received.workspaceId}&workflowId=${workflowId}`;
+  async function findTriggerId(workflowId: string, blockId?: string): Promise<string> {
+    const query = `workspaceId=${webhooks.workspaceId}&workflowId=${workflowId}`;
     const { data } = await call<{ id: string; blockId: string }[]>('GET', `/api/v2/triggers?${query}`);
     const trigger = data.find((each) => blockId === undefined || each.blockId === blockId);
     return trigger?.id ?? '';
   }
 
-  function hookOf({ id, path, trigger }: { id: string; path: string; trigger: string }): FlowHook {
+  function hookOf({ id, path, triggerId }: { id: string; path: string; triggerId: string }): FlowHook {
     const deliveries = async () =>
-      (await call<(JsonObject & { id: string })[]>('GET', `/api/v2/webhooks/${trigger}/deliveries`)).data;
+      (await call<(JsonObject & { id: string })[]>('GET', `/api/v2/webhooks/${triggerId}/deliveries`)).data;
     return {
       ...{ id, path, deliveries },
       async send(body) {
         // Lists are ordered by time, so each delivery needs a different time.
         now.ms += 1;
-        const answer = await received.send(path, { headers: JSON_TYPE, body: JSON.stringify(body) });
-        expect(answer.status).toBe(200);
+        const response = await webhooks.send(path, { headers: JSON_TYPE, body: JSON.stringify(body) });
+        expect(response.status).toBe(200);
         await waitUntilIdle();
-        return answer.body as unknown as Receipt;
+        return response.body as unknown as Receipt;
       },
-      events: async () => (await call<JsonObject[]>('GET', `/api/v2/triggers/${trigger}/events`)).data,
+      events: async () => (await call<JsonObject[]>('GET', `/api/v2/triggers/${triggerId}/events`)).data,
       async replay(index) {
         const list = await deliveries();
-        return call('POST', `/api/v2/webhooks/${trigger}/deliveries/${list[index]?.id}/replay`, {});
+        return call('POST', `/api/v2/webhooks/${triggerId}/deliveries/${list[index]?.id}/replay`, {});
       },
       async resume(runId) {
-        const { pauses } = await received.engine.getRun(runId);
+        const { pauses } = await webhooks.engine.getRun(runId);
         const [first] = pauses;
-        await received.engine.resume(runId, { token: first?.token ?? '' });
-        await expect.poll(async () => (await received.engine.getRun(runId)).status).toBe('completed');
+        await webhooks.engine.resume(runId, { token: first?.token ?? '' });
+        await expect.poll(async () => (await webhooks.engine.getRun(runId)).status).toBe('completed');
       },
       async redeploy() {
         const path = `/api/v2/workflows/${id}/state`;
@@ -129,7 +129,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
         expect((await call('DELETE', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
       },
       async call(action) {
-        expect((await call('POST', `/api/v2/triggers/${trigger}/${action}`, {})).status).toBe(200);
+        expect((await call('POST', `/api/v2/triggers/${triggerId}/${action}`, {})).status).toBe(200);
       },
       async versionOf(runId) {
         const { data } = await call<{ deploymentVersionId: string | null }>('GET', `/api/v2/logs/${runId}`);
@@ -139,7 +139,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
   }
 
   const statusOf = async (runId: string): Promise<string> => {
-    const run = await received.engine.getRun(runId).catch(() => undefined);
+    const run = await webhooks.engine.getRun(runId).catch(() => undefined);
     if (run) return run.status;
     const claim = await db
       .selectFrom('claims')
@@ -153,38 +153,38 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
 
   now.ms = START;
   return {
-    ...received,
+    ...webhooks,
     ...{ db, waitUntilIdle, statusOf },
     async advance(ms) {
       now.ms += ms;
       await waitUntilIdle();
     },
     async flow(flowControl, { pauses = false } = {}) {
-      const last = pauses ? { last: PAUSES } : {};
-      const { id, path } = await received.webhook({ flowControl }, last);
-      return hookOf({ id, path, trigger: await triggerId(id) });
+      const options = pauses ? { last: PAUSE_BLOCK } : {};
+      const { id, path } = await webhooks.webhook({ flowControl }, options);
+      return hookOf({ id, path, triggerId: await findTriggerId(id) });
     },
     async deployTwoHooks(flowControl) {
-      const workflow = webhookWorkflow({ flowControl }, { last: PAUSES }) as {
+      const workflow = webhookWorkflow({ flowControl }, { last: PAUSE_BLOCK }) as {
         state: { blocks: { [id: string]: JsonObject }; edges: JsonObject[] };
       };
       const { blocks, edges } = workflow.state;
       const [[first, block] = ['', {}], [last] = ['', {}]] = Object.entries(blocks);
       blocks['second'] = { ...block, id: 'second', name: 'Second' };
       edges.push({ id: 'edge-second', source: 'second', target: last });
-      const id = await received.deploy(workflow as unknown as Json);
+      const id = await webhooks.deploy(workflow as unknown as Json);
       const deployment = await call<{ webhooks: { url: string; blockId: string }[] }>(
         'GET',
         `/api/v2/workflows/${id}/deployment`,
       );
       const hooks = deployment.data.webhooks.map(async ({ url, blockId }) =>
-        hookOf({ id, path: new URL(url).pathname, trigger: await triggerId(id, blockId) }),
+        hookOf({ id, path: new URL(url).pathname, triggerId: await findTriggerId(id, blockId) }),
       );
       expect(first).not.toBe('second');
       return (await Promise.all(hooks)) as [FlowHook, FlowHook];
     },
     minutely: (flowControl) =>
-      received.deploy(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl })),
+      webhooks.deploy(scheduledWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl })),
     async expectStatus(runId, status) {
       await expect.poll(() => statusOf(runId), { timeout: 10_000 }).toBe(status);
     },

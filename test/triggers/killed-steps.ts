@@ -47,10 +47,10 @@ export async function expectEventsOnceWhenKilled(
   const others = await Promise.all(Array.from({ length: otherCount }, start));
   const { key, watched, watcher } = await deployWatched(process);
   /**
-   * Advances the clock, so that the processes poll for events. Returns the number of runs of the watcher, -1 if the
+   * Advances the clock, so that the processes poll for events. Returns the number of runs of the watcher; -1 if the
    * process is dead.
    */
-  const count = async (): Promise<number> => {
+  const advanceAndCount = async (): Promise<number> => {
     nowMs += 6000;
     for (const each of [process, ...others])
       await each.call('now', { nowMs, stillDies: true }).catch(() => undefined);
@@ -63,15 +63,15 @@ export async function expectEventsOnceWhenKilled(
     const request = ['POST', `/workflows/${watched}/execute`, {}] as const;
     await process.call('request', { key, request });
     await process.call('now', { nowMs, dieAt: step }).catch(() => undefined);
-    const hasEnded = async (): Promise<boolean> => (await count()) === events || process.isDead();
+    const hasEnded = async (): Promise<boolean> => (await advanceAndCount()) === events || process.isDead();
     await expect.poll(hasEnded, TIMEOUT).toBe(true);
     // From here on the process does not die, even if its work after the run reaches the step.
     await process.call('now', { nowMs }).catch(() => undefined);
     isDead = process.isDead();
     if (isDead) process = await start();
-    await expect.poll(count, TIMEOUT).toBe(events);
+    await expect.poll(advanceAndCount, TIMEOUT).toBe(events);
   }
-  for (let poll = 0; poll < 3; poll += 1) expect(await count()).toBe(events);
+  for (let poll = 0; poll < 3; poll += 1) expect(await advanceAndCount()).toBe(events);
   expect(step - stride).toBeGreaterThan(MIN_EVENT_STEPS);
 }
 

@@ -11,7 +11,7 @@ import { scheduledWorkflow } from '../support/triggered.ts';
 const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 const MINUTE_MS = 60_000;
 export const FROM_MS = Date.UTC(2026, 0, 1);
-/** Runs of a killed process are recovered when its lease has expired, or by the next process. */
+/** Long enough for the recovery of the runs of a killed process, which may have to wait until its lease expires. */
 const TIMEOUT = { timeout: 60_000, interval: 100 };
 
 /** Options of the stores of the service and of the engine, and of Temporal. */
@@ -23,13 +23,13 @@ export interface Backend {
 
 export interface ProcessOptions extends Backend {
   nowMs: number;
-  /** Creates webhooks at these providers. Only statements on webhooks are steps. */
+  /** Creates webhooks at these providers. Counts as steps only writes of webhooks, and their results. */
   hooks?: { origin: string; services: { [name: string]: string } };
   /** Starts runs of triggers without serving requests, like `heddle worker --triggers`. */
   isWorker?: true;
   /** Also counts each result of a statement as a step. */
   countsResults?: true;
-  /** Counts only the statements from the end of a run to the runs that its event starts. */
+  /** Counts as steps only writes from the end of a run to the runs that its event starts. */
   countsEvents?: true;
 }
 
@@ -97,10 +97,10 @@ export async function startProcess(options: ProcessOptions): Promise<FiringProce
     call: async (call, command = {}) => {
       if (isDead) throw new Error(`The process has ended: ${errorOutput}`);
       const id = ++lastId;
-      const answer = Promise.withResolvers<unknown>();
-      pendingCalls.set(id, answer);
+      const response = Promise.withResolvers<unknown>();
+      pendingCalls.set(id, response);
       child.stdin.write(`${JSON.stringify({ ...command, id, call })}\n`);
-      return (await answer.promise) as never;
+      return (await response.promise) as never;
     },
   };
 }
@@ -149,8 +149,8 @@ export async function expectOnceEach(
 }
 
 /**
- * Advances the clock of a process to a due time, and kills it at a step. Returns false if the runs completed before
- * that step.
+ * Advances the clock of a process to a due time, and kills the process at a step. Returns true if the process has died,
+ * false if the runs completed before that step.
  */
 export async function dies(from: FiringProcess, at: { nowMs: number; dieAt: number }): Promise<boolean> {
   const unlessDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>

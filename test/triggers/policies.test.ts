@@ -6,9 +6,12 @@ import type { ScheduleApi } from './setup.ts';
 
 const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };
 /** A block that waits for a person. */
-const APPROVAL = { type: 'human_in_the_loop' };
+const APPROVAL_BLOCK = { type: 'human_in_the_loop' };
 /** A block that fails. */
-const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'not a url' } } };
+const FAILING_BLOCK = {
+  type: 'api',
+  subBlocks: { url: { id: 'url', type: 'short-input', value: 'not a url' } },
+};
 
 /** Waits until the trigger has fired for exactly these due times. */
 async function expectFires(api: ScheduleApi, id: string, dues: readonly string[]): Promise<void> {
@@ -16,7 +19,7 @@ async function expectFires(api: ScheduleApi, id: string, dues: readonly string[]
 }
 
 /** Waits until the last run of the trigger has this status. Returns its id. */
-async function lastRunIs(api: ScheduleApi, id: string, status: string): Promise<string> {
+async function waitForLastRun(api: ScheduleApi, id: string, status: string): Promise<string> {
   const { lastRunId } = await api.trigger(id);
   if (lastRunId === null) throw new Error('The trigger has no run.');
   await expect
@@ -32,10 +35,10 @@ describe('a schedule whose last run waits for a person', () => {
     ['queue', ['2026-01-01T00:01Z', '2026-01-01T00:02Z', '2026-01-01T00:04Z']],
   ])('starts, skips or queues the next run according to "overlap": %s', async (overlap, expected) => {
     const api = await scheduleApi('sqlite', '2026-01-01T00:00:30Z');
-    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, overlap }, { last: APPROVAL }));
+    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, overlap }, { last: APPROVAL_BLOCK }));
     api.moveTo('2026-01-01T00:01Z');
     await expectFires(api, id, ['2026-01-01T00:01Z']);
-    const first = await lastRunIs(api, id, 'paused');
+    const first = await waitForLastRun(api, id, 'paused');
     api.moveTo('2026-01-01T00:02Z');
     const waitsFor = overlap === 'queue' ? 'overlap' : null;
     const next = overlap === 'queue' ? '2026-01-01T00:02:00.000Z' : '2026-01-01T00:03:00.000Z';
@@ -50,7 +53,7 @@ describe('a schedule whose last run waits for a person', () => {
     api.moveTo('2026-01-01T00:03:40Z');
     if (overlap === 'queue') {
       await expectFires(api, id, expected.slice(0, 2));
-      await api.engine.cancel(await lastRunIs(api, id, 'paused'));
+      await api.engine.cancel(await waitForLastRun(api, id, 'paused'));
     }
     api.moveTo('2026-01-01T00:04Z');
     await expectFires(api, id, expected);
@@ -91,8 +94,8 @@ describe('limits', () => {
       });
     expect(await api.fires(id)).toEqual([]);
     const { id: trigger } = await api.trigger(id);
-    const answer = await api.call('POST', `/api/v2/triggers/${trigger}/run`);
-    expect(answer.status).toBe(402);
+    const response = await api.call('POST', `/api/v2/triggers/${trigger}/run`);
+    expect(response.status).toBe(402);
   });
 
   it('of a workspace count the runs of its triggers as asynchronous runs without a user', async () => {
@@ -108,8 +111,8 @@ describe('limits', () => {
   });
 });
 
-/** Returns the input of the last run of a trigger, undefined before its first run has ended. */
-async function lastInput(api: ScheduleApi, id: string): Promise<unknown> {
+/** Returns the input of the last run of a trigger; undefined if the run has no log yet. */
+async function inputOfLastRun(api: ScheduleApi, id: string): Promise<unknown> {
   const { lastRunId } = await api.trigger(id);
   const logs = await api.engine.getLogs(lastRunId ?? '').catch(() => []);
   return logs[0]?.output;
@@ -118,7 +121,9 @@ async function lastInput(api: ScheduleApi, id: string): Promise<unknown> {
 describe('a schedule whose runs fail', () => {
   it('is suspended after ten failures in a row over a day, shows the reason, and can be resumed', async () => {
     const api = await scheduleApi('sqlite', '2026-01-01T00:30Z');
-    const id = await api.deploy(scheduledWorkflow({ ...MINUTELY, minutesInterval: 180 }, { last: FAILS }));
+    const id = await api.deploy(
+      scheduledWorkflow({ ...MINUTELY, minutesInterval: 180 }, { last: FAILING_BLOCK }),
+    );
     const event = { type: 'sim_workspace_event' };
     const watcher = await api.deploy(scheduledWorkflow({ eventType: 'trigger_suspended' }, event));
     const dues: string[] = [];
@@ -127,7 +132,7 @@ describe('a schedule whose runs fail', () => {
       dues.push(due.replace(':00.000Z', 'Z'));
       api.moveTo(due);
       await expectFires(api, id, dues);
-      await lastRunIs(api, id, 'failed');
+      await waitForLastRun(api, id, 'failed');
     }
     await expect.poll(() => api.trigger(id)).toMatchObject({ state: 'active', health: { failures: 9 } });
     const { id: trigger } = await api.trigger(id);
@@ -149,7 +154,7 @@ describe('a schedule whose runs fail', () => {
     });
     api.moveTo('2026-01-02T12:30Z');
     await expect
-      .poll(() => lastInput(api, watcher))
+      .poll(() => inputOfLastRun(api, watcher))
       .toMatchObject({
         ...{ event: 'trigger_suspended', workflowId: id },
         errorMessage: expect.stringMatching(/not a url/) as string,
@@ -168,7 +173,7 @@ describe('a schedule whose runs fail', () => {
       .execute();
     api.moveTo('2026-01-01T00:31Z');
     await expectFires(api, id, ['2026-01-01T00:31Z']);
-    await lastRunIs(api, id, 'completed');
+    await waitForLastRun(api, id, 'completed');
     api.moveTo('2026-01-01T00:32Z');
     await expect.poll(async () => (await api.trigger(id)).health.failures).toBe(0);
   });

@@ -1,5 +1,5 @@
 // A process that fires triggers and can be killed at a step: `node process.ts OPTIONS`, where OPTIONS is ProcessOptions
-// as JSON. It reads commands and prints answers, one JSON value per line.
+// as JSON. It reads commands and prints responses, one JSON value per line.
 import { randomUUID } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { createApi } from '@heddle/api';
@@ -35,20 +35,20 @@ function step(): void {
   if (steps === 0) process.kill(process.pid, 'SIGKILL');
 }
 
-const TRIGGERED =
+const TRIGGER_TABLES =
   /"(triggers|trigger_fires|claims|flow_runs|flow_events|flow_groups|feed_items|feed_cursors)"/;
-const EVENTS = /"(service_events|event_cooldowns|flow_runs|flow_events|flow_groups)"/;
-const HOOKS = /"(provider_hooks)"/;
-const COUNTED = options.hooks ? HOOKS : options.countsEvents ? EVENTS : TRIGGERED;
+const EVENT_TABLES = /"(service_events|event_cooldowns|flow_runs|flow_events|flow_groups)"/;
+const HOOK_TABLES = /"(provider_hooks)"/;
+const COUNTED_TABLES = options.hooks ? HOOK_TABLES : options.countsEvents ? EVENT_TABLES : TRIGGER_TABLES;
 /** Statements on webhooks at providers. */
 const hookStatements = new WeakSet<QueryId>();
 
 /** Counts as steps the statements on tables of triggers and queued runs, of events, or of webhooks at providers. */
-const counting: KyselyPlugin = {
+const stepCounter: KyselyPlugin = {
   transformQuery({ node, queryId }) {
     // Reads of events and webhooks are not counted, because polls repeat them.
     const isPoll = (options.countsEvents || options.hooks) && node.kind === 'SelectQueryNode';
-    if (isPoll || !COUNTED.test(JSON.stringify(node))) return node;
+    if (isPoll || !COUNTED_TABLES.test(JSON.stringify(node))) return node;
     step();
     if (options.hooks) hookStatements.add(queryId);
     return node;
@@ -89,7 +89,7 @@ const store = await openServiceStore(
   postgres === undefined ? { data: data as string } : { postgres: { url: postgres }, secret: SECRET },
 );
 const engine = await openEngine(store);
-const database = store.database.withPlugin(counting);
+const database = store.database.withPlugin(stepCounter);
 const db = store.database as Kysely<TriggerTables>;
 const hooks = store.database as Kysely<WebhookTables>;
 const sealer = new Sealer(keysInText(Buffer.alloc(32, 7).toString('base64')));
@@ -131,9 +131,9 @@ async function call<Data>(
       ...(body !== undefined && { body: JSON.stringify(body) }),
     }),
   );
-  const answer = (await response.json()) as { data: Data };
-  if (!response.ok) throw new Error(JSON.stringify(answer));
-  return answer.data;
+  const json = (await response.json()) as { data: Data };
+  if (!response.ok) throw new Error(JSON.stringify(json));
+  return json.data;
 }
 
 /** Returns the runs that triggers have started, with their status. */

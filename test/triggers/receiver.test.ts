@@ -214,9 +214,9 @@ describe('a request is refused', () => {
   it('with 429 before its body is read when too many requests of its workspace are in progress', async () => {
     const concurrency = { perTrigger: 2, perWorkspace: 2, total: 10 };
     const receiver = openReceiver({}, { concurrency });
-    const gate = Promise.withResolvers<void>();
+    const bodyReady = Promise.withResolvers<void>();
     async function* slow() {
-      await gate.promise;
+      await bodyReady.promise;
       yield Buffer.from('{}');
     }
     const waiting = [1, 2].map(() =>
@@ -226,7 +226,7 @@ describe('a request is refused', () => {
       } as RequestInit),
     );
     await expect.poll(async () => (await receiver.receive('hook-path', post('{}'))).status).toBe(429);
-    gate.resolve();
+    bodyReady.resolve();
     expect((await Promise.all(waiting)).map(({ status: each }) => each)).toEqual([200, 200]);
     expect((await receiver.receive('hook-path', post('{}'))).status).toBe(200);
   });
@@ -241,7 +241,7 @@ describe('any request', () => {
       return false;
     }
   });
-  const NAMES = [
+  const HEADER_NAMES = [
     ...[
       'content-type',
       'authorization',
@@ -258,7 +258,7 @@ describe('any request', () => {
       'content-length',
     ],
   ];
-  const TYPES = [
+  const MEDIA_TYPES = [
     ...[
       'application/json',
       'text/plain',
@@ -281,8 +281,8 @@ describe('any request', () => {
       fc.webPath(),
       fc.webQueryParameters().map((text) => `hook-path?${text}`),
     ),
-    headers: fc.dictionary(fc.constantFrom(...NAMES), headerValue),
-    type: fc.constantFrom(...TYPES),
+    headers: fc.dictionary(fc.constantFrom(...HEADER_NAMES), headerValue),
+    type: fc.constantFrom(...MEDIA_TYPES),
     body,
   });
   const hooks = [

@@ -63,7 +63,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
     expect(api.faults).toEqual([]);
   });
 
-  it('start no runs while their workflow is not deployed, undeployed or archived', async () => {
+  it('start no runs before their workflow is deployed, or while it is undeployed or archived', async () => {
     api.moveTo('2026-01-02T00:00:30Z');
     const id = await api.createDraft(scheduledWorkflow(MINUTELY));
     api.moveTo('2026-01-02T00:01Z');
@@ -162,9 +162,9 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
     api.moveTo('2026-01-07T00:30Z');
     const id = await api.deploy(scheduledWorkflow(HOURLY));
     const { id: trigger } = await api.trigger(id);
-    const answer = await api.call<{ runId: string }>('POST', `/api/v2/triggers/${trigger}/run`);
-    expect(answer.status).toBe(202);
-    const run = `/api/v2/workflows/${id}/runs/${answer.data.runId}`;
+    const response = await api.call<{ runId: string }>('POST', `/api/v2/triggers/${trigger}/run`);
+    expect(response.status).toBe(202);
+    const run = `/api/v2/workflows/${id}/runs/${response.data.runId}`;
     await expect
       .poll(async () => (await api.call('GET', run)).data)
       .toMatchObject({ status: 'completed', trigger: 'schedule' });
@@ -228,7 +228,7 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
   it('are delayed by the same jitter each time', async () => {
     api.moveTo('2026-01-11T00:30Z');
     const id = await api.deploy(scheduledWorkflow({ ...HOURLY, jitterSeconds: 600 }));
-    const fireMs = async (): Promise<number> => {
+    const readJitterMs = async (): Promise<number> => {
       const row = await api.db
         .selectFrom('triggers')
         .select(['due_ms', 'fire_ms'])
@@ -236,23 +236,23 @@ describe.each(sampledStores('schedules'))('schedules on %s', (store) => {
         .executeTakeFirstOrThrow();
       return Number(row.fire_ms) - Number(row.due_ms);
     };
-    const delay = await fireMs();
+    const delay = await readJitterMs();
     expect(delay).toBeGreaterThan(0);
     expect(delay).toBeLessThanOrEqual(600_000);
     const due = Date.parse('2026-01-11T01:00Z') + delay;
     api.moveTo(new Date(due - 1).toISOString());
     api.moveTo(new Date(due).toISOString());
     await expectFires(id, ['2026-01-11T01:00Z']);
-    expect(await fireMs()).toBe(delay);
+    expect(await readJitterMs()).toBe(delay);
   });
 
   it('that cannot fire are refused at deployment, with the field and the reason', async () => {
     const id = await api.createDraft(
       scheduledWorkflow({ scheduleType: 'cron', cronExpression: '61 * * * *' }),
     );
-    const answer = await deploy(id);
-    expect(answer.status).toBe(400);
-    expect(errorIn(answer.body).message).toMatch(
+    const response = await deploy(id);
+    expect(response.status).toBe(400);
+    expect(errorIn(response.body).message).toMatch(
       /^Triggers of the workflow cannot fire: the field "cronExpression" of "Clock" is not /,
     );
     expect(

@@ -9,7 +9,10 @@ import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
 
 const HOUR_MS = 3_600_000;
 /** A block that fails. */
-const FAILS = { type: 'api', subBlocks: { url: { id: 'url', type: 'short-input', value: 'not a url' } } };
+const FAILING_BLOCK = {
+  type: 'api',
+  subBlocks: { url: { id: 'url', type: 'short-input', value: 'not a url' } },
+};
 
 describe.each(sampledStores('suspended'))('after ten failures in a row over a day, on %s', (store) => {
   let providers: HookProviders;
@@ -30,13 +33,13 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
   };
   /** Sends a delivery whose run fails, and waits until the failure is counted. */
   const fail = async (id: string, path: string, count: number): Promise<void> => {
-    const answer = await api.send(path, { headers: JSON_TYPE, body: JSON.stringify({ count }) });
-    expect(answer.status).toBe(200);
+    const response = await api.send(path, { headers: JSON_TYPE, body: JSON.stringify({ count }) });
+    expect(response.status).toBe(200);
     await expect.poll(() => failures(id)).toBe(count);
   };
 
   it('a webhook is suspended with the reason, answers like an unknown path, and can be resumed', async () => {
-    const id = await api.deploy(webhookWorkflow({}, { last: FAILS }));
+    const id = await api.deploy(webhookWorkflow({}, { last: FAILING_BLOCK }));
     const path = await api.pathOf(id);
     const event = { type: 'sim_workspace_event' };
     const watcher = await api.deploy(scheduledWorkflow({ eventType: 'trigger_suspended' }, event));
@@ -74,7 +77,7 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
 
   it('a webhook at a provider is removed, and created again when its trigger is resumed', async () => {
     const { type, fields } = HOOKED.github;
-    const id = await api.deployHook(type, fields, FAILS);
+    const id = await api.deployHook(type, fields, FAILING_BLOCK);
     await api.waitForStatus(id, 'active');
     const [hook] = await api.hooksOf(id);
     const failing = { failures: 9, failing_since_ms: api.now.ms - 25 * HOUR_MS };
@@ -95,7 +98,7 @@ describe.each(sampledStores('suspended'))('after ten failures in a row over a da
   });
 
   it('an event trigger is suspended; a completed run resets the number of failures', async () => {
-    const event = { type: 'sim_workspace_event', last: FAILS };
+    const event = { type: 'sim_workspace_event', last: FAILING_BLOCK };
     const id = await api.deploy(scheduledWorkflow({ eventType: 'workflow_deployed' }, event));
     const healthy = await api.deploy(
       scheduledWorkflow({ eventType: 'workflow_deployed' }, { type: 'sim_workspace_event' }),

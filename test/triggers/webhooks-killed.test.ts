@@ -14,18 +14,18 @@ const TIMEOUT = { timeout: 60_000, interval: 100 };
 const start = (backend: Backend): Promise<FiringProcess> =>
   startProcess({ ...backend, nowMs: atMinute(0), countsResults: true });
 
-/** Expects one completed run for each delivery, with the id in its answer, and no other run. */
+/** Expects one completed run for each delivery, with the id in `runIds` (by delivery id), and no other run. */
 async function expectOnceEach(
   from: FiringProcess,
   { workflowId }: Hook,
-  answers: ReadonlyMap<string, string>,
+  runIds: ReadonlyMap<string, string>,
 ): Promise<void> {
-  const expected = [...answers].map(([deliveryId, runId]) => ({ deliveryId, runId, status: 'completed' }));
+  const expected = [...runIds].map(([deliveryId, runId]) => ({ deliveryId, runId, status: 'completed' }));
   const byId = (a: { deliveryId: string }, b: { deliveryId: string }) =>
     a.deliveryId < b.deliveryId ? -1 : 1;
   const stored = () => from.call<{ deliveryId: string; runId: string; status: string }[]>('deliveries');
   await expect.poll(async () => (await stored()).toSorted(byId), TIMEOUT).toEqual(expected.toSorted(byId));
-  expect(await from.call<number>('runs', { workflowId })).toBe(answers.size);
+  expect(await from.call<number>('runs', { workflowId })).toBe(runIds.size);
 }
 
 describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
@@ -36,23 +36,23 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
     const backend = { store: { data }, engine: { data } };
     let process = await start(backend);
     const hook = await deployHook(process);
-    const answers = new Map<string, string>();
+    const runIds = new Map<string, string>();
     let step = first;
     for (let isDead = true; isDead; step += stride) {
       const deliveryId = `d${String(step).padStart(3, '0')}`;
-      const answer = await deliver(process, hook, { deliveryId, dieAt: step });
+      const response = await deliver(process, hook, { deliveryId, dieAt: step });
       // The sender repeats a delivery that was not answered.
-      if (!answer) {
+      if (!response) {
         process = await start(backend);
         const again = await deliver(process, hook, { deliveryId });
         expect(again).toMatchObject({ status: 200 });
-        answers.set(deliveryId, again?.body.runId ?? '');
+        runIds.set(deliveryId, again?.body.runId ?? '');
         continue;
       }
-      expect(answer.status).toBe(200);
-      answers.set(deliveryId, answer.body.runId);
-      // The process may die after the answer.
-      const { runId } = answer.body;
+      expect(response.status).toBe(200);
+      runIds.set(deliveryId, response.body.runId);
+      // The process may die after the response.
+      const { runId } = response.body;
       const hasEnded = async () => {
         const deliveries = await process
           .call<{ runId: string; status: string }[]>('deliveries')
@@ -67,7 +67,7 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
       isDead = process.isDead();
       if (isDead) process = await start(backend);
     }
-    await expectOnceEach(process, hook, answers);
+    await expectOnceEach(process, hook, runIds);
     expect(step - stride).toBeGreaterThanOrEqual(MIN_STEPS);
   });
 
@@ -78,27 +78,30 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
       const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
       const processes = [await start(backend), await start(backend)];
       const hook = await deployHook(processes[0] as FiringProcess);
-      const answers = new Map<string, string>();
+      const runIds = new Map<string, string>();
       const count = scale(4, 30);
       for (let index = 1; index <= count; index += 1) {
         const [dying, other] = processes as [FiringProcess, FiringProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;
-        const deploys = { key: hook.key, request: ['POST', `/workflows/${hook.workflowId}/deploy`] as const };
-        const [dyingAnswer, answer] = await Promise.all([
+        const deployCommand = {
+          key: hook.key,
+          request: ['POST', `/workflows/${hook.workflowId}/deploy`] as const,
+        };
+        const [dyingResponse, response] = await Promise.all([
           deliver(dying, hook, { deliveryId, dieAt: ((2 * index) % 11) + 1 }),
           deliver(other, hook, { deliveryId }),
-          other.call('request', deploys),
+          other.call('request', deployCommand),
         ]);
-        expect(answer?.status).toBe(200);
-        answers.set(deliveryId, answer?.body.runId ?? '');
-        if (dyingAnswer) expect(dyingAnswer.body.runId).toBe(answer?.body.runId);
-        // The process may die after the answer, if it reaches the step.
+        expect(response?.status).toBe(200);
+        runIds.set(deliveryId, response?.body.runId ?? '');
+        if (dyingResponse) expect(dyingResponse.body.runId).toBe(response?.body.runId);
+        // The process may die after the response, if it reaches the step.
         if (!dying.isDead()) await dying.call('now').catch(() => undefined);
         processes.splice(0, 2, other, dying.isDead() ? await start(backend) : dying);
       }
       const [last] = processes as [FiringProcess, FiringProcess];
       if (last.isDead()) throw new Error('The last process is dead.');
-      await expectOnceEach(last, hook, answers);
+      await expectOnceEach(last, hook, runIds);
     },
   );
 });

@@ -37,20 +37,20 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     });
 
     it('start a run with the payload', async () => {
-      const answer = await api.send(hook.path, request({ hello: 'you' }, { id: 'one', nowMs: api.now.ms }));
-      expect(answer).toMatchObject({ status: 200, body: { success: true, runId: expect.any(String) } });
-      expect(await api.inputOf(answer.body['runId'])).toMatchObject({ hello: 'you' });
+      const response = await api.send(hook.path, request({ hello: 'you' }, { id: 'one', nowMs: api.now.ms }));
+      expect(response).toMatchObject({ status: 200, body: { success: true, runId: expect.any(String) } });
+      expect(await api.inputOf(response.body['runId'])).toMatchObject({ hello: 'you' });
       const [run] = await runsOf(hook.id);
-      expect(run).toMatchObject({ engine_id: answer.body['runId'], trigger: 'webhook' });
+      expect(run).toMatchObject({ engine_id: response.body['runId'], trigger: 'webhook' });
     });
 
     it('start one run for several deliveries with one id, even if they are concurrent', async () => {
       const sent = request({ n: 1 }, { id: 'twice', nowMs: api.now.ms });
-      const answers = await Promise.all(Array.from({ length: 8 }, () => api.send(hook.path, sent)));
-      const runIds = new Set(answers.map(({ body }) => body['runId']));
-      expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+      const responses = await Promise.all(Array.from({ length: 8 }, () => api.send(hook.path, sent)));
+      const runIds = new Set(responses.map(({ body }) => body['runId']));
+      expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
       expect(runIds.size).toBe(1);
-      expect(answers.filter(({ body }) => body['duplicate'] === true)).toHaveLength(7);
+      expect(responses.filter(({ body }) => body['duplicate'] === true)).toHaveLength(7);
       const stored = (await deliveriesOf(hook.id)).filter((row) => row.delivery_id === 'twice');
       expect(stored).toMatchObject([{ run_id: [...runIds][0], duplicates: 7 }]);
       // The same body with another id is another delivery.
@@ -65,8 +65,8 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
       const changed = { ...signed, body: signed.body.replace('2', '3') };
       const isToken = name === 'token' || name === 'telegram';
       for (const sent of [other, { ...signed, headers: JSON_TYPE }, ...(isToken ? [] : [changed])]) {
-        const answer = await api.send(hook.path, sent);
-        expect(answer).toMatchObject({ status: 401, body: { error: { code: 'UNAUTHORIZED' } } });
+        const response = await api.send(hook.path, sent);
+        expect(response).toMatchObject({ status: 401, body: { error: { code: 'UNAUTHORIZED' } } });
       }
       expect(await runsOf(hook.id)).toHaveLength(before);
     });
@@ -80,9 +80,9 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
       ...{ actionItems: [{ id: 1, title: 'Order yarn', status: 'PENDING' }], transcript: [] },
     };
     const sent = request(meeting, { id: '', nowMs: api.now.ms });
-    const answers = [await api.send(hook.path, sent), await api.send(hook.path, sent)];
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-    for (const { body } of answers) expect(await api.inputOf(body['runId'])).toMatchObject(meeting);
+    const responses = [await api.send(hook.path, sent), await api.send(hook.path, sent)];
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
+    for (const { body } of responses) expect(await api.inputOf(body['runId'])).toMatchObject(meeting);
     const forged = request(meeting, { id: '', nowMs: api.now.ms, secret: 'whsec_other' });
     const changed = { ...sent, body: sent.body.replace('4711', '4712') };
     for (const other of [forged, changed, json(meeting)])
@@ -97,8 +97,8 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     expect(await runsOf(hook.id)).toEqual([]);
     expect(await api.send(hook.path, json({ n: 1 }))).toMatchObject({ status: 401 });
     expect(await api.send(hook.path, { body: '[]' })).toMatchObject({ status: 401 });
-    const without = await api.webhook({ token: '{{TOKEN}}' });
-    expect(await api.send(without.path, json({}))).toMatchObject({ status: 401 });
+    const withoutTests = await api.webhook({ token: '{{TOKEN}}' });
+    expect(await api.send(withoutTests.path, json({}))).toMatchObject({ status: 401 });
   });
 
   it('refuse deliveries whose signature is too old or in the future', async () => {
@@ -134,8 +134,8 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
 
   it('start a run for each delivery without an id', async () => {
     const { id, path } = await api.webhook({});
-    const answers = [await api.send(path, json({ a: 1 })), await api.send(path, json({ a: 1 }))];
-    expect(new Set(answers.map(({ body }) => body['runId'])).size).toBe(2);
+    const responses = [await api.send(path, json({ a: 1 })), await api.send(path, json({ a: 1 }))];
+    expect(new Set(responses.map(({ body }) => body['runId'])).size).toBe(2);
     expect(await deliveriesOf(id)).toHaveLength(2);
     const keyed = { ...json({ a: 1 }), headers: { ...JSON_TYPE, 'Idempotency-Key': 'k' } };
     const twice = [await api.send(path, keyed), await api.send(path, keyed)];
@@ -187,47 +187,47 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
 
   it('answer with the same 404 as unknown paths while they are paused, suspended, archived or not live', async () => {
     const hook = await api.webhook({});
-    const answerOf = async (path = hook.path, more = {}) => {
+    const responseOf = async (path = hook.path, more = {}) => {
       const { status, body } = await api.send(path, { ...json({}), ...more });
       return JSON.stringify({ status, body });
     };
-    const unknown = await answerOf('/api/webhooks/trigger/wh_unknown');
+    const unknown = await responseOf('/api/webhooks/trigger/wh_unknown');
     expect(JSON.parse(unknown)).toEqual({
       status: 404,
       body: { error: { code: 'NOT_FOUND', message: 'Not found' } },
     });
-    expect(await answerOf('/api/webhooks/trigger/')).toBe(unknown);
-    expect(await answerOf('/api/webhooks/trigger/a%00b')).toBe(unknown);
-    expect(await answerOf(`${hook.path}/more`)).toBe(unknown);
-    expect(await answerOf(hook.path, { method: 'PUT' })).toBe(unknown);
+    expect(await responseOf('/api/webhooks/trigger/')).toBe(unknown);
+    expect(await responseOf('/api/webhooks/trigger/a%00b')).toBe(unknown);
+    expect(await responseOf(`${hook.path}/more`)).toBe(unknown);
+    expect(await responseOf(hook.path, { method: 'PUT' })).toBe(unknown);
     const { data } = await api.call<{ id: string }[]>(
       'GET',
       `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${hook.id}`,
     );
     const trigger = `/api/v2/triggers/${data[0]?.id}`;
     await api.call('POST', `${trigger}/pause`);
-    expect(await answerOf()).toBe(unknown);
+    expect(await responseOf()).toBe(unknown);
     await api.call('POST', `${trigger}/resume`);
-    expect(JSON.parse(await answerOf())).toMatchObject({ status: 200 });
+    expect(JSON.parse(await responseOf())).toMatchObject({ status: 200 });
     await api.db
       .updateTable('triggers')
       .set({ state: 'suspended' })
       .where('workflow_id', '=', hook.id)
       .execute();
-    expect(await answerOf()).toBe(unknown);
+    expect(await responseOf()).toBe(unknown);
     await api.call('POST', `${trigger}/resume`);
     await api.call('DELETE', `/api/v2/workflows/${hook.id}/deploy`);
-    expect(await answerOf()).toBe(unknown);
+    expect(await responseOf()).toBe(unknown);
     await api.call('POST', `/api/v2/workflows/${hook.id}/deploy`);
     expect(await api.pathOf(hook.id)).toBe(hook.path);
-    expect(JSON.parse(await answerOf())).toMatchObject({ status: 200 });
+    expect(JSON.parse(await responseOf())).toMatchObject({ status: 200 });
     await api.call('DELETE', `/api/v2/workflows/${hook.id}`);
-    expect(await answerOf()).toBe(unknown);
+    expect(await responseOf()).toBe(unknown);
     await api.call('POST', `/api/v2/workflows/${hook.id}/restore`);
-    expect(JSON.parse(await answerOf())).toMatchObject({ status: 200 });
+    expect(JSON.parse(await responseOf())).toMatchObject({ status: 200 });
   });
 
-  it('keep their path in another version, and use its secret', async () => {
+  it('keep their path in another version, and use the secret of that version', async () => {
     const hook = await api.webhook({ token: 'one' });
     const [block] = Object.keys(
       (await api.call<{ state: { blocks: object } }>('GET', `/api/v2/workflows/${hook.id}/versions/1`)).data
@@ -296,8 +296,8 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
       'GET',
       `/api/v2/webhooks?workspaceId=${api.workspaceId}&workflowId=${other.id}`,
     );
-    const wrong = `/api/v2/webhooks/${others[0]?.id}/deliveries/${first?.id}/replay`;
-    expect((await api.call('POST', wrong)).status).toBe(404);
+    const wrongPath = `/api/v2/webhooks/${others[0]?.id}/deliveries/${first?.id}/replay`;
+    expect((await api.call('POST', wrongPath)).status).toBe(404);
   });
 
   it('answer with the output of the Response block, even to a duplicate delivery', async () => {
@@ -309,11 +309,11 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
       subBlocks: { data, status, dataMode: { id: 'dataMode', type: 'dropdown', value: 'json' } },
     };
     const hook = await api.webhook(fields, { last });
-    const answers = [
+    const responses = [
       await api.send(hook.path, json({ id: 1, n: 7 })),
       await api.send(hook.path, json({ id: 1, n: 7 })),
     ];
-    for (const answer of answers) expect(answer).toMatchObject({ status: 418, body: { sum: '7' } });
+    for (const response of responses) expect(response).toMatchObject({ status: 418, body: { sum: '7' } });
     expect(await runsOf(hook.id)).toHaveLength(1);
     const plain = await api.webhook({ responseMode: 'wait' });
     expect(await api.send(plain.path, json({}))).toMatchObject({ status: 200, body: { success: true } });
@@ -323,14 +323,14 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     const hook = await api.webhook({ inputFormat: [{ name: 'docs', type: 'file[]' }] });
     const body = new FormData();
     body.append('docs', new File(['one'], 'one.txt', { type: 'text/plain' }));
-    const answer = await api.send(hook.path, { body });
-    const input = await api.inputOf(answer.body['runId']);
+    const response = await api.send(hook.path, { body });
+    const input = await api.inputOf(response.body['runId']);
     expect(input).toMatchObject({
       docs: [{ name: 'one.txt', type: 'text/plain', size: 3, key: expect.any(String) }],
     });
   });
 
-  it('are listed with their last delivery and refusals, with the same number of queries for one and for many', async () => {
+  it('are listed with their last delivery and refusals, with as many queries for many webhooks as for one', async () => {
     const hooks = [await api.webhook({ token: '{{TOKEN}}' }), await api.webhook({ token: '{{TOKEN}}' })];
     const bearer = { ...JSON_TYPE, Authorization: `Bearer ${SECRETS['TOKEN']}` };
     for (const { path } of hooks) {
@@ -356,7 +356,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
       })),
     );
     let queries = 0;
-    const counting = api.db.withPlugin({
+    const countingDb = api.db.withPlugin({
       transformQuery({ node }) {
         queries += 1;
         return node;
@@ -368,7 +368,7 @@ describe.each(sampledStores('webhooks'))('webhooks on %s', (store) => {
     for (const some of [triggerRows.slice(0, 1), triggerRows]) {
       queries = 0;
       const types = new Map(triggerTypes.map((type) => [type.type, type]));
-      await shownWebhooks({ db: counting, types } as never, some, '');
+      await shownWebhooks({ db: countingDb, types } as never, some, '');
       counts.push(queries);
     }
     expect(triggerRows.length).toBeGreaterThan(2);

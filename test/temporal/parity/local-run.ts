@@ -99,7 +99,7 @@ export async function runLocally(
     }
   }
 
-  /** Returns the action that the command waits for; `moving` if it ends without the test; `still` for other commands. */
+  /** Returns the action that the command waits for; `moving` if it ends without the test; `still` for others. */
   function actionFor(command: Command): Action | 'moving' | 'still' {
     if (command.type === 'abort' || command.type === 'end') return 'moving';
     const { block, scope } =

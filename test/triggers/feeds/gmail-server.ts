@@ -2,7 +2,7 @@ import { messageText } from '../../support/imap-server.ts';
 import { webServer } from './source.ts';
 import type { WebServer } from './source.ts';
 
-interface Stored {
+interface StoredMessage {
   id: string;
   raw: string;
   labels: string[];
@@ -25,21 +25,21 @@ export const GMAIL_TOKEN = 'token-of-the-loom-0815';
 
 /** Starts the simulation. It ends with the test. */
 export async function gmailServer(): Promise<GmailServer> {
-  const messages: Stored[] = [];
+  const messages: StoredMessage[] = [];
   let [history, oldestPosition] = [100, 0];
-  type Answer = (status: number, body: unknown) => void;
-  const listChanges = (url: URL, answer: Answer): void => {
+  type Respond = (status: number, body: unknown) => void;
+  const listChanges = (url: URL, respond: Respond): void => {
     const from = Number(url.searchParams.get('startHistoryId'));
-    if (from < oldestPosition) return answer(404, { error: {} });
+    if (from < oldestPosition) return respond(404, { error: {} });
     const added = messages.filter((message) => message.history > from);
     const { page, next } = pageOf(added, url);
-    const entries = page.map(({ id, history: at }) => ({
-      id: String(at),
+    const entries = page.map(({ id, history: position }) => ({
+      id: String(position),
       messagesAdded: [{ message: { id } }],
     }));
-    return answer(200, { history: entries, historyId: String(history), ...next });
+    return respond(200, { history: entries, historyId: String(history), ...next });
   };
-  const listMessages = (url: URL, answer: Answer): void => {
+  const listMessages = (url: URL, respond: Respond): void => {
     const query = url.searchParams.get('q') ?? '';
     const afterMs = Number(/after:(\d+)/.exec(query)?.[1] ?? 0) * 1000;
     const from = /from:(\w+)/.exec(query)?.[1] ?? '';
@@ -47,12 +47,12 @@ export async function gmailServer(): Promise<GmailServer> {
       .filter(({ raw, receivedMs }) => receivedMs >= afterMs && raw.includes(from))
       .toReversed();
     const { page, next } = pageOf(matches, url);
-    return answer(200, { messages: page.map(({ id }) => ({ id })), ...next });
+    return respond(200, { messages: page.map(({ id }) => ({ id })), ...next });
   };
-  const getMessage = (path: string, url: URL, answer: Answer): void => {
+  const getMessage = (path: string, url: URL, respond: Respond): void => {
     const [, id, action] = /^\/messages\/(\w+)(\/modify)?$/.exec(path) ?? [];
     const message = messages.find((each) => each.id === id);
-    if (!message) return answer(404, { error: {} });
+    if (!message) return respond(404, { error: {} });
     if (action) message.labels = message.labels.filter((label) => label !== 'UNREAD');
     const { raw, labels, receivedMs } = message;
     const about = {
@@ -64,7 +64,7 @@ export async function gmailServer(): Promise<GmailServer> {
     };
     const isRaw = url.searchParams.get('format') === 'raw';
     const payload = { headers: [{ name: 'Subject', value: /^Subject: (.*)$/m.exec(raw)?.[1] ?? '' }] };
-    return answer(200, {
+    return respond(200, {
       ...about,
       payload,
       snippet: 'The beginning',
@@ -73,16 +73,16 @@ export async function gmailServer(): Promise<GmailServer> {
   };
   const server = await webServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://gmail.test');
-    const answer = (status: number, body: unknown): void => {
+    const respond = (status: number, body: unknown): void => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     };
-    if (request.headers.authorization !== `Bearer ${GMAIL_TOKEN}`) return answer(401, { error: {} });
-    if (gmail.status !== 200) return answer(gmail.status, { error: { message: GMAIL_TOKEN } });
+    if (request.headers.authorization !== `Bearer ${GMAIL_TOKEN}`) return respond(401, { error: {} });
+    if (gmail.status !== 200) return respond(gmail.status, { error: { message: GMAIL_TOKEN } });
     const path = url.pathname.replace('/gmail/v1/users/me', '');
-    if (path === '/profile') return answer(200, { historyId: String(history) });
-    if (path === '/history') return listChanges(url, answer);
-    if (path === '/messages') return listMessages(url, answer);
-    return getMessage(path, url, answer);
+    if (path === '/profile') return respond(200, { historyId: String(history) });
+    if (path === '/history') return listChanges(url, respond);
+    if (path === '/messages') return listMessages(url, respond);
+    return getMessage(path, url, respond);
   });
   const gmail: GmailServer = {
     ...server,

@@ -7,9 +7,9 @@ import type { ImapServer } from '../../support/imap-server.ts';
 import { feedType, Source, subjects } from './source.ts';
 import type { SourceOptions } from './source.ts';
 
-function account({ port }: ImapServer, fields: JsonObject = {}, options: SourceOptions = {}): Source {
-  const own = { host: '127.0.0.1', port, secure: 'none', username: IMAP_USER, password: '{{PASSWORD}}' };
-  return new Source('imap', { ...own, ...fields }, { env: { PASSWORD: IMAP_PASSWORD }, ...options });
+function imapSource({ port }: ImapServer, fields: JsonObject = {}, options: SourceOptions = {}): Source {
+  const defaults = { host: '127.0.0.1', port, secure: 'none', username: IMAP_USER, password: '{{PASSWORD}}' };
+  return new Source('imap', { ...defaults, ...fields }, { env: { PASSWORD: IMAP_PASSWORD }, ...options });
 }
 
 /** Trusts a certificate authority until the end of the test. */
@@ -19,13 +19,13 @@ function trust(ca: string): void {
   onTestFinished(() => setDefaultCACertificates(before));
 }
 
-const at = (hour: number) => Date.UTC(2026, 0, 1, hour);
+const timeAt = (hour: number) => Date.UTC(2026, 0, 1, hour);
 
 describe('a mail account', () => {
   it('starts runs for messages that arrive after the first poll, and opens a new session for each poll', async () => {
     const server = await imapServer();
     server.deliver({ subject: 'old' });
-    const source = account(server);
+    const source = imapSource(server);
     expect(subjects(await source.poll())).toEqual([]);
     server.deliver({ subject: 'one' });
     server.deliver({ subject: 'two' });
@@ -37,7 +37,7 @@ describe('a mail account', () => {
 
   it('outputs the parts of a message', async () => {
     const server = await imapServer();
-    const source = account(server, { includeAttachments: true });
+    const source = imapSource(server, { includeAttachments: true });
     await source.poll();
     const raw = [
       'From: =?utf-8?Q?Zo=C3=AB?= <zoe@example.com>',
@@ -67,7 +67,7 @@ describe('a mail account', () => {
         '',
       ],
     ].join('\r\n');
-    server.deliver({ raw, receivedMs: at(10) });
+    server.deliver({ raw, receivedMs: timeAt(10) });
     const [item] = (await source.poll()).items;
     const email = item?.input['email'] as JsonObject;
     expect(email).toMatchObject({
@@ -83,11 +83,11 @@ describe('a mail account', () => {
     ]);
   });
 
-  it('selects messages by the criteria, and begins with as many old messages as `backfill` sets', async () => {
+  it('selects messages by search criteria, and begins with as many old messages as `backfill` sets', async () => {
     const server = await imapServer();
     for (const name of ['Ada', 'Bob', 'Ada', 'Ada'])
       server.deliver({ subject: name, from: `${name} <x@example.com>` });
-    const source = account(
+    const source = imapSource(
       server,
       { searchCriteria: '{"from": "Ada", "unseen": true}', backfill: 2 },
       { limit: 1 },
@@ -102,22 +102,22 @@ describe('a mail account', () => {
 
   it('outputs each message once, even after the server renumbers its messages (UIDVALIDITY)', async () => {
     const server = await imapServer();
-    server.deliver({ subject: 'old', receivedMs: at(1) });
-    const source = account(server);
+    server.deliver({ subject: 'old', receivedMs: timeAt(1) });
+    const source = imapSource(server);
     await source.poll();
-    server.deliver({ subject: 'known', receivedMs: at(2) });
+    server.deliver({ subject: 'known', receivedMs: timeAt(2) });
     expect(subjects(await source.poll())).toEqual(['known']);
-    server.deliver({ subject: 'new', receivedMs: at(3) });
+    server.deliver({ subject: 'new', receivedMs: timeAt(3) });
     server.renumber(8);
     expect(subjects(await source.poll())).toEqual(['new']);
-    server.deliver({ subject: 'next', receivedMs: at(4) });
+    server.deliver({ subject: 'next', receivedMs: timeAt(4) });
     expect(subjects(await source.poll())).toEqual(['next']);
   });
 
   it('reads several mailboxes, each from its own position', async () => {
     const server = await imapServer();
     server.deliver({ subject: 'old' }, 'Archive');
-    const source = account(server, { mailbox: 'INBOX, Archive' }, { limit: 2 });
+    const source = imapSource(server, { mailbox: 'INBOX, Archive' }, { limit: 2 });
     await source.poll();
     for (const name of ['INBOX', 'Archive', 'INBOX', 'Archive']) server.deliver({ subject: name }, name);
     expect(subjects(await source.poll())).toEqual(['INBOX', 'INBOX']);
@@ -127,7 +127,7 @@ describe('a mail account', () => {
 
   it('marks messages as read only when their runs have been accepted', async () => {
     const server = await imapServer();
-    const source = account(server, { markAsRead: 'true' });
+    const source = imapSource(server, { markAsRead: 'true' });
     await source.poll();
     const uid = server.deliver({ subject: 'one' });
     const { items } = await source.poll();
@@ -144,7 +144,7 @@ describe('a mail account', () => {
 
   it('outputs the beginning of a message that is too large or cannot be parsed', async () => {
     const server = await imapServer();
-    const source = account(server, { includeAttachments: true });
+    const source = imapSource(server, { includeAttachments: true });
     await source.poll();
     server.deliver({ raw: `Subject: large\r\n\r\n${'x'.repeat(11 * 2 ** 20)}` });
     server.deliver({ raw: `Subject: hostile\r\n${'X-Header: y\r\n'.repeat(100_000)}\r\nbody` });
@@ -168,7 +168,7 @@ describe('a mail account', () => {
     'recovers from a failure of its server ("%s" at %s), and the error does not contain the password',
     async (behaviour, command, message) => {
       const server = await imapServer();
-      const source = account(server);
+      const source = imapSource(server);
       await source.poll();
       server.deliver({ subject: 'one' });
       server.behave(command, behaviour);
@@ -186,7 +186,7 @@ describe('a mail account', () => {
   it('sends the password without TLS only if the fields allow it', async () => {
     const server = await imapServer();
     for (const secure of [false, true]) {
-      const failure = await account(server, { secure })
+      const failure = await imapSource(server, { secure })
         .poll(AbortSignal.timeout(2000))
         .catch((error: Error) => error);
       expect(failure).toMatchObject({ code: 'FEED_FAILED' });
@@ -201,7 +201,7 @@ describe('a mail account', () => {
     const { ca, signed } = authority();
     const server = await imapServer({ tls: { ...signed, from } });
     server.deliver({ subject: 'one' });
-    const source = account(server, { secure, backfill: 1 });
+    const source = imapSource(server, { secure, backfill: 1 });
     const failure = await source.poll().catch((error: Error) => error);
     expect(failure).toMatchObject({
       code: 'FEED_FAILED',
@@ -213,7 +213,7 @@ describe('a mail account', () => {
     expect(server.commands.filter((command) => /^(STARTTLS|LOGIN)$/.test(command))).toEqual(
       secure ? ['LOGIN'] : ['STARTTLS', 'STARTTLS', 'LOGIN'],
     );
-    const other = account(server, { secure, host: 'localhost' });
+    const other = imapSource(server, { secure, host: 'localhost' });
     // The certificate is for 127.0.0.1.
     await expect(other.poll()).rejects.toThrow('no acceptable TLS connection');
     expect(server.commands.filter((command) => command === 'LOGIN')).toHaveLength(1);
@@ -221,7 +221,7 @@ describe('a mail account', () => {
 
   it('does not show the response of the server in the error if the server refuses the password', async () => {
     const server = await imapServer();
-    const failure = await account(server, {}, { env: { PASSWORD: 'wrong-thread' } })
+    const failure = await imapSource(server, {}, { env: { PASSWORD: 'wrong-thread' } })
       .poll()
       .catch((error: Error) => error);
     expect((failure as Error).message).toBe(

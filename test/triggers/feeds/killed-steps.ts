@@ -56,10 +56,10 @@ export async function expectOnceEach(
 }
 
 /**
- * Advances the clock of a process, which is killed at step `dieAt`. Returns false if the run of the item completed
- * before that step.
+ * Advances the clock of a process, which is killed at step `dieAt`. Returns true if the process has died, false if the
+ * run of the item completed before that step.
  */
-async function dies(
+async function advanceAndKill(
   from: FiringProcess,
   at: { nowMs: number; dieAt: number; title: string },
 ): Promise<boolean> {
@@ -83,8 +83,8 @@ async function dies(
  */
 export async function expectPolledOnceWhenKilled(backend: Backend, { first, stride }: Steps): Promise<void> {
   const news = await newsFeed();
-  const begin = (nowMs: number) => startProcess({ ...backend, nowMs, countsResults: true });
-  let process = await begin(atMinute(0));
+  const startAt = (nowMs: number) => startProcess({ ...backend, nowMs, countsResults: true });
+  let process = await startAt(atMinute(0));
   const feed = await deployFeed(process, news);
   const titles: string[] = [];
   let [minute, step] = [0, first];
@@ -94,10 +94,10 @@ export async function expectPolledOnceWhenKilled(backend: Backend, { first, stri
     titles.push(title);
     news.items.unshift({ id: title, title });
     const nowMs = atMinute(minute);
-    isDead = await dies(process, { nowMs, dieAt: step, title });
+    isDead = await advanceAndKill(process, { nowMs, dieAt: step, title });
     if (!isDead) break;
     minute += ROUND_MINUTES;
-    process = await begin(atMinute(minute));
+    process = await startAt(atMinute(minute));
     await expectOnceEach(process, feed, titles);
   }
   await expectOnceEach(process, feed, titles);

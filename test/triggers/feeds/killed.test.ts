@@ -24,8 +24,8 @@ describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
         store: { postgres },
         engine: { postgres: { url: postgres, leaseMs: 2000 } },
       };
-      const begin = (nowMs: number) => startProcess({ ...backend, nowMs, countsResults: true });
-      const processes = [await begin(atMinute(0)), await begin(atMinute(0))];
+      const startAt = (nowMs: number) => startProcess({ ...backend, nowMs, countsResults: true });
+      const processes = [await startAt(atMinute(0)), await startAt(atMinute(0))];
       const feed = await deployFeed(processes[0] as FiringProcess, news);
       const titles: string[] = [];
       const rounds = scale(3, 15);
@@ -36,19 +36,19 @@ describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
         titles.push(title);
         news.items.unshift({ id: title, title });
         minute += ROUND_MINUTES;
-        const deploys = { key: feed.key, request: ['POST', `/workflows/${feed.id}/deploy`] as const };
+        const deployCommand = { key: feed.key, request: ['POST', `/workflows/${feed.id}/deploy`] as const };
         await Promise.all([
           dying
             .call('now', { nowMs: atMinute(minute), dieAt: ((3 * round) % 17) + 1 })
             .catch(() => undefined),
           other.call('now', { nowMs: atMinute(minute) }),
-          other.call('request', deploys),
+          other.call('request', deployCommand),
         ]);
         // The lease of the killed process has expired.
         minute += ROUND_MINUTES;
         await other.call('now', { nowMs: atMinute(minute) });
         await expectOnceEach(other, feed, titles);
-        processes.splice(0, 2, other, dying.isDead() ? await begin(atMinute(minute)) : dying);
+        processes.splice(0, 2, other, dying.isDead() ? await startAt(atMinute(minute)) : dying);
       }
     },
   );

@@ -60,7 +60,7 @@ describe.each(sampledStores('feeds'))('the poller on %s', (kind) => {
     await expect.poll(() => news.requests.length).toBe(before + 1);
     for (const each of [api, other]) each.moveTo('2026-01-01T00:02:00Z');
     resolve();
-    // Either process may have polled the source; that one starts the runs of its items.
+    // The process that has polled the source starts the runs of its items.
     const startedCount = async () =>
       (await api.feedDb.selectFrom('feed_items').select('run_id').where('run_id', 'is not', null).execute())
         .length;
@@ -89,7 +89,7 @@ describe('a feed', () => {
     expect(await api.inputs(id)).toHaveLength(1);
   });
 
-  it('starts like a new feed after its workflow was undeployed and deployed again', async () => {
+  it('begins like a new feed after its workflow was undeployed and deployed again', async () => {
     const api = await feedApi('sqlite');
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1, backfill: 1 });
@@ -235,7 +235,7 @@ describe('a feed', () => {
     await api.waitForPoll(id);
     news.items.unshift({ id: 'c' }, { id: 'b' }, { id: 'a' });
     api.moveTo('2026-01-01T00:01:00Z');
-    const events = async () => {
+    const titlesOfRuns = async () => {
       api.moveTo('2026-01-01T00:01:01Z');
       const { runs } = await api.engine.listRuns({ workflowId: id });
       const logs = await Promise.all(runs.map(({ runId }) => api.engine.getLogs(runId)));
@@ -243,7 +243,7 @@ describe('a feed', () => {
         (first?.output as { events?: JsonObject[] } | undefined)?.events?.map(({ title }) => title),
       );
     };
-    await expect.poll(events).toEqual([['a', 'b', 'c']]);
+    await expect.poll(titlesOfRuns).toEqual([['a', 'b', 'c']]);
   });
 
   it('does not store secrets of the workspace in the input of its runs or in its configuration', async () => {

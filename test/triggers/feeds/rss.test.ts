@@ -44,12 +44,12 @@ describe('an RSS or Atom feed', () => {
   it('starts a run for an older item that appears late, because it remembers ids, not the newest date', async () => {
     const server = await documentServer();
     const source = new Source('rss', { feedUrl: server.url });
-    const at = (day: number) => `<pubDate>0${day} Jan 2026 00:00:00 GMT</pubDate>`;
-    server.document = rssOf([{ id: 'new', more: at(5) }]);
+    const pubDate = (day: number) => `<pubDate>0${day} Jan 2026 00:00:00 GMT</pubDate>`;
+    server.document = rssOf([{ id: 'new', extraXml: pubDate(5) }]);
     await source.poll();
     server.document = rssOf([
-      { id: 'new', title: 'changed', more: at(6) },
-      { id: 'late', more: at(1) },
+      { id: 'new', title: 'changed', extraXml: pubDate(6) },
+      { id: 'late', extraXml: pubDate(1) },
     ]);
     expect(titles(await source.poll())).toEqual(['late']);
   });

@@ -6,7 +6,6 @@ import type { TestApiOptions } from '../../support/api.ts';
 import { scheduledWorkflow } from '../../support/triggered.ts';
 import { scheduleApi } from '../setup.ts';
 import type { ScheduleApi } from '../setup.ts';
-
 import { rssOf, webServer } from './source.ts';
 
 /** A feed whose items a test adds, the newest first. */
@@ -23,13 +22,13 @@ export interface NewsFeed {
 /** Starts a feed without items. It ends with the test. */
 export async function newsFeed(): Promise<NewsFeed> {
   const server = await webServer((_request, response) => {
-    void deployFeed.until.then(() => response.writeHead(deployFeed.status).end(rssOf(deployFeed.items)));
+    void news.until.then(() => response.writeHead(news.status).end(rssOf(news.items)));
   });
-  const deployFeed: NewsFeed = {
+  const news: NewsFeed = {
     ...{ url: server.url, items: [], status: 200, until: Promise.resolve() },
     requests: server.requests,
   };
-  return deployFeed;
+  return news;
 }
 
 export interface FeedApi extends ScheduleApi {

@@ -100,13 +100,13 @@ export interface WebServer {
 
 /** Starts an HTTP server, which is closed after the test unless `isShared`. */
 export async function webServer(
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
   { isShared = false } = {},
 ): Promise<WebServer> {
   const requests: WebServer['requests'] = [];
   const server = createServer((request, response) => {
     requests.push({ path: request.url ?? '', headers: request.headers });
-    answer(request, response);
+    handle(request, response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -120,9 +120,10 @@ export async function webServer(
 }
 
 /** Returns an RSS document with these items, in this order. */
-export function rssOf(items: readonly { id: string; title?: string; more?: string }[]): string {
+export function rssOf(items: readonly { id: string; title?: string; extraXml?: string }[]): string {
   const elements = items.map(
-    ({ id, title = id, more = '' }) => `<item><guid>${id}</guid><title>${title}</title>${more}</item>`,
+    ({ id, title = id, extraXml = '' }) =>
+      `<item><guid>${id}</guid><title>${title}</title>${extraXml}</item>`,
   );
   return `<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>${elements.join('')}</channel></rss>`;
 }

@@ -46,7 +46,7 @@ describe('the next check of a webhook at its provider', () => {
     const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     return attempt?.error;
   };
-  const actions = async (id: string): Promise<string[]> => {
+  const auditActionsOf = async (id: string): Promise<string[]> => {
     const rows = await api.store.audit.ofResource(id);
     return rows.map(({ action }) => action);
   };
@@ -113,7 +113,7 @@ describe('the next check of a webhook at its provider', () => {
     expect(await api.hooksOf(id)).toEqual([]);
   });
 
-  it('is omitted after an undeployment without the credential: the webhook stays, is recorded, and gets 404', async () => {
+  it('is omitted after an undeployment without the credential: the webhook stays and is audited, and deliveries get 404', async () => {
     const credential = await store(HOOK_CREDENTIALS.github, 'deleted too');
     const id = await deployHook(credential);
     const { id: trigger } = await api.triggerOf(id);
@@ -121,7 +121,7 @@ describe('the next check of a webhook at its provider', () => {
     expect((await api.call('DELETE', path)).status).toBe(200);
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
     await expect.poll(() => api.rowOf(id)).toBeUndefined();
-    expect(await actions(trigger)).toContain('TRIGGER_HOOK_LEFT');
+    expect(await auditActionsOf(trigger)).toContain('TRIGGER_HOOK_LEFT');
     expect(await api.hooksOf(id)).toHaveLength(1);
     expect(await deliveryStatus(id)).toBe(404);
   });

@@ -131,14 +131,14 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
   });
 
   it('have the state "preparing" until the provider has answered', async () => {
-    const answered = Promise.withResolvers<undefined>();
-    providers.before = (request) => (request.startsWith('POST github') ? answered.promise : undefined);
+    const response = Promise.withResolvers<undefined>();
+    providers.before = (request) => (request.startsWith('POST github') ? response.promise : undefined);
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     const { latestDeploymentAttempt: attempt, ...deployment } = await api.waitForStatus(id, 'preparing');
     expect(deployment).toMatchObject({ isDeployed: true, needsRedeployment: false });
     expect(attempt).toMatchObject({ readiness: { webhooks: 'pending' }, activatedAt: null, error: null });
     providers.before = () => undefined;
-    answered.resolve(undefined);
+    response.resolve(undefined);
     await api.waitForStatus(id, 'active');
   });
 
@@ -210,8 +210,8 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
   });
 
   it('are retried with backoff while the provider fails or limits the rate of requests', async () => {
-    const answers = [{ status: 503 }, { status: 403, headers: { 'retry-after': '60' } }, { status: 500 }];
-    providers.before = (request) => (request.startsWith('GET github') ? answers.shift() : undefined);
+    const responses = [{ status: 503 }, { status: 403, headers: { 'retry-after': '60' } }, { status: 500 }];
+    providers.before = (request) => (request.startsWith('GET github') ? responses.shift() : undefined);
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     const { latestDeploymentAttempt: first } = await api.waitForStatus(id, 'failed');
     expect(first?.error).toMatchObject({ retryable: true, message: expect.stringMatching(/status 503/) });
@@ -281,8 +281,8 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
     ['is too large', { body: 'x'.repeat(3 * 2 ** 20) }, /could not be reached/, true],
     ['has invalid fields', { body: { id: '../../user', hooks: 7 } }, /cannot be read/, true],
     ['repeats the credential', { status: 422, body: HOOK_CREDENTIALS.github }, /refuses the webhook/, false],
-  ])('are not created by a provider whose answer %s', async (_what, answer, message, retryable) => {
-    providers.before = (request) => (request.includes('github') ? answer : undefined);
+  ])('are not created by a provider whose response %s', async (_what, response, message, retryable) => {
+    providers.before = (request) => (request.includes('github') ? response : undefined);
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(attempt?.error).toMatchObject({ retryable, message: expect.stringMatching(message) });
@@ -321,12 +321,12 @@ describe.each(sampledStores('hooks'))('webhooks at providers on %s', (store) => 
       `/api/v2/triggers?workspaceId=${api.workspaceId}`,
       `/api/v2/webhooks?workspaceId=${api.workspaceId}`,
     ];
-    const answers = await Promise.all(paths.map((path) => api.call('GET', path)));
+    const responses = await Promise.all(paths.map((path) => api.call('GET', path)));
     const audit = await api.hookDb.selectFrom('audit').selectAll().execute();
     const rows = await api.hookDb.selectFrom('provider_hooks').selectAll().execute();
-    const text = JSON.stringify([answers, audit, rows, api.faults.map(String)]);
+    const text = JSON.stringify([responses, audit, rows, api.faults.map(String)]);
     for (const hidden of [secret, ...Object.values(HOOK_CREDENTIALS)]) expect(text).not.toContain(hidden);
-    expect(answers[2]?.body).toMatchObject({
+    expect(responses[2]?.body).toMatchObject({
       data: expect.arrayContaining([
         expect.objectContaining({ isSigned: true, hook: expect.objectContaining({ state: 'active' }) }),
       ]),
@@ -358,6 +358,7 @@ describe('a webhook at a provider', () => {
     let isRefused = false;
     const base = triggerTypes.find(({ type }) => type === 'github_v2') as (typeof triggerTypes)[number];
     if (base.kind !== 'webhook') throw new Error('The trigger is not a webhook.');
+    /** Returns an operation that records its calls under this name. */
     const operation =
       (call: string) =>
       (_config: unknown, { hookId, nowMs }: { hookId?: string | undefined; nowMs: number }) => {
@@ -375,12 +376,12 @@ describe('a webhook at a provider', () => {
     });
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');
-    const expires = async () => Date.parse((await api.triggerOf(id)).health.expiresAt ?? '') - api.now.ms;
-    expect(await expires()).toBe(3_600_000);
+    const remainingMs = async () => Date.parse((await api.triggerOf(id)).health.expiresAt ?? '') - api.now.ms;
+    expect(await remainingMs()).toBe(3_600_000);
     api.advance(1_799_000);
     expect(calls).toEqual([{ call: 'activate', hookId: undefined }]);
     api.advance(1000);
-    await expect.poll(expires).toBe(3_600_000);
+    await expect.poll(remainingMs).toBe(3_600_000);
     expect(calls.slice(1)).toEqual([{ call: 'renew', hookId: 'watch' }]);
     isRefused = true;
     api.advance(1_800_000);

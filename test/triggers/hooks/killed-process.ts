@@ -24,7 +24,7 @@ async function expectSoon<Value>(find: () => Promise<Value>, value: Value, messa
 }
 
 /** A process with a workflow that has a webhook at a provider. After its death, another process replaces it. */
-class HookedProcess {
+class HookProcess {
   readonly #backend: Backend;
   readonly #name: Name;
   readonly #providers: HookProviders;
@@ -69,7 +69,7 @@ class HookedProcess {
    * Runs `work` until the process dies at the step or `isDone` returns true. Returns true if the process has died;
    * another process has then replaced it.
    */
-  async dies(dieAt: number, work: () => Promise<void>, isDone: () => boolean): Promise<boolean> {
+  async runUntilDeath(dieAt: number, work: () => Promise<void>, isDone: () => boolean): Promise<boolean> {
     const process = this.#runningProcess();
     await process.call('now', { nowMs: this.#nowMs, dieAt }).catch(() => undefined);
     await work().catch((error: unknown) => {
@@ -103,7 +103,7 @@ class HookedProcess {
 
   /** Expects that the provider has one webhook, and that its deliveries are accepted. */
   async expectOnce(why: string): Promise<void> {
-    const isActive = async (): Promise<string> => {
+    const readState = async (): Promise<string> => {
       await this.advance(1000);
       const path = `/workflows/${this.#workflowId}/deployment`;
       const { latestDeploymentAttempt: attempt } = await this.#request<{
@@ -111,13 +111,13 @@ class HookedProcess {
       }>('GET', path);
       return `${attempt?.status} ${this.#providers.hooks.length}`;
     };
-    await expectSoon(isActive, 'active 1', why);
+    await expectSoon(readState, 'active 1', why);
     // The secret of a webhook whose record was lost is unknown until the next check.
-    await expectSoon(() => this.#delivered(), '200 1', why);
+    await expectSoon(() => this.#deliver(), '200 1', why);
   }
 
-  /** Sends a delivery as the provider. Returns the status of the answer and the number of webhooks at the provider. */
-  async #delivered(): Promise<string> {
+  /** Sends a delivery as the provider. Returns the status of the response and the number of webhooks there. */
+  async #deliver(): Promise<string> {
     await this.advance(1000);
     const [hook] = this.#providers.hooks as [SimulatedHook];
     const event = { invoice: 1, action: 'create', ref: 'refs/heads/main' };
@@ -167,38 +167,42 @@ export async function expectHookOnceWhenKilled(
 ): Promise<void> {
   const providers = await hookProviders();
   const { hooks } = providers;
-  const hooked = new HookedProcess(backend, name, providers);
-  await hooked.prepare();
+  const hookProcess = new HookProcess(backend, name, providers);
+  await hookProcess.prepare();
   const steps: { [phase in Phase]: number } = { created: 0, checked: 0, removed: 0 };
   for (let [step, deaths] = [first, 1]; deaths > 0; step += stride) {
     deaths = 0;
-    const dies = async (phase: Phase, work: () => Promise<void>, isDone: () => boolean): Promise<void> => {
-      if (!(await hooked.dies(step, work, isDone))) return;
+    const killDuring = async (
+      phase: Phase,
+      work: () => Promise<void>,
+      isDone: () => boolean,
+    ): Promise<void> => {
+      if (!(await hookProcess.runUntilDeath(step, work, isDone))) return;
       steps[phase] = step;
       deaths += 1;
     };
-    await dies(
+    await killDuring(
       'created',
-      () => hooked.changeDeployment('POST'),
+      () => hookProcess.changeDeployment('POST'),
       () => hooks.length === 1,
     );
-    if (!(await hooked.isDeployed())) await hooked.changeDeployment('POST');
-    await hooked.expectOnce(`created, died at step ${step}`);
+    if (!(await hookProcess.isDeployed())) await hookProcess.changeDeployment('POST');
+    await hookProcess.expectOnce(`created, died at step ${step}`);
     // The check finds that the webhook was removed at the provider.
     hooks.length = 0;
-    await dies(
+    await killDuring(
       'checked',
-      () => hooked.advanceDay(),
+      () => hookProcess.advanceDay(),
       () => hooks.length === 1,
     );
-    await hooked.expectOnce(`checked, died at step ${step}`);
-    await dies(
+    await hookProcess.expectOnce(`checked, died at step ${step}`);
+    await killDuring(
       'removed',
-      () => hooked.changeDeployment('DELETE'),
+      () => hookProcess.changeDeployment('DELETE'),
       () => hooks.length === 0,
     );
-    if (await hooked.isDeployed()) await hooked.changeDeployment('DELETE');
-    await hooked.expectNone(`removed, died at step ${step}`);
+    if (await hookProcess.isDeployed()) await hookProcess.changeDeployment('DELETE');
+    await hookProcess.expectNone(`removed, died at step ${step}`);
   }
   for (const phase of ['created', 'checked', 'removed'] as const)
     expect(steps[phase] + stride, `steps of a webhook that is ${phase}`).toBeGreaterThan(MIN_STEPS);

@@ -21,45 +21,45 @@ const LEASE_MS = 120_000;
 
 /** A simulated process that dies at a step. After its death, it sends no statements and no requests. */
 class CrashingProcess {
-  #steps: number;
+  #remainingSteps: number;
 
-  /** `steps`: the step at which it dies, counted from 1. */
-  constructor(steps: number) {
-    this.#steps = steps;
+  /** `dieAt`: the step at which it dies, counted from 1. */
+  constructor(dieAt: number) {
+    this.#remainingSteps = dieAt;
   }
 
   get isDead(): boolean {
-    return this.#steps <= 0;
+    return this.#remainingSteps <= 0;
   }
 
   /** Counts a step, before or after a statement or a request. */
-  step(): void {
-    this.#steps -= 1;
+  countStep(): void {
+    this.#remainingSteps -= 1;
     if (this.isDead) throw new Error('The process has died.');
   }
 
   /** Returns a plugin that counts each statement and each result as a step. */
-  statements(): KyselyPlugin {
+  countStatements(): KyselyPlugin {
     return {
       transformQuery: ({ node }) => {
-        this.step();
+        this.countStep();
         return node;
       },
       transformResult: ({ result }) => {
-        this.step();
+        this.countStep();
         return Promise.resolve(result);
       },
     };
   }
 
   /** Returns a client that counts each request and each response as a step. */
-  requests(client: Egress): Egress {
+  countRequests(client: Egress): Egress {
     return {
       ...client,
       fetch: async (request) => {
-        this.step();
+        this.countStep();
         const response = await client.fetch(request);
-        this.step();
+        this.countStep();
         return response;
       },
     };
@@ -100,10 +100,10 @@ describe.each(Object.entries(HOOKED))('webhooks at %s', (name, { type, fields })
     const baseUrl = providers.services[name as keyof HookProviders['services']];
     const job = new HookJob(
       {
-        ...{ db: api.hookDb.withPlugin(crashing.statements()), sealer, report: () => undefined },
+        ...{ db: api.hookDb.withPlugin(crashing.countStatements()), sealer, report: () => undefined },
         types: new Map(triggerTypes.map((each) => [each.type, each])),
         credentials: storedCredentials(api.store.database, sealer),
-        service: () => Promise.resolve({ address: baseUrl, http: crashing.requests(client) }),
+        service: () => Promise.resolve({ address: baseUrl, http: crashing.countRequests(client) }),
         now: () => nowMs,
       },
       hookWithNumbers(row),
@@ -157,14 +157,20 @@ describe.each(Object.entries(HOOKED))('webhooks at %s', (name, { type, fields })
 });
 
 describe('a process with webhooks at a provider', { timeout: 900_000 }, () => {
-  const it = sampledTests(1 / 4, 'providers whose webhooks a killed process creates, checks and removes');
+  const sampledIt = sampledTests(
+    1 / 4,
+    'providers whose webhooks a killed process creates, checks and removes',
+  );
   const steps = sampledSteps(4, 'steps of the creation, check and removal of a webhook in a process');
 
   for (const name of ['github', 'linear', 'stripe', 'telegram'] as const)
-    it(`leaves one webhook, or none after the removal, if it is killed at any step: ${name}`, async () => {
-      const data = dataFolder();
-      await expectHookOnceWhenKilled({ store: { data }, engine: { data } }, name, steps);
-    });
+    sampledIt(
+      `leaves one webhook, or none after the removal, if it is killed at any step: ${name}`,
+      async () => {
+        const data = dataFolder();
+        await expectHookOnceWhenKilled({ store: { data }, engine: { data } }, name, steps);
+      },
+    );
 });
 
 describe('a process that stops', () => {

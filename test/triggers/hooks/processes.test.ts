@@ -19,7 +19,7 @@ import type { HookApi } from './setup.ts';
 const GITHUB = HOOKED.github;
 
 /** Starts the background work of another process on the webhooks, with the same database. */
-function otherProcess(api: HookApi, { services }: HookProviders) {
+function startOtherProcess(api: HookApi, { services }: HookProviders) {
   const clients = serviceClients({ services });
   const reconciler = new HookReconciler({
     ...{ db: api.hookDb, sealer, service: clients.service, report: (error) => api.faults.push(error) },
@@ -51,23 +51,23 @@ describe.each(sampledStores('processes of hooks'))(
 
     it('are handled by one process at a time; another continues if it stops before the provider has answered', async () => {
       const pending = Promise.withResolvers<undefined>();
-      const requestCount = (method: string): number =>
+      const countRequests = (method: string): number =>
         providers.requests.filter((request) => request.startsWith(`${method} github`)).length;
       providers.before = () => ({ status: 503 });
       const id = await api.deployHook(GITHUB.type, GITHUB.fields);
       await api.waitForStatus(id, 'failed');
       providers.before = (request) => (request.startsWith('POST github') ? pending.promise : undefined);
-      const before = { GET: requestCount('GET'), POST: requestCount('POST') };
+      const before = { GET: countRequests('GET'), POST: countRequests('POST') };
       await api.hookDb
         .updateTable('provider_hooks')
         .set({ look_ms: api.now.ms })
         .where('workflow_id', '=', id)
         .execute();
-      const others = [otherProcess(api, providers), otherProcess(api, providers)];
+      const others = [startOtherProcess(api, providers), startOtherProcess(api, providers)];
       for (const { reconciler } of others) reconciler.wake();
-      await expect.poll(() => requestCount('POST')).toBe(before.POST + 1);
+      await expect.poll(() => countRequests('POST')).toBe(before.POST + 1);
       for (const { close } of others) await close();
-      expect({ GET: requestCount('GET'), POST: requestCount('POST') }).toEqual({
+      expect({ GET: countRequests('GET'), POST: countRequests('POST') }).toEqual({
         GET: before.GET + 1,
         POST: before.POST + 1,
       });

@@ -42,7 +42,7 @@ describe.each(sampledStores('repaired credentials of hooks'))(
     };
     const delayOf = async (id: string): Promise<number> =>
       Number((await api.rowOf(id))?.look_ms) - api.now.ms;
-    const attempts = async (id: string): Promise<number | undefined> => (await api.rowOf(id))?.attempts;
+    const attemptsOf = async (id: string): Promise<number | undefined> => (await api.rowOf(id))?.attempts;
     const pathOf = (credential: string): string =>
       `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
 
@@ -95,10 +95,10 @@ describe.each(sampledStores('repaired credentials of hooks'))(
         expect(remainingMs).toBeGreaterThan(delay - 10);
         expect(remainingMs).toBeLessThanOrEqual(delay);
         api.advance(remainingMs - 1);
-        expect(await attempts(id)).toBe(attempt);
+        expect(await attemptsOf(id)).toBe(attempt);
         // Within 5 seconds, each process reads the changes of other processes.
         api.advance(POLL_MS);
-        await expect.poll(() => attempts(id)).toBe(attempt + 1);
+        await expect.poll(() => attemptsOf(id)).toBe(attempt + 1);
         expect(await delayOf(id)).toBe(DAY_MS);
       }
       expect(providers.requests.length - requests).toBeLessThan(25);
@@ -107,20 +107,20 @@ describe.each(sampledStores('repaired credentials of hooks'))(
       await api.waitForStatus(id, 'active');
     });
 
-    it('is retried soon if its credential is replaced during a request that uses the former one', async () => {
+    it('is retried soon if its credential is replaced during a request with the former credential', async () => {
       const credential = await store('late', WEAK_KEY);
-      const requested = Promise.withResolvers<void>();
-      const answer = Promise.withResolvers<undefined>();
+      const requestSent = Promise.withResolvers<void>();
+      const response = Promise.withResolvers<undefined>();
       providers.before = () => {
-        requested.resolve();
-        return answer.promise;
+        requestSent.resolve();
+        return response.promise;
       };
       const id = await deployHook(credential);
       await api.rowOf(id);
-      await requested.promise;
+      await requestSent.promise;
       await store('late', VALID_KEY);
       providers.before = () => undefined;
-      answer.resolve(undefined);
+      response.resolve(undefined);
       await api.waitForStatus(id, 'failed');
       expect(await delayOf(id)).toBe(RETRY_MS);
       api.advance(RETRY_MS);

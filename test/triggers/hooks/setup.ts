@@ -105,7 +105,7 @@ export async function hookApi(
   const hookDb = store.database as Kysely<HookTables>;
   const credentials: { [name: string]: string } = {};
   for (const [name, key] of Object.entries(HOOK_CREDENTIALS))
-    credentials[name] = await storedKey(api, store.database, { name, key });
+    credentials[name] = await storeKey(api, store.database, { name, key });
   const withIds = (fields: JsonObject): { [name: string]: Json } =>
     Object.fromEntries(
       Object.entries(fields).map(([name, value]) => {
@@ -142,9 +142,9 @@ export async function hookApi(
       const text = JSON.stringify(draft).replaceAll(clock, blockId);
       const put = await api.call('PUT', `/api/v2/workflows/${id}/state`, { raw: text });
       if (put.status !== 200) throw new Error(JSON.stringify(put.body));
-      const answer = await api.call<Deployment>('POST', `/api/v2/workflows/${id}/deploy`);
-      if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
-      return answer.data;
+      const response = await api.call<Deployment>('POST', `/api/v2/workflows/${id}/deploy`);
+      if (response.status !== 200) throw new Error(JSON.stringify(response.body));
+      return response.data;
     },
     async waitForStatus(id, status) {
       await expect
@@ -184,7 +184,7 @@ export async function hookApi(
   };
 }
 
-async function storedKey(
+async function storeKey(
   { workspaceId }: Pick<WebhookApi, 'workspaceId'>,
   database: Kysely<unknown>,
   { name, key }: { name: string; key: string },

@@ -36,7 +36,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   });
   afterAll(() => providers.close());
 
-  /** Makes GitHub leave its answers to requests of this method incomplete. `isDone`: it still executes the requests. */
+  /** Makes GitHub not finish its responses to requests of this method. `isDone`: GitHub still executes the requests. */
   const hang = (method: string, isDone = false): void => {
     requestCount = 0;
     providers.before = (request) => {
@@ -45,9 +45,9 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
       return { unfinished, ...(isDone && { isDone }) };
     };
   };
-  const answerAgain = (): void => void (providers.before = () => undefined);
+  const respondAgain = (): void => void (providers.before = () => undefined);
   const delayOf = async (id: string): Promise<number> => Number((await api.rowOf(id))?.look_ms) - api.now.ms;
-  const failures = async (id: string): Promise<number | undefined> => (await api.rowOf(id))?.attempts;
+  const failureCount = async (id: string): Promise<number | undefined> => (await api.rowOf(id))?.attempts;
 
   it('are created once by a later attempt, even if the provider has created them without responding', async () => {
     hang('POST');
@@ -62,9 +62,9 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
     expect(requestCount).toBe(1);
     hang('POST', true);
     api.advance(1);
-    await expect.poll(() => failures(id)).toBe(2);
+    await expect.poll(() => failureCount(id)).toBe(2);
     expect(await delayOf(id)).toBe(2 * RETRY_MS);
-    answerAgain();
+    respondAgain();
     expect(await api.hooksOf(id)).toHaveLength(1);
     api.advance(2 * RETRY_MS);
     await api.waitForStatus(id, 'active');
@@ -77,16 +77,16 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
     await api.waitForStatus(id, 'active');
     hang('PATCH');
     api.advance(DAY_MS);
-    await expect.poll(() => failures(id)).toBe(1);
+    await expect.poll(() => failureCount(id)).toBe(1);
     expect(await delayOf(id)).toBe(RETRY_MS);
     expect((await api.triggerOf(id)).health.lastError).toMatch(/could not be reached/);
     expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({
       status: 'active',
       error: null,
     });
-    answerAgain();
+    respondAgain();
     api.advance(RETRY_MS);
-    await expect.poll(() => failures(id)).toBe(0);
+    await expect.poll(() => failureCount(id)).toBe(0);
     expect((await api.triggerOf(id)).health.lastError).toBeNull();
     expect(api.faults).toEqual([]);
   });
@@ -97,10 +97,10 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
     const [hook] = await api.hooksOf(id);
     hang('DELETE');
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    await expect.poll(() => failures(id)).toBe(1);
+    await expect.poll(() => failureCount(id)).toBe(1);
     expect(await api.rowOf(id)).toMatchObject({ state: 'removing', lease_id: null });
     expect(await delayOf(id)).toBe(RETRY_MS);
-    answerAgain();
+    respondAgain();
     api.advance(RETRY_MS);
     await expect.poll(() => api.rowOf(id)).toBeUndefined();
     expect(providers.hooks).not.toContain(hook);
@@ -126,7 +126,7 @@ async function addCopies(api: HookApi, id: string, workspaces: readonly string[]
 
 describe('while a provider never answers', () => {
   /** Starts an API with a webhook whose provider never answers. */
-  async function silentApi() {
+  async function startSilentApi() {
     const providers = await hookProviders();
     const api = await hookApi('sqlite', providers);
     providers.before = (request) => (request.includes(' github') ? { unfinished: 'silent' } : undefined);
@@ -142,7 +142,7 @@ describe('while a provider never answers', () => {
   }
 
   it('its webhooks of many workspaces do not delay webhooks at another provider', async () => {
-    const { providers, api, silentId, requestCount, failures } = await silentApi();
+    const { providers, api, silentId, requestCount, failures } = await startSilentApi();
     const others = Array.from({ length: 10 }, (_, index) =>
       api.store.workspaces.createWorkspace(`Others ${index}`, api.userId),
     );
@@ -156,7 +156,7 @@ describe('while a provider never answers', () => {
   });
 
   it('its many webhooks of one workspace delay neither another workspace nor webhooks at another provider', async () => {
-    const { providers, api, silentId, requestCount, failures } = await silentApi();
+    const { providers, api, silentId, requestCount, failures } = await startSilentApi();
     const otherWorkspace = await api.store.workspaces.createWorkspace('Others', api.userId);
     const own = Array.from({ length: 10 }, () => api.workspaceId);
     await addCopies(api, silentId, [...own, otherWorkspace]);
