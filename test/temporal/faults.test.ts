@@ -21,11 +21,11 @@ const oneBlock = workflow([fn('A', 'return 1')], ['Start -> A']);
 /** Opens the stores of `data` with some methods replaced. The stores are closed after the test. */
 function storesWith(
   data: string,
-  replace: (stores: SharedStores) => { values?: Partial<SharedStores['values']>; definitions?: object },
+  changesOf: (stores: SharedStores) => { values?: Partial<SharedStores['values']>; definitions?: object },
 ): SharedStores {
   const stores = openStores({ data, shared: true });
   onTestFinished(() => stores.close());
-  const { values, definitions } = replace(stores);
+  const { values, definitions } = changesOf(stores);
   return {
     ...stores,
     values: withMethods(stores.values, values),

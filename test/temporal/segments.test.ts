@@ -8,7 +8,7 @@ import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { onServer } from './runtime.ts';
 
-/** A segment is a part of a run that one task on the server executes. */
+/** A segment is a part of a run that one process drives between two checkpoints. */
 describeTemporal('segments', (server) => {
   const clientOf = async (): Promise<Client> => {
     const connection = await Connection.connect({ address: server.address });

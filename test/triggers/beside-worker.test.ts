@@ -139,7 +139,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       }
       return count;
     };
-    // A process that finds an event waiting, just before the other process ends the run, checks it a second later.
+    // A process that finds an event waiting just before the other process ends the run checks the event a second later.
     await expectEachMinute(id, sendThree, 1000);
   });
 

@@ -14,7 +14,7 @@ describe('schedules', { timeout: scale(300_000, 1_800_000) }, () => {
   });
 
   it.skipIf(!hasPostgres)(
-    'start exactly one run if one of two processes is killed while versions change, on PostgreSQL',
+    'start exactly one run if one of two processes is killed while new versions are deployed, on PostgreSQL',
     async () => {
       const postgres = await postgresDatabase();
       const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };

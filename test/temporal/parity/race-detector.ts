@@ -15,7 +15,7 @@ export const RUNNING_TIMERS: ReadonlySet<string> = new Set(['retry', 'wait', 'ti
  * expansion ends.
  *
  * A block and an effect with a time limit that run at the same time are such operations, too (R21): a segment (a
- * part of the run that one task executes) and an effect can be two activities, and each starts when a worker takes it.
+ * part of the run that one process drives) and an effect can be two activities, and each starts when a worker takes it.
  * Without a time limit, the test decides when the effect ends.
  */
 export class RaceDetector {

@@ -16,7 +16,7 @@ describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
   });
 
   it.skipIf(!hasPostgres)(
-    'starts exactly one run for each item if one of two processes is killed while versions change, on PostgreSQL',
+    'starts exactly one run for each item if one of two processes is killed while new versions are deployed, on PostgreSQL',
     async () => {
       const news = await newsFeed();
       const postgres = await postgresDatabase();

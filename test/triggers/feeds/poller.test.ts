@@ -70,7 +70,7 @@ describe.each(sampledStores('feeds'))('the poller on %s', (kind) => {
 });
 
 describe('a feed', () => {
-  it('starts exactly one run for each item when versions change, even during a poll', async () => {
+  it('starts exactly one run for each item when a new version is deployed, even during a poll', async () => {
     const api = await feedApi('sqlite');
     const news = await newsFeed();
     const id = await api.feed('rss', { feedUrl: news.url, pollMinutes: 1 });
