@@ -4,18 +4,18 @@ import { processorMs } from './processor-time.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** The tests that a file leaves out in a quick run or on this system (`leftOut` of test/support/scale.ts). */
-    leftOut?: readonly string[];
+    /** The tests of a file that a quick run or this system skips (`reportSkipped` of test/support/scale.ts). */
+    skipped?: readonly string[];
   }
 }
 
-/** Patterns of the files that a quick run leaves out, with the reasons. */
+/** Patterns of the files that a quick run skips, each with the reason. */
 type Excluded = Readonly<Record<string, string>>;
 
 /**
  * Prints the minutes of tests by folder, the files with the most processor time, the tests that passed only at their
- * second attempt, the tests that were left out (on this system, or because only `npm run test:full` runs them), and the
- * failed tests. When the process exits, it prints the processor time.
+ * second attempt, the skipped tests (on this system, or because only `npm run test:full` runs them), and the failed
+ * tests. When the process exits, it prints the processor time.
  */
 export class FolderReporter implements Reporter {
   readonly #seed: string;
@@ -45,10 +45,10 @@ export class FolderReporter implements Reporter {
     lines.push(...mostExpensiveFiles(files));
     const repeated = files.flatMap(repeatedTests);
     if (repeated.length > 0) lines.push('', 'Passed only at the second attempt:', ...repeated);
-    const leftOutTests = leftOut(files);
-    if (this.#excluded) lines.push('', ...linesOfQuickRun(leftOutTests, this.#excluded));
-    else if (leftOutTests.length > 0) lines.push('', 'Left out on this system:', ...leftOutTests);
-    lines.push('', `Samples were drawn with HEDDLE_SAMPLE_SEED=${this.#seed}.`);
+    const skipped = skippedTests(files);
+    if (this.#excluded) lines.push('', ...linesOfQuickRun(skipped, this.#excluded));
+    else if (skipped.length > 0) lines.push('', 'Skipped on this system:', ...skipped);
+    lines.push('', `The seed of the samples was HEDDLE_SAMPLE_SEED=${this.#seed}.`);
     const failed = files.flatMap(failures);
     // Last, because a log of CI is often read only from its end.
     if (failed.length > 0) lines.push('', 'Failed:', ...failed);
@@ -130,17 +130,17 @@ function failures({ module, path }: File): string[] {
   return [...tests, ...fileErrors].map(({ name, errors }) => `  ${path}: ${name}: ${firstLineOf(errors)}`);
 }
 
-function leftOut(files: readonly File[]): string[] {
+function skippedTests(files: readonly File[]): string[] {
   return files.flatMap(({ module, path }) =>
-    (module.meta().leftOut ?? []).map((what) => `  ${path}: ${what}`),
+    (module.meta().skipped ?? []).map((what) => `  ${path}: ${what}`),
   );
 }
 
-function linesOfQuickRun(leftOutTests: readonly string[], excluded: Excluded): string[] {
+function linesOfQuickRun(skipped: readonly string[], excluded: Excluded): string[] {
   return [
-    'Left out of this quick run; `npm run test:full` runs it (`npm run test:full -- <path>` a part of it):',
+    'Skipped in this quick run; `npm run test:full` runs it (`npm run test:full -- <path>` a part of it):',
     ...Object.entries(excluded).map(([path, why]) => `  ${path}: ${why}`),
-    ...leftOutTests,
-    '  property tests draw fewer cases, soaks are shorter',
+    ...skipped,
+    '  property tests run fewer cases, soaks are shorter',
   ];
 }

@@ -3,7 +3,7 @@ import { isDrawn, numbersFor } from './support/seeded.ts';
 /** Files of one kind, each of which takes 3 to 30 seconds of processor time. */
 interface Group {
   readonly description: string;
-  /** The share of the files that a quick run draws. */
+  /** The share of the files that a quick run runs. */
   readonly share: number;
   /** Sorted by processor time. */
   readonly files: readonly string[];
@@ -209,18 +209,18 @@ const GROUPS: readonly Group[] = [
 ];
 
 /**
- * Returns the files that a quick run with this seed leaves out, each with its reason. Files that an argument of vitest
- * names always run. The drawn files are evenly spaced in their group, which is sorted by processor time, so that runs
- * take about the same time.
+ * Returns the files that a quick run with this seed skips, each with the reason. A file that an argument of vitest
+ * names is never skipped. The other picked files are evenly spaced in their group, which is sorted by processor time,
+ * so that runs take about the same time.
  */
-export function filesLeftOut(seed: string, args: readonly string[]): Record<string, string> {
+export function skippedFiles(seed: string, args: readonly string[]): Record<string, string> {
   const isNamed = (file: string): boolean => args.some((arg) => file.includes(arg.replace(/^\.\//, '')));
   return Object.fromEntries(
     GROUPS.flatMap(({ description, share, files }) => {
       const offset = numbersFor(Number(seed), Buffer.from(description))();
-      const leftOut = files.filter((_, at) => !isDrawn(at, share, offset));
-      const reason = `of ${description}, ${files.length - leftOut.length} of ${files.length} files are drawn`;
-      return leftOut.filter((file) => !isNamed(file)).map((file) => [file, reason]);
+      const skipped = files.filter((_, at) => !isDrawn(at, share, offset));
+      const reason = `of ${description}, ${files.length - skipped.length} of ${files.length} files run`;
+      return skipped.filter((file) => !isNamed(file)).map((file) => [file, reason]);
     }),
   );
 }

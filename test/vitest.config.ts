@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
 import { findServer } from '../packages/temporal/src/server/find.ts';
-import { filesLeftOut } from './sampled-files.ts';
+import { skippedFiles } from './sampled-files.ts';
 import { hasToBuildS3 } from './integrations/s3-setup.ts';
 import { ProgressReporter } from './progress.ts';
 import { FolderReporter } from './reporter.ts';
@@ -45,8 +45,8 @@ export default defineConfig(({ mode }) => {
   const seed = process.env['HEDDLE_SAMPLE_SEED'] ?? String(Math.floor(Math.random() * 2 ** 31));
   // The arguments after `vitest run`.
   const args = process.argv.slice(3);
-  const leftOut = isFull ? undefined : { ...FULL_ONLY, ...filesLeftOut(seed, args) };
-  const excluded = [...configDefaults.exclude, ...Object.keys(leftOut ?? {})];
+  const skipped = isFull ? undefined : { ...FULL_ONLY, ...skippedFiles(seed, args) };
+  const excluded = [...configDefaults.exclude, ...Object.keys(skipped ?? {})];
   const testTimeout = isFull ? 600_000 : 60_000;
   const lateProjects = projectsAfterBuilds(isFull);
   const root = fileURLToPath(new URL('..', import.meta.url));
@@ -67,7 +67,7 @@ export default defineConfig(({ mode }) => {
         'default',
         ['json', { outputFile: 'node_modules/.cache/heddle-test/report.json' }],
         ...(isFull ? [new ProgressReporter()] : []),
-        new FolderReporter(seed, leftOut),
+        new FolderReporter(seed, skipped),
       ],
       setupFiles: 'test/setup-file.ts',
       sequence: { sequencer: LongestFirst },

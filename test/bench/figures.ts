@@ -1,29 +1,29 @@
 /** The medians of a row and their ratios. */
 export interface Figures {
   ours: number | undefined;
-  floor: number | undefined;
+  baseline: number | undefined;
   peers: ReadonlyMap<string, number>;
   bestPeer: string | undefined;
   ratioToBestPeer: number | undefined;
-  ratioToFloor: number | undefined;
+  ratioToBaseline: number | undefined;
 }
 
 /**
- * Returns the figures of medians by contender; `heddle` and `floor` are not peers. A ratio below 1 means that Heddle is
- * better, even if the medians are rates.
+ * Returns the figures of the medians, which are given by contender. All contenders except `heddle` and `baseline` are
+ * peers. A ratio below 1 means that Heddle is better, even if the medians are rates.
  */
 export function figuresOf(medians: ReadonlyMap<string, number>, isRate = false): Figures {
-  const peers = new Map([...medians].filter(([name]) => name !== 'heddle' && name !== 'floor'));
+  const peers = new Map([...medians].filter(([name]) => name !== 'heddle' && name !== 'baseline'));
   const [best] = [...peers].toSorted(([, a], [, b]) => (isRate ? b - a : a - b));
   const ours = medians.get('heddle');
-  const floor = medians.get('floor');
+  const baseline = medians.get('baseline');
   return {
     ours,
-    floor,
+    baseline,
     peers,
     bestPeer: best?.[0],
     ratioToBestPeer: costRatio(ours, best?.[1], isRate),
-    ratioToFloor: costRatio(ours, floor, isRate),
+    ratioToBaseline: costRatio(ours, baseline, isRate),
   };
 }
 

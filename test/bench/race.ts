@@ -22,7 +22,7 @@ export interface Pace {
 
 /** Measures a row. Each contender takes one sample per round, so that other load of the machine affects all of them. */
 export async function race(row: Row, pace: Pace, others: ReadonlyMap<string, Figures>): Promise<Result> {
-  const names = ['heddle', ...(row.floor ? ['floor'] : []), ...row.peers];
+  const names = ['heddle', ...(row.hasBaseline ? ['baseline'] : []), ...row.peers];
   const contenderOf = (name: string): string => (name === 'heddle' ? (row.contender ?? name) : name);
   const entrants = await Promise.all(names.map((name) => Entrant.start(name, row, contenderOf(name))));
   const toUnit = (measured: number): number =>

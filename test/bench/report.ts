@@ -26,18 +26,18 @@ function verdict({ met, row }: Result): string {
 /** Returns the results as a Markdown table, followed by all peers and missing figures. */
 export function tableOf(results: readonly Result[]): string {
   const lines = [
-    '| row | unit | Heddle (spread) | floor | × floor | best peer | × best peer | target | |',
+    '| row | unit | Heddle (spread) | baseline | × baseline | best peer | × best peer | target | |',
     '|---|---|---|---|---|---|---|---|---|',
   ];
   for (const result of results) {
-    const { row, ours, floor, bestPeer, peers } = result;
+    const { row, ours, baseline, bestPeer, peers } = result;
     const best = bestPeer === undefined ? '–' : `${short(peers.get(bestPeer))} ${bestPeer}`;
     const cells = [
       row.name,
       row.unit,
       `${short(ours)}${spreadOf(result, 'heddle')}`,
-      `${short(floor)}${spreadOf(result, 'floor')}`,
-      times(result.ratioToFloor),
+      `${short(baseline)}${spreadOf(result, 'baseline')}`,
+      times(result.ratioToBaseline),
       best,
       times(result.ratioToBestPeer),
       row.target,
@@ -59,9 +59,9 @@ function peersOf(results: readonly Result[]): string[] {
     });
     lines.push(`| ${result.row.name} | ${cells.join('; ')} |`);
   }
-  const incomplete = results.filter(({ missing }) => missing.has('heddle') || missing.has('floor'));
+  const incomplete = results.filter(({ missing }) => missing.has('heddle') || missing.has('baseline'));
   for (const { row, missing } of incomplete)
-    for (const name of ['heddle', 'floor'])
+    for (const name of ['heddle', 'baseline'])
       if (missing.has(name)) lines.push(`| ${row.name} | ${name}: ${missing.get(name)} |`);
   return withPeers.length + incomplete.length === 0 ? [] : lines;
 }
@@ -72,11 +72,11 @@ export function jsonOf(results: readonly Result[]): object[] {
     row: row.name,
     unit: row.unit,
     ours: figures.ours ?? null,
-    floor: figures.floor ?? null,
+    baseline: figures.baseline ?? null,
     peers: Object.fromEntries(row.peers.map((name) => [name, peers.get(name) ?? null])),
     bestPeer: figures.bestPeer ?? null,
     ratioToBestPeer: figures.ratioToBestPeer ?? null,
-    ratioToFloor: figures.ratioToFloor ?? null,
+    ratioToBaseline: figures.ratioToBaseline ?? null,
     target: row.target,
     met: figures.met ?? null,
     spread: Object.fromEntries(spread),

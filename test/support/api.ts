@@ -71,7 +71,7 @@ export interface TestApiOptions
   areas?: readonly Area[];
 }
 
-/** Returns the options with which an engine separates the workspaces of the store. */
+/** Returns the engine options that separate the workspaces of the store. */
 export function ownership({ definitions: { resolveChild, tenant } }: Pick<ServiceStore, 'definitions'>) {
   return { resolveChild, tenant };
 }
@@ -147,7 +147,10 @@ export function serviceApi({
 
 export const ORIGIN = 'http://heddle.test';
 
-/** Returns options that give the environment to every workspace; `env` is only for workflows without a workspace. */
+/**
+ * Returns options that give the values of `env` to every workspace. The option `env` of an engine is only for workflows
+ * without a workspace.
+ */
 function forTenants(options: EngineOptions = {}): EngineOptions {
   const { env } = options;
   if (!env) return options;
@@ -162,7 +165,7 @@ function forTenants(options: EngineOptions = {}): EngineOptions {
   };
 }
 
-/** Opens an API over an engine and a store in memory, closed after the file's tests. */
+/** Opens an API over an engine and a store in memory. All three are closed after the file's tests. */
 export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const { storeOptions, engineOptions, ...apiOptions } = options;
   const store = options.store ?? (await openServiceStore(storeOptions));
@@ -201,8 +204,8 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   };
   const deploy = async (exported: Json): Promise<string> => {
     const id = await createDraft(exported);
-    const answer = await call('POST', `/api/v2/workflows/${id}/deploy`);
-    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    const response = await call('POST', `/api/v2/workflows/${id}/deploy`);
+    if (response.status !== 200) throw new Error(JSON.stringify(response.body));
     return id;
   };
   return { api, engine, store, userId, workspaceId, key, call, fetch, createDraft, deploy, faults };

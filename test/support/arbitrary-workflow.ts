@@ -104,7 +104,7 @@ const variable = fc.record({
   value,
 });
 
-/** Exported files with one start and random edges, containers, names and references. Most of them are invalid. */
+/** Exported files with one start and random edges, containers, names and references. Most of the files are invalid. */
 export const arbitraryFile: fc.Arbitrary<{ state: JsonObject }> = fc
   .record({
     blocks: fc.dictionary(fc.constantFrom(...IDS), block, { maxKeys: 9, noNullPrototype: true }),

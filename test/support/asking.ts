@@ -1,9 +1,9 @@
 import { EngineError, isJsonObject } from '@heddle/core/blocks';
 import type { BlockContext, BlockExecutor, BlockResult, Json } from '@heddle/core/blocks';
 
-/** Blocks of the type `ask`, which pause during their work until a person has answered `times` questions. */
+/** The executor of the type `ask`. A block pauses during its work until a person has answered `times` questions. */
 export class Asking {
-  /** Executed steps, by block and key. */
+  /** Executed steps, in order: the block with its scope, and the number of the step. */
   readonly done: string[] = [];
   /** Called after each answer is read; a rejection fails the attempt. */
   readonly afterAnswers: (context: BlockContext, answers: Json[]) => Promise<void>;

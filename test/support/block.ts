@@ -15,7 +15,7 @@ import { createBlockContext } from '../../packages/engine/src/executors/context.
 import type { EngineContext, ExecutorServices } from '../../packages/engine/src/executors/services.ts';
 import { TestClock } from './test-clock.ts';
 
-/** A block of a test, with the data that it can read. */
+/** A block of a test, with the data that the block can read. */
 export interface BlockFixture {
   type?: string;
   name?: string;
@@ -48,39 +48,39 @@ const missingService = (what: string) => (): never => {
   throw new Error(`This test has no ${what}.`);
 };
 
-/** Returns the context in which references of the scene's block are compiled. */
-export function readerOf(scene: BlockFixture): TemplateContext {
-  const others = [...Object.keys(scene.outputs ?? {}), ...(scene.notRun ?? [])];
+/** Returns the context in which the references of the block are compiled. */
+export function readerOf(fixture: BlockFixture): TemplateContext {
+  const others = [...Object.keys(fixture.outputs ?? {}), ...(fixture.notRun ?? [])];
   const blocks = others.map((name) => ({ id: idOf(name), name, type: 'function', enabled: true }));
-  const self = { id: 'self', name: scene.name ?? 'Self', type: scene.type ?? 'function', enabled: true };
+  const self = { id: 'self', name: fixture.name ?? 'Self', type: fixture.type ?? 'function', enabled: true };
   return {
-    names: buildNames([...blocks, self], scene.variables ?? []),
+    names: buildNames([...blocks, self], fixture.variables ?? []),
     reader: 'self',
     fieldPosition: 'inside',
   };
 }
 
-/** Returns the scene's block as the compiler outputs it. */
-export function blockOf(scene: BlockFixture): BlockConfig {
-  const reader = readerOf(scene);
+/** Returns the block as the compiler outputs it. */
+export function blockOf(fixture: BlockFixture): BlockConfig {
+  const reader = readerOf(fixture);
   const block: BlockConfig = {
     id: 'self',
-    type: scene.type ?? 'function',
-    name: scene.name ?? 'Self',
-    trigger: scene.trigger ?? false,
+    type: fixture.type ?? 'function',
+    name: fixture.name ?? 'Self',
+    trigger: fixture.trigger ?? false,
     containers: [],
     params: Object.fromEntries(
-      Object.entries(scene.params ?? {}).map(([name, value]) => [
+      Object.entries(fixture.params ?? {}).map(([name, value]) => [
         name,
         compileTemplate(value, reader).template,
       ]),
     ),
-    sources: Object.keys(scene.outputs ?? {}).map((name) => idOf(name)),
+    sources: Object.keys(fixture.outputs ?? {}).map((name) => idOf(name)),
   };
-  if (scene.code !== undefined)
-    block.code = compileCode(scene.code, scene.language ?? 'javascript', reader).code;
-  if (scene.rows !== undefined) {
-    block.conditions = scene.rows.map(([id, title, value]) => {
+  if (fixture.code !== undefined)
+    block.code = compileCode(fixture.code, fixture.language ?? 'javascript', reader).code;
+  if (fixture.rows !== undefined) {
+    block.conditions = fixture.rows.map(([id, title, value]) => {
       const otherwise = title.trim().toLowerCase() === 'else';
       return {
         id,
@@ -93,23 +93,23 @@ export function blockOf(scene: BlockFixture): BlockConfig {
   return block;
 }
 
-/** Compiles an expression of a container in the scene. */
-export function loopExpression(text: string, scene: BlockFixture = {}): ExpressionTemplate {
-  return compileExpression(text, { ...readerOf(scene), fieldPosition: 'container' }, 'loop').expression;
+/** Compiles an expression of a container. */
+export function loopExpression(text: string, fixture: BlockFixture = {}): ExpressionTemplate {
+  return compileExpression(text, { ...readerOf(fixture), fieldPosition: 'container' }, 'loop').expression;
 }
 
-/** Compiles a field of a container in the scene. */
-export function fieldTemplate(value: Json, scene: BlockFixture = {}): Template {
-  return compileTemplate(value, readerOf(scene)).template;
+/** Compiles a field of a container. */
+export function fieldTemplate(value: Json, fixture: BlockFixture = {}): Template {
+  return compileTemplate(value, readerOf(fixture)).template;
 }
 
-/** Returns the lookup of values for the scene's block. */
-export function lookupOf(scene: BlockFixture): Lookup {
+/** Returns the lookup of values for the block. */
+export function lookupOf(fixture: BlockFixture): Lookup {
   const outputs = new Map<string, Json>(
-    Object.entries(scene.outputs ?? {}).map(([name, output]) => [idOf(name), output]),
+    Object.entries(fixture.outputs ?? {}).map(([name, output]) => [idOf(name), output]),
   );
   const names = new Map(
-    [...Object.keys(scene.outputs ?? {}), ...(scene.notRun ?? [])].map((name) => [idOf(name), name]),
+    [...Object.keys(fixture.outputs ?? {}), ...(fixture.notRun ?? [])].map((name) => [idOf(name), name]),
   );
   return {
     block: (ref) => {
@@ -118,25 +118,25 @@ export function lookupOf(scene: BlockFixture): Lookup {
     },
     container: () => undefined,
     results: () => undefined,
-    variable: (id) => scene.variables?.find((variable) => variable.id === id)?.value,
-    env: (name) => (Object.hasOwn(scene.env ?? {}, name) ? scene.env?.[name] : undefined),
+    variable: (id) => fixture.variables?.find((variable) => variable.id === id)?.value,
+    env: (name) => (Object.hasOwn(fixture.env ?? {}, name) ? fixture.env?.[name] : undefined),
     describe: (id) => ({ name: names.get(id) ?? id, type: 'function' }),
   };
 }
 
-/** Returns the context of the scene's block. Using a service that the scene does not have fails the test. */
-export function contextOf(scene: BlockFixture): EngineContext {
-  const signal = scene.signal ?? new AbortController().signal;
+/** Returns the context of the block. Using a service that the fixture does not have fails the test. */
+export function contextOf(fixture: BlockFixture): EngineContext {
+  const signal = fixture.signal ?? new AbortController().signal;
   return createBlockContext({
     runId: 'run-1',
     workflowId: 'workflow-1',
-    block: blockOf(scene),
+    block: blockOf(fixture),
     scope: [2, 0],
     try: 1,
     signal,
-    clock: scene.clock ?? new TestClock(),
+    clock: fixture.clock ?? new TestClock(),
     step: missingService('step'),
-    ...(scene.deadlineMs === undefined ? {} : { deadlineMs: scene.deadlineMs }),
+    ...(fixture.deadlineMs === undefined ? {} : { deadlineMs: fixture.deadlineMs }),
     services: {
       sandbox: missingService('sandbox'),
       egress: missingService('egress'),
@@ -159,25 +159,25 @@ export function contextOf(scene: BlockFixture): EngineContext {
       },
       connection: missingService('connections'),
       withoutSlot: (wait) => wait(),
-      lookup: lookupOf(scene),
+      lookup: lookupOf(fixture),
       run: {
-        variables: scene.variables ?? [],
-        env: scene.env ?? {},
-        compat: scene.compat ?? false,
-        depth: scene.depth ?? 0,
-        callChain: scene.callChain ?? [],
+        variables: fixture.variables ?? [],
+        env: fixture.env ?? {},
+        compat: fixture.compat ?? false,
+        depth: fixture.depth ?? 0,
+        callChain: fixture.callChain ?? [],
       },
       target: () => undefined,
       ports: () => [],
       findChild: missingService('children'),
       child: missingService('children'),
       callWorkflow: missingService('children'),
-      ...scene.services,
+      ...fixture.services,
     },
   });
 }
 
-/** Returns the error of `work`. */
+/** Returns the error that `work` throws. Throws if `work` succeeds, or if the error has no code. */
 export async function failureOf(
   work: () => unknown,
 ): Promise<{ code: string; message: string; retryable?: boolean; retryAfterMs?: number; details?: Json }> {
@@ -187,5 +187,5 @@ export async function failureOf(
     if (error instanceof Error && 'code' in error) return error as Error & { code: string };
     throw error;
   }
-  throw new Error('nothing failed');
+  throw new Error('The work did not fail.');
 }

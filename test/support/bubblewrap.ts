@@ -13,7 +13,7 @@ import { join, relative } from 'node:path';
 import { libraries, requireTool, type FoundTool } from '../tools/fetch.ts';
 import { othersPass } from './other-users.ts';
 
-/** Copies a fetched tree to `home`, with a script `bwrap` that sets the path of its libraries. */
+/** Copies a fetched tree to `home`, and adds a script `bwrap` that sets the path of the libraries of the tree. */
 function copyTo(home: string, path: string, tree: string): void {
   const scratch = mkdtempSync(`${home}.`);
   try {
@@ -34,8 +34,8 @@ function copyTo(home: string, path: string, tree: string): void {
 }
 
 /**
- * Returns the path of the copy, which all users can read. Its folder depends on the version of the tree, so that each
- * version is copied once.
+ * Returns the path of a copy that all users can read. The folder of the copy depends on the version of the tree, so
+ * that each version is copied once.
  */
 function copyOf({ path, tree }: FoundTool & { tree: string }): string {
   const user = process.getuid?.() ?? 0;

@@ -1,4 +1,4 @@
-// One of several processes that build the same image in one folder: node build-image-once.ts FOLDER LOG
+// Builds an image; the test starts several of these processes for one folder: node build-image-once.ts FOLDER LOG
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

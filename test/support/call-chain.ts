@@ -36,7 +36,7 @@ export async function chainServer(): Promise<ChainServer> {
   return { url: await listening(server), chains };
 }
 
-/** Expects that runs, children and requests of `api` blocks extend the chain of the request. */
+/** Expects that child runs and the requests of `api` blocks extend the call chain of the request that starts a run. */
 export async function expectChainPassedOn(api: TestApi, { url, chains }: ChainServer): Promise<void> {
   const forged = [{ id: 'row', cells: { Key: 'x-sim-via', Value: 'forged' } }];
   const child = await api.deploy(

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto';
 
-/** Returns a value in DER: its tag, its length, its bytes. */
+/** Returns a value in DER encoding: the tag, the length, and the bytes of `parts`. */
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
   const size = body.length;
@@ -35,7 +35,7 @@ export function selfSigned(): Certificate {
   return issueCertificate('heddle tests', LOOPBACK_ADDRESS);
 }
 
-/** Returns the certificate of a certificate authority, and a certificate for 127.0.0.1 that it has signed. */
+/** Returns the certificate of a new certificate authority, and a certificate for 127.0.0.1 that it has signed. */
 export function authority(): { ca: string; signed: Certificate } {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = 'heddle test authority';
@@ -50,7 +50,7 @@ const LOOPBACK_ADDRESS = sequence(
   der(0x04, sequence(der(0x87, Buffer.from([127, 0, 0, 1])))),
 );
 
-/** Returns a certificate with an extension. By default it is self-signed. */
+/** Returns a certificate with an extension. By default the certificate is self-signed. */
 function issueCertificate(
   name: string,
   extension: Buffer,

@@ -6,7 +6,7 @@ import { Script } from './scripted.ts';
 import { workflow } from './workflow.ts';
 import type { TestWorkflowOptions, TestBlock } from './workflow.ts';
 
-/** Returns the plan of a drawn workflow, in which blocks of the type `work` are known. */
+/** Compiles a test workflow, which may have blocks of the type `work`. */
 export function compilePlan(blocks: TestBlock[], edges: string[], options: TestWorkflowOptions = {}): Plan {
   const parsed = parseWorkflow(workflow(blocks, edges, options));
   if (!parsed.workflow) throw new Error(JSON.stringify(parsed.diagnostics));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** Returns a new folder. It is removed after the test, or when the function passed to `whenDone` is called. */
+/** Creates a folder. It is removed after the test, or when the function passed to `whenDone` is called. */
 export function dataFolder(whenDone: (clean: () => void) => void = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-data-'));
   whenDone(() => rmSync(folder, { recursive: true, force: true }));

@@ -20,10 +20,11 @@ export interface DebianMirror {
   readonly url: string;
   /** The paths of the requests so far. */
   readonly requests: readonly string[];
-  /** Responses by path; may be changed. */
+  /** Responses by path: a body, or a status. Tests may change them. */
   readonly routes: Map<string, Buffer | number>;
 }
 
+/** Returns a member of an `ar` archive, the format of a .deb. */
 function member(name: string, bytes: Buffer): Buffer {
   const head = [name.padEnd(16), '0'.padEnd(12), '0'.padEnd(6), '0'.padEnd(6), '100644'.padEnd(8)].join('');
   const padding = bytes.length % 2 === 0 ? '' : '\n';
@@ -49,8 +50,8 @@ export function debOf({ files = [], packing = 'gz' }: Omit<FixtureDeb, 'name'>):
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 /**
- * Starts a mirror of Debian packages over HTTP, with suite `stable`; `more` adds or replaces paths, each with a body or
- * a status.
+ * Starts an HTTP mirror of Debian packages with the suite `stable`. `more` adds or replaces the responses of paths: a
+ * body, or a status.
  */
 export async function debianMirror(
   debs: readonly FixtureDeb[],
@@ -89,9 +90,9 @@ export async function debianMirror(
   const server = createServer((request, response) => {
     const path = decodeURI(request.url ?? '');
     requests.push(path);
-    const answer = routes.get(request.url ?? '') ?? routes.get(path) ?? 404;
-    if (typeof answer === 'number') response.writeHead(answer).end();
-    else response.end(answer);
+    const route = routes.get(request.url ?? '') ?? routes.get(path) ?? 404;
+    if (typeof route === 'number') response.writeHead(route).end();
+    else response.end(route);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());

@@ -10,7 +10,7 @@ export interface EchoServer {
   close(): void;
 }
 
-/** A received request; `own` is its header `x-own`, and `body` its text. */
+/** A received request. `own` is the header `x-own`, and `body` the text. */
 export interface EchoedRequest {
   method: string;
   path: string;
@@ -18,7 +18,7 @@ export interface EchoedRequest {
   body: string;
 }
 
-function answer(
+function respond(
   { method, url: path = '', headers }: IncomingMessage,
   body: string,
   response: ServerResponse,
@@ -38,9 +38,9 @@ function answer(
 }
 
 /**
- * Starts an echo server. It answers with the method, path, body (Base64) and some headers of a request as JSON.
- * Exceptions: `/bytes` answers with bytes, `/silent` never, `/moved` with a redirect to `/there`, `/no` with 404;
- * `/set` sets a cookie.
+ * Starts an echo server. A response is JSON with the method, path, body (Base64) and some headers of the request.
+ * Exceptions: `/bytes` returns bytes, `/silent` never responds, `/moved` redirects to `/there`, and `/no` has the
+ * status 404. `/set` also sets a cookie.
  */
 export async function echoServer(): Promise<EchoServer> {
   const requests: EchoedRequest[] = [];
@@ -52,7 +52,7 @@ export async function echoServer(): Promise<EchoServer> {
       const { method = '', url: path = '', headers } = request;
       const { 'x-own': own } = headers;
       requests.push({ method, path, own: typeof own === 'string' ? own : null, body: body.toString('utf8') });
-      answer(request, body.toString('base64'), response);
+      respond(request, body.toString('base64'), response);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -9,7 +9,7 @@ export interface FixtureModule {
   readonly path: string;
   /** Default v1.0.0. */
   readonly version?: string;
-  /** Contents by path in the module. A go.mod is added if there is none. */
+  /** Contents by path in the module. Without a go.mod, one is added. */
   readonly files?: Readonly<Record<string, string>>;
   /** Further entries of the archive, with full paths. */
   readonly entries?: readonly ZipEntry[];

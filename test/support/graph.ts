@@ -14,7 +14,7 @@ interface Edge {
  *
  * A string is a node (`a`), an edge (`a -> b`), a chain (`a -> b -> c`) or a fan (`a -> b, c`); `a:error -> b` names a
  * port. An object has settings of nodes, by id: `{ a: { timeoutMs: 5 }, L: loop(region('x'), { count: 2 }) }`.
- * Out-edges and entries are in the order of the strings; indexes are topological, ties by id, as in a plan.
+ * Out-edges and entries are in the order of the strings. As in a plan, the nodes are in topological order, ties by id.
  */
 export function region(...parts: (string | Record<string, NodeSettings>)[]): Region {
   const settings: Record<string, NodeSettings> = {};
@@ -53,8 +53,8 @@ export function parallel(body: Region, more: Partial<Subflow> = {}): NodeSetting
 }
 
 /**
- * Returns the address of `name`: `L/0/x` is node x in iteration 0 of L, `L/0` that iteration, and the empty string the
- * run.
+ * Returns the address of `name`: `L/0/x` is node x in iteration 0 of L, `L/0` is this iteration, and the empty string
+ * is the run.
  */
 export function addressOf(top: Region, name: string): number[] {
   const address: number[] = [];
@@ -63,7 +63,7 @@ export function addressOf(top: Region, name: string): number[] {
     if (depth % 2 === 1) address.push(Number(part));
     else {
       const index = region.nodes.findIndex(({ id }) => id === part);
-      if (index < 0) throw new Error(`${name}: there is no node ${part}`);
+      if (index < 0) throw new Error(`${name}: the region has no node ${part}.`);
       address.push(index);
       region = region.nodes[index]?.subflow?.body ?? region;
     }
@@ -103,7 +103,7 @@ function topologicalOrder(ids: string[], edges: readonly Edge[]): string[] {
       .filter(([, indegree]) => indegree === 0)
       .map(([id]) => id)
       .sort()[0];
-    if (next === undefined) throw new Error('a cycle');
+    if (next === undefined) throw new Error('The edges form a cycle.');
     indegrees.delete(next);
     order.push(next);
     for (const { from, to } of edges) if (from === next) indegrees.set(to, (indegrees.get(to) ?? 0) - 1);

@@ -31,7 +31,7 @@ export interface HeddleOptions {
   cwd?: string;
   /** Standard input. */
   input?: string;
-  /** In addition to PATH and HOME, which every command has. */
+  /** Variables in addition to PATH and HOME, which every command has. */
   env?: { [name: string]: string };
   /** Options of Node. */
   node?: readonly string[];
@@ -41,13 +41,13 @@ export interface HeddleOptions {
   execPath?: string;
 }
 
-/** True while a command runs in this process, which has one folder and one environment. */
+/** True while a command runs in this process. Commands cannot share the process: it has one folder and environment. */
 let isBusy = false;
 
 /**
- * Runs a command to its end, in this process from the sources, because a process of the real command line
- * (`startHeddle`) takes a second of processor time. A concurrent second command, a command with options of Node or
- * another executable, and every command of a full run get a process.
+ * Runs a command to its end. By default the command runs in this process, from the sources, because a process of the
+ * built command line (`startHeddle`) takes a second of processor time. A concurrent second command, a command with
+ * options of Node or another executable, and every command of a full run get a process.
  */
 export async function heddle(args: readonly string[], options: HeddleOptions = {}): Promise<CommandResult> {
   const needsProcess = isFull || isBusy || options.node || options.execPath !== undefined;
@@ -65,7 +65,7 @@ export async function heddle(args: readonly string[], options: HeddleOptions = {
   }
 }
 
-/** Gives this process the folder and the environment of a command. Returns a function that restores both. */
+/** Gives this process the folder and the environment of a command. Returns a function that undoes this. */
 function applyOptions({ cwd, env }: HeddleOptions): () => void {
   const original = { cwd: process.cwd(), env: { ...process.env } };
   replaceEnv({ ...commonEnv(), ...env });
@@ -108,7 +108,7 @@ export async function startServe(
   return { ...(JSON.parse(await process.line()) as Omit<RunningServer, 'process'>), process };
 }
 
-/** Starts the built command line, which is killed after the test or by the function passed to `whenDone`. */
+/** Starts the built command line. It is killed after the test, or when the function passed to `whenDone` is called. */
 export function startHeddle(args: readonly string[], options: HeddleOptions = {}): RunningCommand {
   const child = spawn(options.execPath ?? process.execPath, [...(options.node ?? []), BIN, ...args], {
     cwd: options.cwd,

@@ -28,13 +28,13 @@ interface HookRequest {
   text: string;
 }
 
-interface Answer {
+interface ProviderResponse {
   status?: number;
   headers?: { [name: string]: string };
   body?: Json;
-  /** An answer that never ends: `silent` sends nothing, `slow` headers and single bytes, `fast` endless bytes. */
+  /** A response that never ends. `silent` sends nothing, `slow` single bytes, and `fast` many bytes at a time. */
   unfinished?: 'silent' | 'slow' | 'fast';
-  /** The provider executes the request before it sends this answer. */
+  /** The provider executes the request before it sends this response. */
   isDone?: true;
 }
 
@@ -43,14 +43,14 @@ export interface HookProviders {
   /** Base URLs of the providers. */
   services: { [name in SimulatedHook['provider']]: string };
   hooks: SimulatedHook[];
-  /** Method and path of each request, with names of mutations. */
+  /** Method and path of each request; for GraphQL also the name of the mutation. */
   requests: string[];
-  /** Called before each request is answered. May return an answer that replaces the provider's. */
-  before: (request: string) => Answer | undefined | Promise<Answer | undefined>;
+  /** Called before each response. May return a response that replaces that of the provider. */
+  before: (request: string) => ProviderResponse | undefined | Promise<ProviderResponse | undefined>;
   close(): Promise<void>;
 }
 
-/** Credentials for the providers: `weak` ones may not manage webhooks, and `revoked` is not accepted. */
+/** Credentials of the providers. The `…Weak` credentials may not manage webhooks. `revoked` is not accepted. */
 export const HOOK_CREDENTIALS = {
   github: 'ghp_admin0123',
   github2: 'ghp_admin4567',
@@ -67,7 +67,7 @@ const REPOSITORIES: readonly string[] = ['ada/loom', 'ada/shuttle'];
 const MAX_GITHUB_HOOKS = 20;
 const MAX_STRIPE_ENDPOINTS = 16;
 
-/** Starts the simulation. */
+/** Starts a server that simulates the providers. */
 export async function hookProviders(): Promise<HookProviders> {
   const state: Pick<HookProviders, 'hooks' | 'requests' | 'before'> = {
     ...{ hooks: [], requests: [], before: () => undefined },
@@ -89,8 +89,8 @@ export async function hookProviders(): Promise<HookProviders> {
       const request = { method, path, query: url.searchParams, headers: incoming.headers, text };
       const provider = handlers[name as keyof typeof handlers];
       const replacement = await state.before(label);
-      const answer = replacement && !replacement.isDone ? undefined : provider(request);
-      send(replacement ?? answer ?? {}, response);
+      const providerResponse = replacement && !replacement.isDone ? undefined : provider(request);
+      send(replacement ?? providerResponse ?? {}, response);
     })();
   });
   server.listen(0, '127.0.0.1');
@@ -109,7 +109,10 @@ export async function hookProviders(): Promise<HookProviders> {
   });
 }
 
-function send({ status = 200, headers, body = null, unfinished }: Answer, response: ServerResponse): void {
+function send(
+  { status = 200, headers, body = null, unfinished }: ProviderResponse,
+  response: ServerResponse,
+): void {
   if (unfinished === 'silent') return;
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   if (unfinished) void pipeline(endless(unfinished), response).catch(() => undefined);
@@ -149,10 +152,10 @@ function remove(hooks: SimulatedHook[], hook: SimulatedHook): void {
   hooks.splice(hooks.indexOf(hook), 1);
 }
 
-const gitHubError = (status: number, message: string): Answer => ({ status, body: { message } });
+const gitHubError = (status: number, message: string): ProviderResponse => ({ status, body: { message } });
 
 /** Simulates docs.github.com/rest/repos/webhooks: a hook is unique by URL and events; secrets are never shown. */
-function github(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => Answer {
+function github(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => ProviderResponse {
   return (request) => {
     const [, repo = '', id] = /^\/repos\/([\w.-]+\/[\w.-]+)\/hooks(?:\/(\w+))?$/.exec(request.path) ?? [];
     const refusal = gitHubRefusal(request, repo);
@@ -182,7 +185,7 @@ function github(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
   };
 }
 
-function gitHubRefusal(request: HookRequest, repo: string): Answer | undefined {
+function gitHubRefusal(request: HookRequest, repo: string): ProviderResponse | undefined {
   const token = tokenOf(request);
   if (!request.headers['user-agent']) return gitHubError(403, 'Request forbidden by administrative rules.');
   if (!token.startsWith('ghp_')) return gitHubError(401, `Bad credentials: ${token}`);
@@ -190,7 +193,11 @@ function gitHubRefusal(request: HookRequest, repo: string): Answer | undefined {
   return undefined;
 }
 
-function gitHubHook(hooks: SimulatedHook[], hook: SimulatedHook | undefined, request: HookRequest): Answer {
+function gitHubHook(
+  hooks: SimulatedHook[],
+  hook: SimulatedHook | undefined,
+  request: HookRequest,
+): ProviderResponse {
   if (!hook) return gitHubError(404, 'Not Found');
   if (request.method === 'DELETE') {
     remove(hooks, hook);
@@ -212,11 +219,11 @@ function gitHubSettings({ text }: HookRequest): HookSettings | undefined {
   return { url: textOf(config['url']), secret: textOf(config['secret']), events: textsOf(events) };
 }
 
-const linearError = (code: string, message: string): Answer => ({
+const linearError = (code: string, message: string): ProviderResponse => ({
   status: 400,
   body: { errors: [{ message, extensions: { code, type: message } }] },
 });
-function linearRefusal({ headers }: HookRequest): Answer | undefined {
+function linearRefusal({ headers }: HookRequest): ProviderResponse | undefined {
   const key = headers.authorization ?? '';
   if (!key.startsWith('lin_api_'))
     return linearError('AUTHENTICATION_ERROR', `Authentication required: ${key}`);
@@ -224,17 +231,17 @@ function linearRefusal({ headers }: HookRequest): Answer | undefined {
 }
 
 const ALL_PUBLIC_TEAMS = 'all public teams';
-const linearData = (field: string, value: Json): Answer => ({ body: { data: { [field]: value } } });
+const linearData = (field: string, value: Json): ProviderResponse => ({ body: { data: { [field]: value } } });
 
 /** Simulates linear.app/developers/webhooks and its schema: errors have a code; several webhooks may have one URL. */
-function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => Answer {
+function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => ProviderResponse {
   const linearHooks = (): SimulatedHook[] => hooks.filter(({ provider }) => provider === 'linear');
-  const create = ({ teamId = ALL_PUBLIC_TEAMS }: JsonObject, settings: HookSettings): Answer => {
+  const create = ({ teamId = ALL_PUBLIC_TEAMS }: JsonObject, settings: HookSettings): ProviderResponse => {
     const hook: SimulatedHook = { provider: 'linear', owner: textOf(teamId), id: nextId(), ...settings };
     hooks.push(hook);
     return linearData('webhookCreate', { success: true, webhook: { id: hook.id } });
   };
-  const list = ({ first = 50, after = null }: JsonObject): Answer => {
+  const list = ({ first = 50, after = null }: JsonObject): ProviderResponse => {
     const from = Number(after);
     const page = linearHooks().slice(from, from + Number(first));
     const pageInfo = {
@@ -264,7 +271,7 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
   };
 }
 
-const stripeError = (status: number, message: string): Answer => ({
+const stripeError = (status: number, message: string): ProviderResponse => ({
   ...{ status, body: { error: { message, type: 'invalid_request_error' } } },
 });
 const stripeJson = ({ id, url, events }: SimulatedHook): JsonObject => ({
@@ -275,19 +282,19 @@ const stripeJson = ({ id, url, events }: SimulatedHook): JsonObject => ({
  * Simulates docs.stripe.com/api/webhook_endpoints: the secret is shown only when an endpoint is created; several
  * endpoints may have one URL.
  */
-function stripe(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => Answer {
+function stripe(hooks: SimulatedHook[], nextId: () => string): (request: HookRequest) => ProviderResponse {
   const settingsOf = ({ text }: HookRequest): Pick<SimulatedHook, 'url' | 'events'> | undefined => {
     const form = new URLSearchParams(text);
     const settings = { url: form.get('url') ?? '', events: form.getAll('enabled_events[]') };
     return settings.url.startsWith('https://') && settings.events.length > 0 ? settings : undefined;
   };
-  const endpoint = (hook: SimulatedHook | undefined, request: HookRequest): Answer => {
+  const endpoint = (hook: SimulatedHook | undefined, request: HookRequest): ProviderResponse => {
     if (!hook) return stripeError(404, 'No such webhook endpoint');
     if (request.method !== 'DELETE') return { body: stripeJson(Object.assign(hook, settingsOf(request))) };
     remove(hooks, hook);
     return { body: { id: hook.id, deleted: true } };
   };
-  const list = (endpoints: readonly SimulatedHook[], { query }: HookRequest): Answer => {
+  const list = (endpoints: readonly SimulatedHook[], { query }: HookRequest): ProviderResponse => {
     const from = endpoints.findIndex((hook) => hook.id === query.get('starting_after')) + 1;
     const page = endpoints.slice(from, from + Number(query.get('limit') ?? 10));
     const has_more = from + page.length < endpoints.length;
@@ -315,13 +322,13 @@ function stripe(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
   };
 }
 
-const telegramError = (status: number, description: string): Answer => ({
+const telegramError = (status: number, description: string): ProviderResponse => ({
   ...{ status, body: { ok: false, error_code: status, description } },
 });
 
 /** Simulates core.telegram.org/bots/api: a bot has one webhook; a malformed token is an unknown path. */
-function telegram(hooks: SimulatedHook[]): (request: HookRequest) => Answer {
-  const set = (bot: string, hook: SimulatedHook | undefined, { text }: HookRequest): Answer => {
+function telegram(hooks: SimulatedHook[]): (request: HookRequest) => ProviderResponse {
+  const set = (bot: string, hook: SimulatedHook | undefined, { text }: HookRequest): ProviderResponse => {
     const { url, secret_token: secret } = jsonOf(text);
     const settings = { url: textOf(url), secret: textOf(secret), events: [] };
     if (!/^https:\/\/[^/:]+(:(443|80|88|8443))?\//.test(settings.url))

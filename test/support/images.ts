@@ -42,7 +42,7 @@ export function fakeBuilder(more: Partial<ImageBuilder> = {}): ImageBuilder & { 
   };
 }
 
-/** Opens images, which are closed after the test. */
+/** Opens a new folder of images, which is closed after the test. */
 export function openImages(builders: ImageBuilders, more: Partial<ImagesOptions> = {}): Images {
   const images = createImages({ folder: imageFolder(), builders, ...more });
   onTestFinished(() => images.close());

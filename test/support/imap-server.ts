@@ -16,7 +16,7 @@ export interface StoredMessage {
 /** A simulated mail server (IMAP4rev1) with the commands for reading messages and setting flags. */
 export interface ImapServer {
   port: number;
-  /** Commands of clients with their arguments, except those of LOGIN. */
+  /** Commands of clients with their arguments; LOGIN without its arguments. */
   commands: string[];
   /** Number of connections so far. */
   sessions: number;
@@ -25,10 +25,10 @@ export interface ImapServer {
     message: { subject?: string; from?: string; raw?: string; receivedMs?: number },
     mailbox?: string,
   ): number;
-  /** Assigns new UIDs to all messages, with this UIDVALIDITY. */
+  /** Sets this UIDVALIDITY, and assigns new UIDs to all messages. */
   renumber(validity: number): void;
   messages(mailbox?: string): readonly StoredMessage[];
-  /** Sets what the server does instead of answering commands with this name; undefined: it answers them. */
+  /** Sets what the server does at each command with this name. Undefined: it executes the command. */
   behave(command: string, instead: 'hang' | 'close' | 'huge' | 'no' | undefined): void;
   close(): Promise<void>;
 }
@@ -41,12 +41,12 @@ interface Mailbox {
   uidNext: number;
 }
 
-/** The encryption of a mail server: from the first byte, or after STARTTLS, before which it refuses LOGIN. */
+/** The encryption of a mail server: from the first byte, or after STARTTLS. Until then it announces LOGINDISABLED. */
 export interface ImapTls extends Certificate {
   from: 'begin' | 'starttls';
 }
 
-/** Starts a mail server. It ends with the test unless `isShared`. Default: without TLS. */
+/** Starts a mail server, by default without TLS. The server ends with the test, unless `isShared` is true. */
 export async function imapServer({
   isShared = false,
   tls,
@@ -222,7 +222,7 @@ class Session {
         return ok();
       case 'SELECT':
       case 'EXAMINE':
-        return this.#select(tag, command, unquoted(args));
+        return this.#select(tag, command, unquote(args));
       case 'UID SEARCH':
         this.#say(`* SEARCH ${this.#search(args).join(' ')}`.trim());
         return ok();
@@ -239,7 +239,7 @@ class Session {
   }
 
   #login(tag: string, args: string): void {
-    this.#say(isLogin(args) ? `${tag} OK done` : `${tag} NO [AUTHENTICATIONFAILED] wrong: ${args}`);
+    this.#say(hasCredentials(args) ? `${tag} OK done` : `${tag} NO [AUTHENTICATIONFAILED] wrong: ${args}`);
   }
 
   #list(args: string): void {
@@ -291,7 +291,7 @@ class Session {
 
 type Criterion = (message: StoredMessage, seq: number) => boolean;
 
-/** Returns the search criterion with the name `word`. `next` returns its argument. */
+/** Returns the search criterion with the name `word`. `next` returns the argument of the criterion. */
 function criterionOf(word: string, next: () => string, messages: readonly StoredMessage[]): Criterion {
   const name = word.toUpperCase();
   if (name === 'ALL') return () => true;
@@ -305,11 +305,11 @@ function criterionOf(word: string, next: () => string, messages: readonly Stored
   throw new Error(`The server does not know the criterion ${word}.`);
 }
 
-function isLogin(args: string): boolean {
+function hasCredentials(args: string): boolean {
   return args.includes(IMAP_USER) && args.includes(IMAP_PASSWORD);
 }
 
-/** Returns the items of a message that FETCH requests. */
+/** Returns the requested items of a message, as FETCH lists them. */
 function partsOf({ uid, raw, receivedMs }: StoredMessage, items: string): string[] {
   const parts = [`UID ${uid}`];
   if (items.includes('RFC822.SIZE')) parts.push(`RFC822.SIZE ${raw.length}`);
@@ -327,7 +327,7 @@ function inRange(ranges: string, value: number, last: number): boolean {
   });
 }
 
-function unquoted(text: string): string {
+function unquote(text: string): string {
   return text.replace(/^"(.*?)".*$/, '$1').split(' (')[0] ?? '';
 }
 

@@ -16,7 +16,7 @@ export class RecordedStream extends Writable {
   }
 }
 
-/** Returns the streams of a command without a terminal: `stdin` has this text, stdout and stderr store their text. */
+/** Returns the streams of a command without a terminal. The command reads the text `stdin`; its output is stored. */
 export function recordedIo(stdin = ''): {
   stdin: Readable;
   stdout: RecordedStream;

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
-/** The ports are above those of common services, and below the ephemeral ports and the end of signed 16-bit numbers. */
+/** The range is above the ports of common services, and below both the ephemeral ports and 2 ** 15. */
 const MIN_PORT = 15_000;
 const END_PORT = 32_768;
 const MAX_ATTEMPTS = 1000;

@@ -14,11 +14,12 @@ const CITY = {
 } as const;
 
 interface CallLog {
+  /** The cities of the calls of `forecast`, `slow` at each call of that tool, and `cancelled` when one is cancelled. */
   calls: string[];
 }
 
-/** Creates a server with the official SDK. It adds its calls to `calls`. */
-function officialServer({ calls }: CallLog): McpServer {
+/** Creates a server with the official SDK. The server adds the calls of its tools to `calls`. */
+function createOfficialServer({ calls }: CallLog): McpServer {
   const server = new McpServer(
     { name: 'sky', version: '1.0.0' },
     { cacheHints: { 'tools/list': { ttlMs: 60_000 } } },
@@ -56,14 +57,14 @@ function officialServer({ calls }: CallLog): McpServer {
 /** Starts a server that supports the protocol revision 2026-07-28 and earlier ones. */
 export async function startServer() {
   const callLog: CallLog = { calls: [] };
-  const handler = createMcpHandler(() => officialServer(callLog));
+  const handler = createMcpHandler(() => createOfficialServer(callLog));
   const served = await serveFetch((request) => handler.fetch(request));
   return { ...callLog, ...served, changed: () => handler.notify.toolsChanged() };
 }
 
 /**
- * Starts a server of the protocol revision 2025-11-25, with sessions. A request of the method `forgets` deletes all
- * sessions.
+ * Starts a server of the protocol revision 2025-11-25, with sessions. Each request of the method `forgets` first makes
+ * the server forget all sessions.
  */
 export async function startSessions({ forgets }: { forgets?: string } = {}) {
   const callLog: CallLog = { calls: [] };
@@ -85,7 +86,7 @@ export async function startSessions({ forgets }: { forgets?: string } = {}) {
       },
       onsessionclosed: (session) => void ended.push(session),
     });
-    const server = officialServer(callLog);
+    const server = createOfficialServer(callLog);
     servers.push(server);
     await server.connect(transport);
     return transport.handleRequest(request);

@@ -1,4 +1,4 @@
-// A stdio MCP server of the official SDK: `node mcp-stdio.ts FILE`. It appends its process id to FILE.
+// A stdio MCP server of the official SDK: `node mcp-stdio.ts FILE`. The server appends its process id to FILE.
 import { appendFileSync } from 'node:fs';
 import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';

@@ -10,20 +10,20 @@ export interface ModelAnswer {
   pieces?: readonly string[];
   /** Precedes the text. */
   reasoning?: string;
-  /** `id` is the id of the call, for the API of OpenAI's chat completions. */
+  /** Tool calls. `id` is the id of the call, which only the API of OpenAI's chat completions uses. */
   tools?: readonly { name: string; args: Json | string; id?: string }[];
   input?: number;
   output?: number;
   cached?: number;
   /** Tokens of the output that were reasoning. */
   reasoned?: number;
-  /** True if the answer is one JSON document even for a streamed request. Default: as requested. */
+  /** True if the answer is one JSON document, even if the request asks for a stream. */
   whole?: true;
-  /** A body that is sent instead of the answer. */
+  /** A body that is sent instead of the document of the answer. */
   body?: string;
   /** The content type of the response. Default: that of the answer. */
   type?: string;
-  /** The status of an error with `message`, sent instead of an answer. */
+  /** The status of an error that is sent instead of an answer. The error has the text `message`. */
   status?: number;
   message?: string;
   headers?: { [name: string]: string };
@@ -178,7 +178,7 @@ const DOCUMENTS: Record<Protocol, (answer: ModelAnswer, text: string) => JsonObj
   }),
 };
 
-/** Returns a list with the part for a text; an empty list if the text is undefined or empty. */
+/** Returns a list with `part(text)`; an empty list if the text is undefined or empty. */
 function partIf(text: string | undefined, part: (text: string) => JsonObject): JsonObject[] {
   return text === undefined || text === '' ? [] : [part(text)];
 }

@@ -11,7 +11,7 @@ export type { ModelAnswer } from './model-answer.ts';
 /** A request to the server. */
 export interface ModelRequest {
   protocol: Protocol;
-  /** Counted from 1. */
+  /** The position among the requests to the server, from 1. */
   number: number;
   path: string;
   headers: IncomingMessage['headers'];
@@ -38,7 +38,7 @@ const SERVICES = [
   'local',
 ] as const;
 
-/** Paths of base URLs. The path of any other provider is its name and `/v1`. */
+/** Paths of base URLs. The path of any other provider is `/NAME/v1`. */
 const PATHS: { readonly [provider: string]: string } = {
   openai: '/v1',
   anthropic: '/v1',

@@ -4,7 +4,10 @@ import type { JsonObject } from '@heddle/core';
 import { argumentsOf, piecesOf } from './model-answer.ts';
 import type { ModelAnswer, Protocol } from './model-answer.ts';
 
-/** Returns an answer as a stream of the API: its content type, and its events before and after the place of a fault. */
+/**
+ * Returns an answer as a stream of the API: its content type, and its events. A fault occurs after `events`, so that
+ * `rest` is sent only without a fault.
+ */
 export function streamOf(
   protocol: Protocol,
   answer: ModelAnswer,
@@ -284,7 +287,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
   },
 };
 
-/** The index of the reasoning block. No other block has it. */
+/** The index of the reasoning block. No other block has this index. */
 const REASONING_BLOCK = 99;
 
 function openaiReasoning(text: string): StreamEvent[] {

@@ -32,14 +32,14 @@ export function sharedFolder(): string {
   return FOLDER;
 }
 
-interface RealOptions {
+interface RealImageOptions {
   /** The npm registry; default: that of this machine. */
   readonly npm?: string;
   readonly maxImageMiB?: number;
 }
 
-/** Opens images of real packages, from the mirrors of this machine. */
-function realImages(bubblewrap: string, { npm, ...options }: RealOptions = {}): Images {
+/** Opens the shared folder of images. Builds get real packages from the mirrors of this machine. */
+function realImages(bubblewrap: string, { npm, ...options }: RealImageOptions = {}): Images {
   const debian = readAptSettings();
   return createImages({
     folder: sharedFolder(),
@@ -58,8 +58,8 @@ function realImages(bubblewrap: string, { npm, ...options }: RealOptions = {}): 
 }
 
 /**
- * Returns the id of the image of a spec. If its registries cannot be reached, prints the reason and returns undefined.
- * Throws other failures.
+ * Builds the image of a spec and returns its id. If the registries cannot be reached, prints the reason and returns
+ * undefined. Throws on other failures.
  */
 async function realImage(images: Images, spec: unknown): Promise<string | undefined> {
   const { id, state, errorCode, errorMessage } = await images.build(spec);
@@ -74,7 +74,7 @@ async function realImage(images: Images, spec: unknown): Promise<string | undefi
  * Returns images that can build native images with these options. If this machine cannot build them, prints the reason
  * and returns undefined.
  */
-export async function nativeImagesOf(options: RealOptions): Promise<Images | undefined> {
+export async function nativeImagesOf(options: RealImageOptions): Promise<Images | undefined> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   if (path === undefined) return undefined;
   const probe = realImages(path);
@@ -90,9 +90,9 @@ export interface ScriptImage {
   readonly isolation: NonNullable<SandboxOptions['isolation']>;
 }
 
-const SCRIPTS = { language: 'python', systemPackages: ['jq', 'curl'] };
+const SCRIPT_SPEC = { language: 'python', systemPackages: ['jq', 'curl'] };
 
-const strict = (bubblewrap: string) => ({ level: 'strict', bubblewrap }) as const;
+const strictIsolation = (bubblewrap: string) => ({ level: 'strict', bubblewrap }) as const;
 
 /**
  * Returns an image for scripts; the caller closes its images. If this machine cannot build it, prints the reason and
@@ -102,17 +102,17 @@ export async function scriptImage(): Promise<ScriptImage | undefined> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   if (path === undefined) return undefined;
   const images = realImages(path);
-  const id = await realImage(images, SCRIPTS);
-  if (id !== undefined) return { id, images, isolation: strict(path) };
+  const id = await realImage(images, SCRIPT_SPEC);
+  if (id !== undefined) return { id, images, isolation: strictIsolation(path) };
   await images.close();
   return undefined;
 }
 
-type Part = Partial<FunctionJob> & { readonly code: string };
+type JobParts = Partial<FunctionJob> & { readonly code: string };
 
 /**
- * Native images of this machine, and jobs in them. `python`, `javascript` and `numpy` are ids; undefined if the image
- * cannot be built.
+ * The native images of a test file, and functions that run jobs in them. `python`, `javascript` and `numpy` are ids of
+ * images; undefined if this machine cannot build the image.
  */
 export interface NativeBench {
   readonly python: string | undefined;
@@ -122,25 +122,25 @@ export interface NativeBench {
   readonly isolation: NonNullable<SandboxOptions['isolation']>;
   sandboxOf(more?: SandboxOptions): Sandbox;
   /** Runs a job in the image of its language, by default bash. */
-  run(job: Part, inSandbox?: Sandbox): Promise<FunctionOutcome>;
-  valueOf(job: Part, inSandbox?: Sandbox): Promise<unknown>;
-  failureOf(job: Part, inSandbox?: Sandbox): Promise<SandboxFailure>;
+  run(job: JobParts, inSandbox?: Sandbox): Promise<FunctionOutcome>;
+  valueOf(job: JobParts, inSandbox?: Sandbox): Promise<unknown>;
+  failureOf(job: JobParts, inSandbox?: Sandbox): Promise<SandboxFailure>;
   close(): Promise<void>;
 }
 
-/** Opens the bench of a test file. The file closes it. */
+/** Builds the native images of a test file. The test file closes the result. */
 export async function nativeBench(): Promise<NativeBench> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   const images = path === undefined ? undefined : realImages(path);
   const imageOf = async (spec: object) => images && realImage(images, spec);
-  const python = await imageOf(SCRIPTS);
+  const python = await imageOf(SCRIPT_SPEC);
   const javascript = await imageOf({ language: 'javascript', systemPackages: ['jq'] });
   const numpy = await imageOf({ language: 'python', dependencies: ['numpy'] });
-  const isolation = path === undefined ? ({ level: 'strict' } as const) : strict(path);
+  const isolation = path === undefined ? ({ level: 'strict' } as const) : strictIsolation(path);
   const sandboxOf = (more: SandboxOptions = {}): Sandbox =>
     createSandbox({ isolation, maxProcesses: 2, ...(images && { images }), ...more });
   const sandbox = sandboxOf();
-  const run = async (job: Part, inSandbox = sandbox): Promise<FunctionOutcome> => {
+  const run = async (job: JobParts, inSandbox = sandbox): Promise<FunctionOutcome> => {
     const { language = 'shell' } = job;
     const image = (language === 'javascript' ? javascript : python) ?? '';
     return inSandbox.run({ runId: 'r', image, ...job, language });

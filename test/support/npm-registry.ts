@@ -33,8 +33,9 @@ interface ServedProject {
   readonly files: Map<string, Buffer>;
 }
 
-function serve(packages: readonly FixturePackage[], origin: string): Map<string, ServedProject> {
-  const served = new Map<string, ServedProject>();
+/** Returns the projects of the registry, by name. `origin` is the URL of the registry. */
+function projectsOf(packages: readonly FixturePackage[], origin: string): Map<string, ServedProject> {
+  const projects = new Map<string, ServedProject>();
   for (const {
     name,
     version = '1.0.0',
@@ -51,7 +52,7 @@ function serve(packages: readonly FixturePackage[], origin: string): Map<string,
     ]);
     const file = `${name.replace(/^.*\//, '')}-${version}.tgz`;
     const integrity = `sha512-${createHash('sha512').update(archive).digest('base64')}`;
-    const project = served.get(name) ?? {
+    const project = projects.get(name) ?? {
       packument: { name, 'dist-tags': {}, versions: {} },
       files: new Map(),
     };
@@ -64,9 +65,9 @@ function serve(packages: readonly FixturePackage[], origin: string): Map<string,
     };
     (project.packument['dist-tags'] as Record<string, string>)['latest'] = version;
     project.files.set(file, forged ? tarball([{ path: 'package/package.json', content: '{}' }]) : archive);
-    served.set(name, project);
+    projects.set(name, project);
   }
-  return served;
+  return projects;
 }
 
 /** Starts a registry of npm packages over HTTP on this machine, which is closed after the test. */
@@ -88,14 +89,14 @@ export async function openNpmRegistry(packages: readonly FixturePackage[]): Prom
       server.close();
     },
   };
-  let served = new Map<string, ServedProject>();
+  let projects = new Map<string, ServedProject>();
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '/').slice(1);
     registry.requests.push(path);
     if (request.headers.authorization !== undefined) registry.tokens.add(request.headers.authorization);
     if (registry.answer(request, response)) return;
     const [name = '', file] = path.split('/-/');
-    const project = served.get(name);
+    const project = projects.get(name);
     const body = file === undefined ? JSON.stringify(project?.packument) : project?.files.get(file);
     response.statusCode = project === undefined || body === undefined ? 404 : 200;
     response.setHeader('content-type', file === undefined ? 'application/json' : 'application/octet-stream');
@@ -103,6 +104,6 @@ export async function openNpmRegistry(packages: readonly FixturePackage[]): Prom
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   registry.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  served = serve(packages, registry.url);
+  projects = projectsOf(packages, registry.url);
   return registry;
 }

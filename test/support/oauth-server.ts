@@ -14,9 +14,9 @@ export interface TokenRequest {
 export interface TokenFault {
   /** Awaited before the request is read. */
   before?: () => Promise<void>;
-  /** Awaited before the answer is sent, after the new tokens are in effect. */
+  /** Awaited before the response is sent. The new tokens are already in effect. */
   after?: () => Promise<void>;
-  /** Status of an answer with this body instead of tokens. */
+  /** Status of a response that has `body` and `headers` instead of tokens. */
   status?: number;
   body?: object | string;
   headers?: { [name: string]: string };
@@ -40,11 +40,11 @@ export interface OAuthServerOptions {
   expiresIn?: number;
   /** True if each refresh returns a new refresh token and invalidates the used token. */
   rotates?: boolean;
-  /** The token endpoint in the metadata; default: that of the server. */
+  /** The URL of the token endpoint in the metadata. Default: the endpoint of this server. */
   tokenEndpoint?: string;
 }
 
-/** Starts an OAuth server with authorization codes, PKCE and refresh tokens. It grants every request immediately. */
+/** Starts an OAuth server with authorization codes, PKCE and refresh tokens. It grants every request at once. */
 export async function startOAuthServer(options: OAuthServerOptions = {}): Promise<OAuthServer> {
   const state = { codes: new Map<string, URLSearchParams>(), refreshTokens: new Set<string>() };
   const requests: TokenRequest[] = [];
@@ -52,7 +52,7 @@ export async function startOAuthServer(options: OAuthServerOptions = {}): Promis
   const server = createServer((request, response) => {
     const origin = `http://${request.headers.host}`;
     const parts = { origin, state, options, requests, faults };
-    answer(request, response, parts).catch((error: unknown) => response.destroy(error as Error));
+    respond(request, response, parts).catch((error: unknown) => response.destroy(error as Error));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -88,18 +88,18 @@ function issueRefreshToken({ refreshTokens }: State): string {
   return token;
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
+async function respond(request: IncomingMessage, response: ServerResponse, parts: Parts): Promise<void> {
   const url = new URL(request.url ?? '/', parts.origin);
-  if (url.pathname === '/.well-known/openid-configuration') return json(response, 200, metadata(parts));
+  if (url.pathname === '/.well-known/openid-configuration') return sendJson(response, 200, metadata(parts));
   if (url.pathname === '/authorize') return authorize(url, response, parts.state);
   const parameters = Object.fromEntries(new URLSearchParams(await text(request)));
   parts.requests.push({ parameters, headers: request.headers });
   const fault = parts.faults.shift();
   await fault?.before?.();
-  if (fault?.status !== undefined) return json(response, fault.status, fault.body ?? {}, fault.headers);
+  if (fault?.status !== undefined) return sendJson(response, fault.status, fault.body ?? {}, fault.headers);
   const tokens = tokensFor(parameters, parts);
   await fault?.after?.();
-  return json(response, 'error' in tokens ? 400 : 200, tokens);
+  return sendJson(response, 'error' in tokens ? 400 : 200, tokens);
 }
 
 function metadata({ origin, options }: Parts): object {
@@ -167,7 +167,7 @@ function idToken(issuer: string, audience: string): string {
   return parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
 }
 
-function json(
+function sendJson(
   response: ServerResponse,
   status: number,
   body: object | string,

@@ -4,13 +4,13 @@ import { buildNames } from '../../packages/core/src/refs/names.ts';
 import type { NameTable } from '../../packages/core/src/refs/names.ts';
 import type { TemplateContext } from '../../packages/core/src/refs/read-tag.ts';
 
-/** A workflow with one block `p` and one variable `v`. */
+/** The names of a workflow with one block `p` and one variable `v`. */
 const names: NameTable = buildNames(
   [{ id: 'p', name: 'p', type: 'function', enabled: true }],
   [{ id: 'v', name: 'v' }],
 );
 
-/** The context of a field of this block. */
+/** The context in which a field of the block `p` is compiled. */
 export const context: TemplateContext = { names, reader: 'p', fieldPosition: 'inside' };
 
 /** Returns a lookup in which the output of the block, the variable and every environment value are `value`. */

@@ -28,7 +28,7 @@ export const posting = (schema: Json, mediaType = 'application/json'): JsonObjec
   },
 });
 
-/** Returns the schema of the request body that a model gets. */
+/** Returns the schema of the request body in the tool that a model gets. */
 export function shownBody({ file }: ImportedTools): JsonObject {
   const schema = new ServiceTools([file]).get('svc_x')?.schema ?? {};
   const { properties, $defs } = schema as { properties: JsonObject; $defs?: JsonObject };

@@ -6,15 +6,15 @@ import type { Profiler } from 'node:inspector';
  * time, the count is the same on every machine and under any load.
  *
  * The number is the sum of two counts. V8's precise coverage counts every execution of every block of JavaScript (a
- * function's body, a branch, the body of a loop) in the packages and their dependencies. It does not see into built-in
- * functions. Those whose time is proportional to the length of a string or an array are therefore wrapped during the
- * count and add the characters or elements that they read: searches, replacements, sorting, copies, JSON, and every
- * step of a built-in iterator (spread, destructuring, `new Map(list)`).
+ * function's body, a branch, the body of a loop) in the packages and their dependencies. Coverage does not count inside
+ * built-in functions. Built-in functions whose time is proportional to the length of a string or an array are therefore
+ * wrapped during the count and add the characters or elements that they read: searches, replacements, sorting, copies,
+ * JSON, and every step of a built-in iterator (spread, destructuring, `new Map(list)`).
  *
- * Not counted: concatenating (`+`, templates) and comparing strings, copies of objects by `{...object}`, and backtracking of a regular
- * expression inside one match. Functions that were compiled before the count began have no counters, so a test imports
- * the measured code by `await import()` after this module, and its file runs in its own process (`COUNTED` in
- * test/vitest.config.ts).
+ * Not counted: concatenating (`+`, templates) and comparing strings, copies of objects by `{...object}`, and
+ * backtracking of a regular expression inside one match. Functions that were compiled before the count began have no
+ * counters. A test therefore imports the measured code by `await import()` after this module, and its file runs in a
+ * separate process (`COUNTED` in test/vitest.config.ts).
  */
 export async function countOperations(runs: readonly (() => unknown)[]): Promise<number[]> {
   const counts: number[] = [];
@@ -78,7 +78,7 @@ const resultCost: Cost = (_receiver, _args, result) => length(result ?? '');
 const receiverCost: Cost = (receiver) => length(receiver);
 const receiverAndResultCost: Cost = (receiver, _args, result) => length(receiver) + length(result ?? '');
 const argumentCost: Cost = (_receiver, [first]) => length(first ?? '');
-/** The characters or elements from the start of a search to the first one of the match. */
+/** The characters or elements from the start of a search to the first character or element of the match. */
 const searchCost: Cost = (receiver, [, from], result: number) =>
   result < 0 ? length(receiver) - Number(from ?? 0) : result + 1 - Number(from ?? 0);
 const reverseSearchCost: Cost = (receiver, _args, result: number) => length(receiver) - Math.max(result, 0);

@@ -7,14 +7,15 @@ import { onTestFinished } from 'vitest';
 /** True if this machine has GnuPG, which signs texts and checks signatures. */
 export const hasPgp = ['gpg', 'gpgv'].every((name) => spawnSync(name, ['--version']).status === 0);
 
-/** A new key, which is deleted after the test. */
+/** A key that signs texts. The key is deleted after the test. */
 export interface Signer {
-  /** The file of its public half. */
+  /** The path of the file with the public key. */
   readonly keyring: string;
   /** Returns the clearsigned text. */
   sign(text: string): Buffer;
 }
 
+/** Creates a key with this name. */
 export function signer(name: string): Signer {
   // The path of a socket has a maximum length, and the folder contains the socket of the agent.
   const home = mkdtempSync(join(tmpdir(), 'pgp-'));

@@ -57,8 +57,8 @@ const SETTINGS = {
 };
 
 /**
- * A script that starts the server with the command from $3 on. It stops the server and removes its folder $2 after the
- * process $1 has exited or was killed.
+ * A script with the arguments OWNER FOLDER COMMAND…. It starts the server with COMMAND. After the process OWNER has
+ * ended in any way, the script stops the server and removes FOLDER.
  */
 const SUPERVISOR = `
 owner=$1; folder=$2; shift 2
@@ -77,7 +77,7 @@ export async function serverOf(
   tool: FoundTool,
   owner = isMainThread ? process.ppid : process.pid,
 ): Promise<PostgresServer> {
-  const folder = join(tmpdir(), `heddle-postgres-${owner}-${startOf(owner)}`);
+  const folder = join(tmpdir(), `heddle-postgres-${owner}-${startTimeOf(owner)}`);
   try {
     mkdirSync(folder);
   } catch (error) {
@@ -99,8 +99,8 @@ function serverAt(connection: Connection): PostgresServer {
   return { ...connection, url: (database) => `postgresql://${user}:${password}@${host}:${port}/${database}` };
 }
 
-/** Returns the start time of a process, because process ids are reused; empty if the system has no /proc. */
-function startOf(pid: number): string {
+/** Returns the start time of a process, because process ids are reused. Without /proc, returns an empty string. */
+function startTimeOf(pid: number): string {
   const file = `/proc/${pid}/stat`;
   return existsSync(file) ? (readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? '') : '';
 }
@@ -137,7 +137,7 @@ async function start(tool: FoundTool, folder: string, owner: number): Promise<Co
   const authentication = ['--auth=scram-sha-256', `--username=${connection.user}`, `--pwfile=${secret}`];
   const init = ['--pgdata', data, '--no-sync', '--no-locale', '--encoding=UTF8', ...authentication];
   const initdb = spawnSync(join(bin, 'initdb'), init, { ...account, env, cwd: data, encoding: 'utf8' });
-  if (initdb.status !== 0) throw new Error(`initdb: ${initdb.error?.message ?? initdb.stderr}`);
+  if (initdb.status !== 0) throw new Error(`initdb failed: ${initdb.error?.message ?? initdb.stderr}`);
   const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const command = [join(bin, 'postgres'), '-D', data, '-p', String(connection.port), ...settings];
   const args = ['-c', SUPERVISOR, 'supervisor', String(owner), folder, ...command];
@@ -149,8 +149,8 @@ async function start(tool: FoundTool, folder: string, owner: number): Promise<Co
 }
 
 /**
- * Returns the folder of the programs. If the user of the server cannot read it, for example below root's home, returns
- * that of a copy.
+ * Returns the folder of the server's programs, and their environment. If the user of the server cannot read the folder,
+ * for example below root's home, returns the folder of a copy.
  */
 function programFor(
   account: { uid?: number },

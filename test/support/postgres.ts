@@ -12,7 +12,7 @@ export const hasPostgres = requireTool('postgres') !== undefined;
 /** Share of the tests for both stores that a quick run executes on PostgreSQL, where they take longer. */
 const POSTGRES_SHARE = 1 / 4;
 
-/** Returns the stores for tests of `what`: a quick run draws SQLite (in memory) or PostgreSQL. */
+/** Returns the stores for tests of `what`: a quick run picks SQLite (in memory) or PostgreSQL. */
 export function sampledStores(what: string): readonly ('sqlite' | 'postgres')[] {
   if (!hasPostgres) return ['sqlite'];
   if (isFull) return ['sqlite', 'postgres'];
@@ -24,11 +24,11 @@ export function sampledStores(what: string): readonly ('sqlite' | 'postgres')[] 
 /** Returns the server of this run of the tests. The first call starts it. */
 export function postgresServer(): Promise<PostgresServer> {
   const tool = requireTool('postgres');
-  if (!tool) throw new Error('There is no PostgreSQL for tests: skip these tests with hasPostgres.');
+  if (!tool) throw new Error('There is no PostgreSQL for tests: skip tests that need it with hasPostgres.');
   return serverOf(tool);
 }
 
-/** Returns the rows of `query`, run as the superuser of the server. */
+/** Runs `query` as the superuser of the server. Returns the rows. */
 export async function asSuperuser(server: PostgresServer, query: string): Promise<unknown[]> {
   const client = new Client({ connectionString: server.url('postgres') });
   await client.connect();
@@ -39,7 +39,7 @@ export async function asSuperuser(server: PostgresServer, query: string): Promis
   }
 }
 
-/** Returns the URL of a new, empty database for this test file, which is dropped after its tests. */
+/** Creates a database for this test file and returns its URL. The database is dropped after the tests of the file. */
 export async function postgresDatabase(): Promise<string> {
   const server = await postgresServer();
   const name = `test_${randomUUID().replaceAll('-', '')}`;

@@ -7,25 +7,25 @@ import { dataFolder } from './data-folder.ts';
 
 export type Rows = { [table: string]: number };
 
-/** A test API with its data in a folder, and functions that count the stored rows. */
+/** A test API that stores its data in a folder, with functions that count the stored rows. */
 export interface RecordingApi extends TestApi {
   /** Returns the number of rows of each table, which a refused request must not change. */
   rows(): Rows;
-  /** Waits until ended runs and their log are stored. Returns the rows, which only requests change from then on. */
+  /** Waits until ended runs and their log are stored. Returns the rows; from then on only requests change them. */
   settledRows(): Promise<Rows>;
 }
 
 export async function recordingApi(options: TestApiOptions = {}): Promise<RecordingApi> {
   const data = dataFolder(afterAll);
   const api = await testApi({ storeOptions: { data }, engineOptions: { data }, ...options });
-  let cached: Records | undefined;
-  afterAll(() => cached?.close());
-  const records = (): Records => (cached ??= openRecords(data));
-  const rows = (): Rows => records().rows();
+  let openedCounts: RowCounts | undefined;
+  afterAll(() => openedCounts?.close());
+  const rowCounts = (): RowCounts => (openedCounts ??= openRowCounts(data));
+  const rows = (): Rows => rowCounts().rows();
   let lastRows = '';
   const isSettled = (): boolean => {
     const isSame = lastRows === (lastRows = JSON.stringify(rows()));
-    return isSame && records().isIndexed();
+    return isSame && rowCounts().isIndexed();
   };
   const settledRows = async (): Promise<Rows> => {
     if (!isSettled()) await expect.poll(isSettled, { interval: 20, timeout: 10_000 }).toBe(true);
@@ -34,18 +34,18 @@ export async function recordingApi(options: TestApiOptions = {}): Promise<Record
   return { ...api, rows, settledRows };
 }
 
-/** The records in a data folder, which stays open until the tests of the file are over. */
-interface Records {
+/** Counts of the rows in the databases of a data folder. The databases are open until `close` is called. */
+interface RowCounts {
   rows(): Rows;
   /**
-   * Returns whether the log has begun to read the changes of runs, and has all of them and their totals. All of this
-   * happens in the background.
+   * Returns whether the log of runs is complete. In the background, the log subscribes to the changes of runs, reads
+   * them, and adds ended runs to the totals.
    */
   isIndexed(): boolean;
   close(): void;
 }
 
-function openRecords(data: string): Records {
+function openRowCounts(data: string): RowCounts {
   const [service, engine] = ['api.db', 'heddle.db'].map(
     (name) => new DatabaseSync(join(data, name), { readOnly: true }),
   ) as [DatabaseSync, DatabaseSync];
@@ -53,12 +53,12 @@ function openRecords(data: string): Records {
     const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     return tables.map(({ name }) => [String(name), counter(db, `"${String(name)}"`)] as const);
   });
-  const readers = counter(engine, 'run_feed');
-  const changes = counter(engine, 'run_changes');
-  const ended = counter(service, 'run_logs WHERE ended_ms IS NOT NULL AND totalled = 0');
+  const subscribers = counter(engine, 'run_feed');
+  const unreadChanges = counter(engine, 'run_changes');
+  const untotalledRuns = counter(service, 'run_logs WHERE ended_ms IS NOT NULL AND totalled = 0');
   return {
     rows: () => Object.fromEntries(counters.map(([name, count]) => [name, count()])),
-    isIndexed: () => readers() > 0 && changes() === 0 && ended() === 0,
+    isIndexed: () => subscribers() > 0 && unreadChanges() === 0 && untotalledRuns() === 0,
     close: () => [service, engine].forEach((db) => db.close()),
   };
 }

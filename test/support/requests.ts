@@ -1,7 +1,7 @@
 import type { AnyOperation } from '@heddle/api/areas';
 import type { TriggerIds } from './triggered.ts';
 
-/** The resources of the requests. */
+/** The resources that requests name. */
 export interface Subject {
   workflowId: string;
   /** A run of the workflow. */
@@ -15,7 +15,7 @@ export interface Subject {
 const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
 
 /**
- * Returns a request of the operation that is valid except for its caller. It may name unknown resources, which are
+ * Returns a valid request of the operation, without a credential. The request may name unknown resources, which are
  * reported as missing after the access checks. A new operation needs a row here if its query or body has required
  * fields.
  */

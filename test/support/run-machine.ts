@@ -11,10 +11,10 @@ import { addressOf, nameOf } from './graph.ts';
 
 type FailedEvent = Extract<Event, { type: 'failed' }>;
 
-/** A run for tests: each method feeds one event and returns the resulting commands as strings. */
+/** A run of the machine. Each method feeds one event to the machine and returns the resulting commands as strings. */
 export interface Play {
   readonly state: State;
-  /** The time of the events. Set it to advance time. */
+  /** The time of the next events. Tests set it to advance the time. */
   nowMs: number;
   /** True if the last event changed the state. */
   changed: boolean;
@@ -25,17 +25,17 @@ export interface Play {
   expand(name: string, count: number, iteration?: number): string[];
   wait(name: string, dueMs?: number): string[];
   pause(name: string): string[];
-  /** Pauses an attempt, which continues with the answer. */
+  /** Pauses an attempt that continues when it is resumed. */
   pauseToContinue(name: string, which?: { attempt?: number; resumes?: number }): string[];
   resume(name: string, which?: { attempt?: number; resumes?: number }): string[];
   block(name: string, on: 'human' | 'time' | null): string[];
   fire(name: string, timer: 'retry' | 'wait' | 'timeout' | 'grace' | 'deadline', attempt?: number): string[];
   cancel(): string[];
-  /** Returns the commands of a driver that starts from this state. */
+  /** Returns the pending commands, which a driver executes if it starts from this state. */
   pending(): string[];
 }
 
-/** Starts a run of `region`, at its first node unless `started` names another. `first` are the first commands. */
+/** Starts a run of `region`, at its first node unless `started` names another. `first` has the first commands. */
 export function play(
   region: Region,
   started: Partial<Omit<StartedEvent, 'start' | 'until'>> & { start?: string; until?: string } = {},

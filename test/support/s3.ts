@@ -11,7 +11,7 @@ import { fetchTool, foundIn, toolNamed } from '../tools/fetch.ts';
 import type { Search } from '../tools/fetch.ts';
 
 /**
- * Returns the program of the server: from the machine, or built while other tests run (test/integrations/s3-setup.ts).
+ * Finds the program of the server: on the machine, or built while other tests run (test/integrations/s3-setup.ts).
  */
 async function searchOfProject(): Promise<Search> {
   const file = inject('s3') as string | undefined;
@@ -25,16 +25,16 @@ const tool = foundIn('versitygw', await searchOfProject());
 /** True if an S3 server is available for tests. If not, the reason is printed. */
 export const hasS3 = tool !== undefined;
 
-/** An S3 server for a test file, on this machine only, with empty buckets. */
+/** An S3 server for a test file. It listens only on this machine. */
 export interface S3Server {
   readonly url: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
 }
 
-/** Starts a server with these buckets. It ends with the tests of the file. */
+/** Starts a server with these empty buckets. The server ends with the tests of the file. */
 export async function s3Server(...buckets: readonly string[]): Promise<S3Server> {
-  if (!tool) throw new Error('There is no S3 server for tests: skip these tests with hasS3.');
+  if (!tool) throw new Error('There is no S3 server for tests: skip tests that need it with hasS3.');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-s3-'));
   const [root, sidecar] = ['objects', 'sidecar'].map((name) => join(folder, name)) as [string, string];
   for (const name of [root, sidecar, ...buckets.map((bucket) => join(root, bucket))]) mkdirSync(name);

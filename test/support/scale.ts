@@ -14,21 +14,21 @@ export function scale(quick: number, full: number): number {
 }
 
 /**
- * Returns `count` of the items in their order, drawn with the seed of this run (HEDDLE_SAMPLE_SEED, printed at its
- * end); all items in `npm run test:full`. The reporter lists the other items as `what`.
+ * Returns a random sample of `count` items, in their order; in `npm run test:full` all items. The seed of the sample is
+ * HEDDLE_SAMPLE_SEED, which the reporter prints at the end of a run. The reporter lists the other items as `what`.
  */
 export function sample<T>(items: readonly T[], count: number, what: string): readonly T[] {
   if (isFull || items.length <= count) return items;
   reportSkipped(`${items.length - count} of ${items.length} ${what}`);
-  const draw = sampleRandom(what);
-  const ranked = items.map((item, index) => ({ item, index, rank: draw() }));
-  const drawn = ranked.toSorted((a, b) => a.rank - b.rank).slice(0, count);
-  return drawn.toSorted((a, b) => a.index - b.index).map(({ item }) => item);
+  const random = sampleRandom(what);
+  const ranked = items.map((item, index) => ({ item, index, rank: random() }));
+  const picked = ranked.toSorted((a, b) => a.rank - b.rank).slice(0, count);
+  return picked.toSorted((a, b) => a.index - b.index).map(({ item }) => item);
 }
 
 /**
- * Returns `it` for tests that each take seconds. A quick run draws `share` of them with the seed of this run, evenly
- * spaced in their order. The reporter lists the other tests as `what`.
+ * Returns a function like `it` for tests that each take seconds. A quick run picks `share` of them, evenly spaced in
+ * their order from a random offset. The reporter lists the other tests as `what`.
  */
 export function sampledTests(
   share: number,
@@ -63,17 +63,17 @@ export function sampledSteps(stride: number, what: string): Steps {
 }
 
 /**
- * Makes the reporter list `what` as left out of a quick run or on this system. A function is called after the file is
- * collected; undefined lists nothing.
+ * Makes the reporter list `what` among the tests that a quick run or this system skips. If `what` is a function, it is
+ * called after the file is collected; if it returns undefined, nothing is listed.
  */
 export function reportSkipped(what: string | (() => string | undefined)): void {
   beforeAll(({}, { file }) => {
     const entry = typeof what === 'string' ? what : what();
-    if (entry !== undefined) file.meta.leftOut = [...(file.meta.leftOut ?? []), entry];
+    if (entry !== undefined) file.meta.skipped = [...(file.meta.skipped ?? []), entry];
   });
 }
 
-/** Returns a generator of random numbers in [0, 1) for the draw `what`, with the seed of this run. */
+/** Returns a generator of random numbers in [0, 1) for the sample `what`, with the seed of this run. */
 export function sampleRandom(what: string): () => number {
   return numbersFor(Number(process.env['HEDDLE_SAMPLE_SEED']), Buffer.from(what));
 }

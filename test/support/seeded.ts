@@ -17,9 +17,9 @@ export function numbersFor(seed: number, parts: Iterable<number>): () => number 
 }
 
 /**
- * Returns whether the item at `index` is drawn. The drawn items are `share` of all items and evenly spaced: one of any
- * `1 / share` successive items. `first`, in [0, 1), is the offset of the draw.
+ * Returns whether the item at `index` is in the sample. The sample has `share` of all items, evenly spaced: one of any
+ * `1 / share` successive items. `offset`, in [0, 1), determines the first item.
  */
-export function isDrawn(index: number, share: number, first: number): boolean {
-  return Math.floor(first + (index + 1) * share) > Math.floor(first + index * share);
+export function isDrawn(index: number, share: number, offset: number): boolean {
+  return Math.floor(offset + (index + 1) * share) > Math.floor(offset + index * share);
 }

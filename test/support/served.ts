@@ -15,7 +15,7 @@ const ECHO_TOOL: CatalogTool = {
   run: (args) => Promise.resolve(args),
 };
 
-/** Returns options for the areas of secrets, sandboxes and the catalog; images cannot be built. */
+/** Returns options for the areas of secrets, sandboxes and the catalog. Images cannot be built. */
 export function servedParts(store: ServiceStore) {
   const images = (): Promise<never> => Promise.reject(new Error('This service cannot build images.'));
   const credentialProviders = { keys: knownProviders, oauth: ['shop'] };
@@ -33,7 +33,7 @@ export function servedParts(store: ServiceStore) {
 /** The list of operations does not depend on the store, so none is opened. */
 const store = {} as ServiceStore;
 
-/** Every operation that `heddle serve` has. Their handlers cannot be called. */
+/** Every API operation that `heddle serve` has. The handlers of these operations cannot be called. */
 export const SERVED: readonly AnyOperation[] = serviceAreas({ store, ...servedParts(store) }).flatMap(
   (area): AnyOperation[] => Object.values(area.operations),
 );

@@ -16,14 +16,14 @@ async function serverOfProject(): Promise<TemporalForTests | undefined> {
   return JSON.parse(readFileSync(file, 'utf8')) as TemporalForTests;
 }
 
-type Serving = Extract<TemporalForTests, { kind: 'serving' }>;
+type ServingTemporal = Extract<TemporalForTests, { kind: 'serving' }>;
 
 /**
- * Defines tests like `describe`. They share the development server of this run, or in test/temporal/production/ the
- * production server. Without a server they are skipped; with HEDDLE_REQUIRE_TEMPORAL=1 they fail. All files share the
- * namespace, so each test uses its own workflow ids and task queues.
+ * Defines tests like `describe`. The tests share the development server of this run, or in test/temporal/production/
+ * the production server. Without a server the tests are skipped; with HEDDLE_REQUIRE_TEMPORAL=1 they fail. All files
+ * share the namespace, so each test uses its own workflow ids and task queues.
  */
-export function describeTemporal(name: string, tests: (server: Serving) => void): void {
+export function describeTemporal(name: string, tests: (server: ServingTemporal) => void): void {
   if (!server) {
     throw new Error('Tests that need a Temporal server belong in test/temporal/: only files there get one.');
   }
@@ -40,4 +40,4 @@ export function describeTemporal(name: string, tests: (server: Serving) => void)
 
 const TIMEOUT_MS = isFull ? 600_000 : 90_000;
 
-const UNUSED_SERVER: Serving = { kind: 'serving', address: '', namespace: '', binary: undefined };
+const UNUSED_SERVER: ServingTemporal = { kind: 'serving', address: '', namespace: '', binary: undefined };

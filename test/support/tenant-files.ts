@@ -67,13 +67,13 @@ export class MemoryFiles implements TenantFiles {
     );
   };
 
-  /** Returns the port with some methods replaced by `methods`. */
+  /** Returns these files as a port in which `methods` replace the methods with their names. */
   with(methods: Partial<TenantFiles>): TenantFiles {
     const { find, list, open, stored, create, replace, move } = this;
     return { ...{ find, list, open, stored, create, replace, move }, ...methods };
   }
 
-  /** Returns the text of a file by its name. */
+  /** Returns the text of the file with this name. */
   text(tenant: Tenant, name: string): string | undefined {
     const found = [...this.#filesOf(tenant).values()].find(({ file }) => file.name === name);
     return found && Buffer.from(found.bytes).toString();
@@ -126,7 +126,7 @@ export class MemoryFiles implements TenantFiles {
   }
 }
 
-/** Returns the paths of a folder and its parents. */
+/** Returns the paths of a folder and its parents, without the root. */
 function withParents(path: string): string[] {
   const steps = path === '/' ? [] : path.slice(1).split('/');
   return steps.map((_, at) => `/${steps.slice(0, at + 1).join('/')}`);
@@ -145,14 +145,14 @@ function entriesOf(
     .map((path) => ({ path, name: decodeURIComponent(path.slice(path.lastIndexOf('/') + 1)) }))
     .filter((folder) => name === undefined && isMatch(folder.name))
     .toSorted((one, other) => (one.path < other.path ? -1 : 1));
-  const inside = files
+  const matchingFiles = files
     .filter((file) => file.folderPath === folderPath || (recursive && file.folderPath.startsWith(prefix)))
     .filter((file) => (name === undefined ? isMatch(file.name) : file.name === name));
   const entries = {
     folders: folders.slice(0, limit),
-    files: inside.slice(0, Math.max(0, limit - folders.length)),
+    files: matchingFiles.slice(0, Math.max(0, limit - folders.length)),
   };
-  return { ...entries, truncated: folders.length + inside.length > limit };
+  return { ...entries, truncated: folders.length + matchingFiles.length > limit };
 }
 
 async function readWhole(chunks: TenantFileChange['chunks']): Promise<Uint8Array> {

@@ -22,8 +22,8 @@ interface Base {
 const AT = '2026-01-01T00:00:00.000Z';
 
 /**
- * Stores knowledge bases of tenants in memory, as a host could. A chunk is a line. Its similarity is the share of the
- * words of the query that it contains.
+ * Stores knowledge bases of tenants in memory, as a host could. Each line of a document is a chunk. The similarity of a
+ * chunk is the share of the query's words that the chunk contains.
  */
 export class MemoryKnowledge implements TenantKnowledge {
   readonly #bases = new Map<string, Base>();

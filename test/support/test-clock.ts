@@ -4,7 +4,7 @@ import type { Clock } from '@heddle/core';
 export class TestClock implements Clock {
   #nowMs: number;
   #timers: { atMs: number; fire: () => void }[] = [];
-  readonly #awaited: { atMs: number; set: () => void }[] = [];
+  readonly #dueWaiters: { atMs: number; resolve: () => void }[] = [];
 
   constructor(nowMs = 0) {
     this.#nowMs = nowMs;
@@ -15,11 +15,11 @@ export class TestClock implements Clock {
     return this.#timers.length;
   }
 
-  /** Resolves one turn of the event loop after a timer that is due in exactly `ms` was set. */
+  /** Waits until a timer is set that is due in exactly `ms`, and then for one turn of the event loop. */
   async due(ms: number): Promise<void> {
     const atMs = this.#nowMs + ms;
     if (!this.#timers.some((timer) => timer.atMs === atMs))
-      await new Promise<void>((set) => this.#awaited.push({ atMs, set }));
+      await new Promise<void>((resolve) => this.#dueWaiters.push({ atMs, resolve }));
     await new Promise(setImmediate);
   }
 
@@ -30,7 +30,7 @@ export class TestClock implements Clock {
   at(atMs: number, fire: () => void): () => void {
     const timer = { atMs, fire };
     this.#timers.push(timer);
-    for (const { set } of this.#awaited.filter((wait) => wait.atMs === atMs)) set();
+    for (const { resolve } of this.#dueWaiters.filter((waiter) => waiter.atMs === atMs)) resolve();
     return () => {
       this.#timers = this.#timers.filter((other) => other !== timer);
     };

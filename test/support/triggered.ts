@@ -19,21 +19,21 @@ export interface TriggerIds {
 
 const DAILY = { scheduleType: 'daily', dailyTime: '09:00', timezone: 'UTC' };
 
-/** Deploys workflows that start at triggers, and delivers an event. */
+/** Deploys two workflows with schedules and one with a webhook, pauses one schedule, and calls the webhook. */
 export async function deployTriggers({ workspaceId, deploy, request }: TriggerCalls): Promise<TriggerIds> {
-  const schedules = [await deploy(scheduledWorkflow(DAILY)), await deploy(scheduledWorkflow(DAILY))];
-  const hooked = await deploy(scheduledWorkflow({}, { type: 'generic_webhook' }));
+  const scheduledIds = [await deploy(scheduledWorkflow(DAILY)), await deploy(scheduledWorkflow(DAILY))];
+  const webhookWorkflowId = await deploy(scheduledWorkflow({}, { type: 'generic_webhook' }));
   const idOf = async (workflowId = ''): Promise<string> => {
     const query = `workspaceId=${workspaceId}&workflowId=${workflowId}`;
     return firstId(await request('GET', `/api/v2/triggers?${query}`));
   };
   const [triggerId, pausedId, webhookId] = [
-    await idOf(schedules[0]),
-    await idOf(schedules[1]),
-    await idOf(hooked),
+    await idOf(scheduledIds[0]),
+    await idOf(scheduledIds[1]),
+    await idOf(webhookWorkflowId),
   ];
   await request('POST', `/api/v2/triggers/${pausedId}/pause`, {});
-  const deployment = await request('GET', `/api/v2/workflows/${hooked}/deployment`);
+  const deployment = await request('GET', `/api/v2/workflows/${webhookWorkflowId}/deployment`);
   const { webhooks } = deployment as { webhooks: { url: string }[] };
   await request('POST', new URL(webhooks[0]?.url ?? '').pathname, { n: 1 });
   const deliveryId = firstId(await request('GET', `/api/v2/webhooks/${webhookId}/deliveries`));
@@ -47,8 +47,8 @@ function firstId(data: unknown): string {
 }
 
 /**
- * Returns a workflow of a trigger with these fields and a block that completes immediately. `type` is the type of the
- * trigger, by default a schedule.
+ * Returns a workflow with a trigger that has these fields, and a block that completes immediately. `type` is the type
+ * of the trigger, by default a schedule. `last` replaces properties of the block.
  */
 export function scheduledWorkflow(
   fields: { [name: string]: Json },

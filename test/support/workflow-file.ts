@@ -23,7 +23,7 @@ export interface DrawnWorkflow {
   state?: JsonObject;
 }
 
-/** Returns an exported file. By default a block is a function with its id as name. */
+/** Returns an exported file. By default, a block is a function block whose name is its id. */
 export function workflowFile({ blocks, edges = [], state = {} }: DrawnWorkflow): { state: JsonObject } {
   const entries = Object.entries(blocks).map(([id, block]): [string, JsonObject] => [
     id,
@@ -69,13 +69,13 @@ function fileBlock(id: string, block: DrawnBlock): JsonObject {
   };
 }
 
-function fileEdge(drawn: string, index: number): JsonObject {
-  const [from = '', target = ''] = drawn.split(' > ');
+function fileEdge(text: string, index: number): JsonObject {
+  const [from = '', target = ''] = text.split(' > ');
   const [source = '', ...port] = from.split(':');
   return { id: `e${index}`, source, target, ...(port.length > 0 && { sourceHandle: port.join(':') }) };
 }
 
-/** A workflow that asks a person for an approval. The answer is the result of the run. */
+/** A workflow that asks a person for an approval and returns the answer. */
 export const ASK: DrawnWorkflow = {
   blocks: {
     s: start(),

@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 
 type Fields = { [name: string]: Json };
 
-/** A block of a test's workflow; `inside` are the blocks of a container. */
+/** A block of a test workflow. `inside` has the blocks in a container. */
 export interface TestBlock {
   name: string;
   type: string;
@@ -21,7 +21,7 @@ export function fn(name: string, code: string, more: Fields = {}): TestBlock {
   return block(name, 'function', { code }, more);
 }
 
-/** Returns a condition with these rows of id and expression; an empty expression is the else row. */
+/** Returns a condition. `rows` has an expression for each row id; the row with an empty expression is the else row. */
 export function condition(name: string, rows: { [id: string]: string }): TestBlock {
   const conditions = Object.entries(rows).map(([id, value]) => ({
     id,
@@ -49,7 +49,7 @@ export interface TestWorkflowOptions {
 
 /**
  * Returns an exported workflow: a start block named Start, the blocks, and edges such as `Start -> A -> B`, `A:error ->
- * H`, `C:if -> X`. An edge from a container to a block inside is its start.
+ * H`, `C:if -> X`. An edge from a container to a block inside it leaves from the start port of the container.
  */
 export function workflow(blocks: TestBlock[], edges: string[], options: TestWorkflowOptions = {}): Json {
   const { id = 'test-workflow', name = 'Test', description, inputFormat = [] } = options;

@@ -53,7 +53,7 @@ async function ask(url: string, save: (result: object) => void): Promise<AgentRu
 }
 
 /** Requests in a loop; in the durable rows, each result is committed. */
-export const floor: Contender = {
+export const baseline: Contender = {
   agent: (rounds) => runsOf(rounds, async (url) => ({ ask: () => ask(url, () => undefined) })),
   'durable agent': (rounds) =>
     runsOf(rounds, async (url) => {
@@ -74,7 +74,7 @@ export const floor: Contender = {
 /** Opens a table. `save` commits a result to it. */
 function openResultTable() {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const db = new DatabaseSync(join(folder, 'floor.db'));
+  const db = new DatabaseSync(join(folder, 'baseline.db'));
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
   db.exec('CREATE TABLE steps (id INTEGER PRIMARY KEY, result TEXT)');
   const insert = db.prepare('INSERT INTO steps (result) VALUES (?)');

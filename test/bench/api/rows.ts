@@ -37,11 +37,11 @@ const MAX_REFUSAL_RATIO = 3;
 export const NAMES: { readonly [contender in ContenderName]: string } = {
   heddle: 'heddle',
   hono: 'Hono',
-  constant: 'floor',
+  constant: 'baseline',
 };
 
-const withPeers = { peers: [NAMES.hono], floor: true, target: NO_TARGET, met: () => undefined };
-const withoutPeers = { peers: [], floor: false, target: NO_TARGET, met: () => undefined };
+const withPeers = { peers: [NAMES.hono], hasBaseline: true, target: NO_TARGET, met: () => undefined };
+const withoutPeers = { peers: [], hasBaseline: false, target: NO_TARGET, met: () => undefined };
 
 const STORAGES: readonly (readonly [Storage, string])[] = [
   ['memory', 'in memory'],
@@ -86,7 +86,7 @@ function concurrentRow(
   const runRequest = runs(isAsync ? { async: true } : {});
   const answers = isAsync ? { status: 202, text: '"runId"', isAsync } : { status: 200, text: '"n":1' };
   // A constant response has no run that continues after it.
-  const compared = isAsync ? { ...withPeers, floor: false } : withPeers;
+  const compared = isAsync ? { ...withPeers, hasBaseline: false } : withPeers;
   return {
     ...{ name, storage, contenders: isAsync ? ['heddle', 'hono'] : ALL },
     request: (server) => ({ ...runRequest(server), connections: 32, ...answers }),
@@ -115,12 +115,12 @@ const deliveries: ApiRow = {
   }),
   lines: [
     {
-      ...{ ...withPeers, floor: false, name: DELIVERIES, unit: '/s', figure: 'perSecond', isRate: true },
+      ...{ ...withPeers, hasBaseline: false, name: DELIVERIES, unit: '/s', figure: 'perSecond', isRate: true },
       target: `≥ ${MIN_RATIO_TO_HONO}× Hono`,
       met: ({ ours, peers }) => atLeast(ratio(ours, peers.get(NAMES.hono)), MIN_RATIO_TO_HONO),
     },
-    { ...withPeers, floor: false, name: `${DELIVERIES}: response time, p99`, unit: 'ms', figure: 'p99' },
-    { ...withPeers, floor: false, name: `${DELIVERIES}: processor time`, unit: 'ms', figure: 'cpuMs' },
+    { ...withPeers, hasBaseline: false, name: `${DELIVERIES}: response time, p99`, unit: 'ms', figure: 'p99' },
+    { ...withPeers, hasBaseline: false, name: `${DELIVERIES}: processor time`, unit: 'ms', figure: 'cpuMs' },
   ],
 };
 
@@ -229,8 +229,8 @@ function refusalRow(key: string, storage: Storage): ApiRow {
       {
         ...withPeers,
         ...{ name, unit: '/s', figure: 'perSecond', isRate: true, peers: [] },
-        target: `≤ ${MAX_REFUSAL_RATIO}× the floor`,
-        met: ({ ratioToFloor }) => atMost(ratioToFloor, MAX_REFUSAL_RATIO),
+        target: `≤ ${MAX_REFUSAL_RATIO}× the baseline`,
+        met: ({ ratioToBaseline }) => atMost(ratioToBaseline, MAX_REFUSAL_RATIO),
       },
       { ...withPeers, peers: [], name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
     ],

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
-import { floor as agents } from '../agents/floor.ts';
-import { floor as streams } from '../streams/floor.ts';
+import { baseline as agents } from '../agents/floor.ts';
+import { baseline as streams } from '../streams/floor.ts';
 import { expectValues, expressionsOf, N } from '../sandbox/code.ts';
 import { isolatedVm } from '../sandbox/isolates.ts';
 import { firstResult, DONE_OUTPUT } from '../sandbox/program.ts';
@@ -23,7 +23,7 @@ async function step(n: number): Promise<number> {
  */
 function commits(inFlight: number): Timed {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const db = new DatabaseSync(join(folder, 'floor.db'));
+  const db = new DatabaseSync(join(folder, 'baseline.db'));
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
   db.exec('CREATE TABLE steps (id INTEGER PRIMARY KEY, run INTEGER, seq INTEGER, entry TEXT)');
   const insert = db.prepare('INSERT INTO steps (run, seq, entry) VALUES (?, ?, ?)');

@@ -17,7 +17,7 @@ const row = (settings: RowSettings): Row => ({
   unit: 'ms',
   scale: 1,
   peers: [],
-  floor: false,
+  hasBaseline: false,
   target: NO_TARGET,
   met: () => undefined,
   ...settings,
@@ -45,7 +45,7 @@ const warmRow = (level: 'standard' | 'strict'): Row =>
     workload: 'sandbox',
     contender: `heddle-${level}`,
     peers: PEERS,
-    floor: true,
+    hasBaseline: true,
   });
 
 const memoryRow = (level: 'standard' | 'strict', peers: readonly string[]): Row =>
@@ -56,7 +56,7 @@ const memoryRow = (level: 'standard' | 'strict', peers: readonly string[]): Row 
     size: 100,
     unit: 'MB',
     peers,
-    floor: true,
+    hasBaseline: true,
     rounds: 3,
   });
 
@@ -67,7 +67,7 @@ const JAVASCRIPT: readonly Row[] = [
     rounds: LONG_ROUNDS,
     contender: 'heddle-standard',
     peers: PEERS,
-    floor: true,
+    hasBaseline: true,
   }),
   row({
     name: 'JavaScript, new sandbox to its first result',
@@ -96,7 +96,7 @@ const JAVASCRIPT: readonly Row[] = [
     contender: 'heddle-standard',
     // Threads are measured in the row above; pipelining does not affect them.
     peers: PEERS.filter((name) => name !== 'worker_threads'),
-    floor: true,
+    hasBaseline: true,
   }),
   boundedRow(0.1, 'ms', {
     name: `expressions, ${BATCH} in a batch, each`,
@@ -105,7 +105,7 @@ const JAVASCRIPT: readonly Row[] = [
     size: BATCH,
     scale: 1 / BATCH,
     peers: PEERS.filter((name) => name !== 'n8n-task-runner'),
-    floor: true,
+    hasBaseline: true,
   }),
   row({
     name: 'JavaScript with lodash, dayjs and zod, warm',

@@ -5,7 +5,7 @@ import { TOKEN_PROCESS } from './heddle.ts';
 import { delays, msSince } from './token.ts';
 
 /** In one process an event of an emitter; between two processes a message of the process channel. */
-export const floor: Contender = {
+export const baseline: Contender = {
   'first text': () => {
     const emitter = new EventEmitter();
     return delays(

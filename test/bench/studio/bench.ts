@@ -50,11 +50,11 @@ function resultOf(row: Result['row'], samples: readonly number[]): Result {
   const sorted = samples.toSorted((a, b) => a - b);
   const figures = {
     ours: sorted[Math.floor(sorted.length / 2)],
-    floor: undefined,
+    baseline: undefined,
     peers: new Map<string, number>(),
     bestPeer: undefined,
     ratioToBestPeer: undefined,
-    ratioToFloor: undefined,
+    ratioToBaseline: undefined,
   };
   const spread = new Map([['heddle', [sorted[0] ?? 0, sorted.at(-1) ?? 0] as const]]);
   return { ...figures, row, spread, missing: new Map(), met: row.met(figures, new Map()) };
@@ -87,7 +87,7 @@ async function firstPaint(page: Page, { url }: StudioServer): Promise<number> {
   return page.evaluate<number>('performance.getEntriesByName("first-contentful-paint")[0].startTime');
 }
 
-/** Returns the milliseconds from the click on a run until its blocks are drawn. */
+/** Returns the milliseconds from the click on a run until the page shows its blocks. */
 async function openRun(page: Page, { url, runId }: StudioServer): Promise<number> {
   await page.goto(`${url}/runs`);
   await page.getByRole('row').nth(1).waitFor();

@@ -3,7 +3,7 @@ import type { Line } from '../rows.ts';
 
 function line(name: string, max: number): Line {
   const target = `at most ${max} ms`;
-  return { name, unit: 'ms', peers: [], floor: false, target, met: ({ ours }) => atMost(ours, max) };
+  return { name, unit: 'ms', peers: [], hasBaseline: false, target, met: ({ ours }) => atMost(ours, max) };
 }
 
 /** The rows of the Studio: times of its pages in Chromium. */

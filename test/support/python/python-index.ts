@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { type FixtureWheel, wheelBytes, wheelFilename, wheelMetadata } from './wheel.ts';
 
-/** A wheel in the index, with its data in the index. */
+/** A wheel, and what the index publishes about it. */
 export interface IndexedWheel extends FixtureWheel {
   readonly yanked?: string;
-  /** True if its metadata is a separate file next to it. */
+  /** True if the index also has the metadata of the wheel as a separate file. */
   readonly metadataBeside?: boolean;
   /** True if the served file does not have the published hash. */
   readonly forged?: boolean;
@@ -16,14 +16,14 @@ export interface IndexedWheel extends FixtureWheel {
 }
 
 export interface PythonIndexOptions {
-  /** The form of its pages; default json. */
+  /** The format of the pages. Default: json. */
   readonly form?: 'json' | 'html';
   /** True if the index supports range requests; default true. */
   readonly ranges?: boolean;
 }
 
 export interface PythonIndex {
-  /** The URL with the path of the projects. */
+  /** The URL of the list of projects. */
   readonly url: string;
   close(): void;
   /** Requested paths, with the range if one was requested. */
@@ -44,9 +44,9 @@ function announcedMetadata(wheel: IndexedWheel): string {
   return wheelMetadata(wheel.announced === undefined ? wheel : { ...wheel, requires: wheel.announced });
 }
 
-function pageOf(served: readonly ServedWheel[], form: 'json' | 'html'): string {
-  if (form === 'html') return `<!DOCTYPE html><html><body>${served.map(anchorOf).join('\n')}</body></html>`;
-  const files = served.map(({ wheel, filename, bytes }) => ({
+function pageOf(wheels: readonly ServedWheel[], form: 'json' | 'html'): string {
+  if (form === 'html') return `<!DOCTYPE html><html><body>${wheels.map(anchorOf).join('\n')}</body></html>`;
+  const files = wheels.map(({ wheel, filename, bytes }) => ({
     filename,
     url: `../../files/${filename}`,
     hashes: { sha256: sha256(bytes) },
@@ -55,7 +55,7 @@ function pageOf(served: readonly ServedWheel[], form: 'json' | 'html'): string {
     ...(wheel.python === undefined ? {} : { 'requires-python': wheel.python }),
     ...(wheel.metadataBeside === true && { 'core-metadata': { sha256: sha256(announcedMetadata(wheel)) } }),
   }));
-  return JSON.stringify({ meta: { 'api-version': '1.1' }, name: served[0]?.wheel.name, files });
+  return JSON.stringify({ meta: { 'api-version': '1.1' }, name: wheels[0]?.wheel.name, files });
 }
 
 function anchorOf({ wheel, filename, bytes }: ServedWheel): string {
@@ -74,10 +74,10 @@ function anchorOf({ wheel, filename, bytes }: ServedWheel): string {
 function sendFile(
   path: string,
   range: string | undefined,
-  served: readonly ServedWheel[],
+  wheels: readonly ServedWheel[],
   response: ServerResponse,
 ): void {
-  const entry = served.find(({ filename }) => path === filename || path === `${filename}.metadata`);
+  const entry = wheels.find(({ filename }) => path === filename || path === `${filename}.metadata`);
   if (!entry) return void response.writeHead(404).end();
   if (path.endsWith('.metadata')) return void response.end(announcedMetadata(entry.wheel));
   const bytes = entry.wheel.forged === true ? Buffer.from('something else') : entry.bytes;
@@ -101,7 +101,11 @@ export async function openPythonIndex(
   wheels: readonly IndexedWheel[],
   { form = 'json', ranges = true }: PythonIndexOptions = {},
 ): Promise<PythonIndex> {
-  const served = wheels.map((wheel) => ({ wheel, filename: wheelFilename(wheel), bytes: wheelBytes(wheel) }));
+  const servedWheels = wheels.map((wheel) => ({
+    wheel,
+    filename: wheelFilename(wheel),
+    bytes: wheelBytes(wheel),
+  }));
   const requests: string[] = [];
   const state = { answer: (): boolean => false } as Pick<PythonIndex, 'answer'>;
   const server = createServer((request, response) => {
@@ -110,9 +114,9 @@ export async function openPythonIndex(
     requests.push(range === undefined ? path : `${path} ${range}`);
     if (state.answer(request, response)) return;
     const file = /^\/files\/(.*)$/.exec(path)?.[1];
-    if (file !== undefined) return sendFile(file, range, served, response);
+    if (file !== undefined) return sendFile(file, range, servedWheels, response);
     const name = /^\/simple\/([^/]+)\/$/.exec(path)?.[1];
-    const project = served.filter(
+    const project = servedWheels.filter(
       ({ wheel }) => wheel.name.toLowerCase().replaceAll(/[-_.]+/g, '-') === name,
     );
     if (project.length === 0) return void response.writeHead(404).end();

@@ -18,7 +18,7 @@ interface Release {
   readonly digest?: string;
 }
 
-/** Releases by project and version; a list has the requirements of a release. */
+/** Releases by project and version. A list is short for a release with these requirements. */
 export type Releases = Readonly<Record<string, Readonly<Record<string, Release | readonly string[]>>>>;
 
 /** Returns a source with these releases. */
@@ -63,7 +63,7 @@ function offer(
   { python = '', yanked, digest = 'sha256:0' }: Release,
 ): WheelOffer {
   const wheel = parseWheelName(filename);
-  if (!wheel) throw new Error(filename);
+  if (!wheel) throw new Error(`${filename} is no name of a wheel.`);
   const location = `https://index.test/${kind}/${filename}`;
   return {
     source: kind,
@@ -78,7 +78,7 @@ function offer(
   };
 }
 
-/** Returns `name version` of every chosen release. */
+/** Resolves the requirements like `resolution`. Returns `name version` for every chosen release. */
 export async function resolve(
   requirements: readonly string[],
   releases: Releases,
@@ -88,7 +88,7 @@ export async function resolve(
   return chosen.map(({ name, version }) => `${name} ${version}`);
 }
 
-/** Returns the resolution with one index with these releases. */
+/** Resolves the requirements with one index, which has these releases. */
 export async function resolution(
   requirements: readonly string[],
   releases: Releases,

@@ -35,8 +35,8 @@ function filesOf(tar: Buffer): Map<string, string> {
 }
 
 /**
- * Writes the wheel of a project that is published only for other platforms and runs without its compiled parts, as an
- * operator does for a wheelhouse.
+ * Writes a wheel of a project to the folder `target`, from the source archive in `index`. An operator does this for a
+ * wheelhouse if the project publishes wheels only for other platforms and runs without its compiled parts.
  */
 export async function writeSourceWheel(
   { name, version, folder }: SourceProject,

@@ -1,6 +1,6 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** An entry of an archive, including fields that an attacker may set. */
+/** An entry of an archive. Some fields can have values that occur only in hostile archives. */
 export interface ZipEntry {
   readonly path: string;
   readonly content?: string | Uint8Array;
@@ -19,7 +19,7 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
   const directory: Buffer[] = [];
   let at = 0;
   for (const entry of entries) {
-    const { name, head, data } = packed(entry);
+    const { name, head, data } = encodeEntry(entry);
     const local = Buffer.alloc(4);
     local.writeUInt32LE(0x04034b50);
     const central = Buffer.alloc(6);
@@ -42,7 +42,7 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
   return Buffer.concat([...parts, entriesBytes, end]);
 }
 
-function packed({ path, content = '', deflate = true, claimedSize, encrypted = false }: ZipEntry) {
+function encodeEntry({ path, content = '', deflate = true, claimedSize, encrypted = false }: ZipEntry) {
   const bytes = Buffer.from(content);
   const data = deflate ? deflateRawSync(bytes) : bytes;
   const name = Buffer.from(path);
