@@ -1,6 +1,6 @@
 import type { TailableRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
 
-/** What the calls of the stores have written and read. */
+/** Numbers of what the calls of the stores have written and read. */
 export interface Counts {
   /** Journal entries, including the first entries of runs. */
   entries: number;
@@ -17,7 +17,7 @@ export interface Counts {
 }
 
 /** Returns stores that count the calls and forward them to `stores`. */
-export function countedStores(stores: Stores): { stores: Stores; counts: Counts } {
+export function countingStores(stores: Stores): { stores: Stores; counts: Counts } {
   const counts: Counts = { entries: 0, writes: 0, records: 0, logs: 0, values: 0, reads: 0 };
   const { runs, values } = stores;
   const countRead = <T>(answer: T): T => {

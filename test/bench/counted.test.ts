@@ -13,7 +13,7 @@ import { dataFolder } from '../support/data-folder.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { chainOf, fanOutOf, loopOf } from './contenders/workflows.ts';
-import { countedStores } from './counted-stores.ts';
+import { countingStores } from './counted-stores.ts';
 import type { Counts } from './counted-stores.ts';
 
 // Instead of time, these tests assert work: the writes and commands of a run, and how they grow with its size.
@@ -26,7 +26,7 @@ interface Work {
   commands: { [type: string]: number };
 }
 
-/** Executes the workflow `runs` times at the same time. Its steps output `chars` characters. No timer fires. */
+/** Executes `runs` concurrent runs of the workflow, whose steps output `chars` characters each. No timer fires. */
 async function measure(
   workflow: Json,
   options: { data?: string; chars?: number; runs?: number } = {},
@@ -39,7 +39,7 @@ async function measure(
     class: 'compute',
     execute: () => ({ output: { text: `${outputs++}`.padEnd(chars, 'x') } }),
   };
-  const counted = countedStores(openStores({ data, clock }));
+  const counted = countingStores(openStores({ data, clock }));
   const engine = await createEngineOn(counted.stores, createRegistry(builtInExecutors, [step]), { clock });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const { workflow: parsed } = parseWorkflow(workflow);
@@ -99,7 +99,7 @@ it.each([10, 100])('a fan-out of %i blocks writes one entry and one log for each
   expect(commands).toEqual({ run: width + 2, end: 1 });
 });
 
-it('a chain on disk commits once for each entry, together with the record at the first and the last entry', async () => {
+it('a chain on disk commits each entry once, the first and the last together with the record', async () => {
   const { commits } = await measure(chainOf(10), { data: dataFolder() });
   expect(commits).toBe(12);
 });

@@ -10,8 +10,8 @@ const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 /** Default time limit of a contender for its start and for one sample. */
 const TIMEOUT_MS = 60_000;
 
-/** One contender of one row, in its own process, so that no engine's heap or compiled code affects another. */
-export class Entrant {
+/** One contender of one row. It has its own process, so that no engine's heap or compiled code affects another. */
+export class ContenderProcess {
   readonly name: string;
   readonly values: number[] = [];
   /** Why the contender has no values. */
@@ -29,12 +29,12 @@ export class Entrant {
     this.#limitMs = limitMs;
   }
 
-  /** `name`: name in the table. `contender`: name of the contender to run; default: `name`. */
+  /** Starts the process of `contender`. `name` is the name in the table. */
   static async start(
     name: string,
     { workload, size, limitMs = TIMEOUT_MS }: Pick<Row, 'workload' | 'size' | 'limitMs'>,
     contender = name,
-  ): Promise<Entrant> {
+  ): Promise<ContenderProcess> {
     const child = fork(MAIN, ['serve', contender, workload, String(size)], {
       execArgv: ['--no-warnings', '--no-node-snapshot', '--expose-gc'],
       // Output of engines is ignored. Failures are reported over the process channel.
@@ -42,9 +42,9 @@ export class Entrant {
       env: PROCESS_ENV,
     });
     const reply = await nextReply(child, limitMs);
-    if ('ready' in reply) return new Entrant(name, { child, limitMs });
+    if ('ready' in reply) return new ContenderProcess(name, { child, limitMs });
     child.kill('SIGKILL');
-    return new Entrant(name, { missing: 'failed' in reply ? reply.failed : 'never became ready', limitMs });
+    return new ContenderProcess(name, { missing: failureIn(reply), limitMs });
   }
 
   /** Takes one sample and converts it with `toUnit`. A contender that fails is not measured further. */
@@ -53,7 +53,7 @@ export class Entrant {
     this.#child.send({ sampleMs } satisfies Request);
     const reply = await nextReply(this.#child, this.#limitMs);
     if ('value' in reply) this.values.push(toUnit(reply.value));
-    else this.missing = 'failed' in reply ? reply.failed : 'gave no answer';
+    else this.missing = failureIn(reply);
   }
 
   async stop(): Promise<void> {
@@ -67,6 +67,10 @@ export class Entrant {
   }
 }
 
+function failureIn(reply: Reply): string {
+  return 'failed' in reply ? reply.failed : `The process sent an unexpected reply: ${JSON.stringify(reply)}.`;
+}
+
 function nextReply(child: ChildProcess, limitMs: number): Promise<Reply> {
   return new Promise((resolve) => {
     const settle = (reply: Reply): void => {
@@ -76,8 +80,10 @@ function nextReply(child: ChildProcess, limitMs: number): Promise<Reply> {
       resolve(reply);
     };
     const onMessage = (reply: unknown): void => settle(reply as Reply);
-    const onExit = (code: number | null): void => settle({ failed: `its process ended with ${code}` });
-    const timer = setTimeout(() => settle({ failed: `took longer than ${limitMs / 1000} s` }), limitMs);
+    const onExit = (code: number | null): void =>
+      settle({ failed: `The process ended with exit code ${code}.` });
+    const onTimeout = (): void => settle({ failed: `The process did not answer within ${limitMs / 1000} s.` });
+    const timer = setTimeout(onTimeout, limitMs);
     child.on('message', onMessage);
     child.on('exit', onExit);
   });

@@ -10,8 +10,8 @@ const MARK_FILE = join(HERE, 'node_modules', '.heddle-bench');
 const TIMEOUT_MS = 600_000;
 
 /**
- * Installs the peers of the lockfile into this folder, unless they are installed. Returns an error message if that
- * fails; then the table names the peers that cannot be loaded.
+ * Installs the peers of the lockfile into this folder, unless they are installed. Returns an error message if the
+ * installation fails. The table then names the peers that cannot be loaded.
  */
 export async function installPeers(say: (text: string) => void): Promise<string | undefined> {
   const lockfile = readFileSync(join(HERE, 'package-lock.json'), 'utf8');
@@ -25,7 +25,7 @@ export async function installPeers(say: (text: string) => void): Promise<string 
   return problem;
 }
 
-/** Returns the mark of an installation. Compiled modules work with one major version of Node.js. */
+/** Returns the content of the mark file. It has the ABI version, because compiled modules work with only one. */
 function mark(lockfile: string): string {
   return `${process.versions.modules}\n${lockfile}`;
 }

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { benchApi } from './api/bench.ts';
 import type { Figures } from './figures.ts';
 import { installPeers } from './install.ts';
-import { race } from './race.ts';
+import { measureRow } from './race.ts';
 import type { Pace, Result } from './race.ts';
 import { jsonOf, machineLine, tableOf } from './report.ts';
 import { ROWS } from './rows.ts';
@@ -18,7 +18,7 @@ import type { WorkloadName } from './workload.ts';
 const FULL: Pace = { rounds: 7, sampleMs: 400 };
 const QUICK: Pace = { rounds: 3, sampleMs: 60 };
 
-/** Rounds of rows with long samples with `--quick`. */
+/** Rounds of rows with long samples if `--quick` is set. */
 const QUICK_LONG_ROUNDS = 1;
 
 function say(text: string): void {
@@ -61,7 +61,7 @@ async function benchRows(values: ReturnType<typeof options>): Promise<void> {
     say(`${row.name} …`);
     const isLong = values.quick && row.rounds !== undefined;
     const pace = values.quick ? { ...QUICK, ...(isLong && { rounds: QUICK_LONG_ROUNDS }) } : FULL;
-    const result = await race(row, pace, figures);
+    const result = await measureRow(row, pace, figures);
     figures.set(row.name, result);
     results.push(result);
     if (values.json !== undefined)

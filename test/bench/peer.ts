@@ -2,8 +2,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** This folder and the folder of the peers. */
+/** This folder. */
 export const FOLDER = fileURLToPath(new URL('.', import.meta.url));
+/** The folder in which the peers are installed. */
 export const PEERS = fileURLToPath(new URL('node_modules/', import.meta.url));
 
 /**

@@ -1,4 +1,4 @@
-import { Entrant } from './entrant.ts';
+import { ContenderProcess } from './process.ts';
 import { figuresOf } from './figures.ts';
 import type { Figures } from './figures.ts';
 import type { Line, Row } from './rows.ts';
@@ -21,20 +21,26 @@ export interface Pace {
 }
 
 /** Measures a row. Each contender takes one sample per round, so that other load of the machine affects all of them. */
-export async function race(row: Row, pace: Pace, others: ReadonlyMap<string, Figures>): Promise<Result> {
+export async function measureRow(
+  row: Row,
+  pace: Pace,
+  others: ReadonlyMap<string, Figures>,
+): Promise<Result> {
   const names = ['heddle', ...(row.hasBaseline ? ['baseline'] : []), ...row.peers];
   const contenderOf = (name: string): string => (name === 'heddle' ? (row.contender ?? name) : name);
-  const entrants = await Promise.all(names.map((name) => Entrant.start(name, row, contenderOf(name))));
+  const contenders = await Promise.all(
+    names.map((name) => ContenderProcess.start(name, row, contenderOf(name))),
+  );
   const toUnit = (measured: number): number =>
     row.isRate === true ? row.scale / measured : measured * row.scale;
   try {
     const rounds = Math.min(pace.rounds, row.rounds ?? pace.rounds);
     for (let round = 0; round < rounds; round++)
-      for (const entrant of entrants) await entrant.sample(pace.sampleMs, toUnit);
+      for (const contender of contenders) await contender.sample(pace.sampleMs, toUnit);
   } finally {
-    await Promise.all(entrants.map((entrant) => entrant.stop()));
+    await Promise.all(contenders.map((contender) => contender.stop()));
   }
-  return resultOf(row, entrants, others);
+  return resultOf(row, contenders, others);
 }
 
 /** Measurements of a contender for a line. */
@@ -45,13 +51,13 @@ export interface ContenderSamples {
   missing: string | undefined;
 }
 
-/** Returns the line with the medians of its contenders and their ratios. */
+/** Returns the line with the medians of the contenders and the ratios of the medians. */
 export function resultOf(
   row: Line,
-  entrants: readonly ContenderSamples[],
+  contenders: readonly ContenderSamples[],
   others: ReadonlyMap<string, Figures>,
 ): Result {
-  const measured = entrants.filter(({ missing }) => missing === undefined);
+  const measured = contenders.filter(({ missing }) => missing === undefined);
   const figures = figuresOf(
     new Map(measured.map(({ name, values }) => [name, medianOf(values)])),
     row.isRate,
@@ -62,7 +68,7 @@ export function resultOf(
     met: row.met(figures, others),
     spread: new Map(measured.map(({ name, values }) => [name, [Math.min(...values), Math.max(...values)]])),
     missing: new Map(
-      entrants.flatMap(({ name, missing }) => (missing === undefined ? [] : [[name, missing]])),
+      contenders.flatMap(({ name, missing }) => (missing === undefined ? [] : [[name, missing]])),
     ),
   };
 }

@@ -23,7 +23,7 @@ function verdict({ met, row }: Result): string {
   return met === undefined ? 'unknown' : met ? 'met' : 'missed';
 }
 
-/** Returns the results as a Markdown table, followed by all peers and missing figures. */
+/** Returns the results as a Markdown table, and a second table with all peers and the reasons of missing figures. */
 export function tableOf(results: readonly Result[]): string {
   const lines = [
     '| row | unit | Heddle (spread) | baseline | × baseline | best peer | × best peer | target | |',

@@ -8,6 +8,7 @@ export interface Line {
   /** True if the unit is a rate, so that larger is better. */
   isRate?: true;
   peers: readonly string[];
+  /** True if the row also measures the baseline: the workload without an engine. */
   hasBaseline: boolean;
   target: string;
   /** Returns whether the target is met; undefined if a figure is missing. */
@@ -18,9 +19,9 @@ export interface Line {
 export interface Row extends Line {
   workload: WorkloadName;
   size: number;
-  /** Factor from milliseconds (or MB) per run to the unit. Rates are divided by the milliseconds. */
+  /** Factor from milliseconds (or MB) per run to the unit. A rate is this factor divided by the milliseconds. */
   scale: number;
-  /** The contender that is measured for Heddle; default `heddle`. */
+  /** The contender that is measured as Heddle. Default: `heddle`. */
   contender?: string;
   /** The image that the contender opens. */
   image?: 'javascript' | 'python';

@@ -13,7 +13,7 @@ export async function serve(name: string, workload: WorkloadName, size: number):
   process.on('uncaughtException', sendFailure);
   try {
     const prepare = (await CONTENDERS[name]?.())?.contender[workload];
-    if (!prepare) throw new Error('does not offer it');
+    if (!prepare) throw new Error(`The contender ${name} has no workload "${workload}".`);
     const prepared = await prepare(size);
     process.on('message', (request: Request) => {
       const answer = request === 'close' ? close(prepared) : sample(prepared, request.sampleMs).then(send);
@@ -32,7 +32,7 @@ async function close(prepared: Prepared): Promise<void> {
 
 async function sample(prepared: Prepared, sampleMs: number): Promise<Reply> {
   if ('sample' in prepared) return { value: await prepared.sample(sampleMs) };
-  await prepared.between?.();
+  await prepared.beforeSample?.();
   // Two runs warm up the compiler and caches before the first sample.
   await prepared.once();
   await prepared.once();

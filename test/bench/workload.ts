@@ -5,12 +5,12 @@ export type Prepared = Timed | Measured;
 export interface Timed {
   /** Executes the workload once. Throws if its result is wrong. */
   once(): Promise<void> | void;
-  /** Preparation that is not timed, such as new stores or an empty folder. */
-  between?(): Promise<void> | void;
+  /** Prepares a sample, for example with new stores. The preparation is not timed. */
+  beforeSample?(): Promise<void> | void;
   close?(): Promise<void> | void;
 }
 
-/** A workload that measures itself: milliseconds, MB or another unit that its row converts. */
+/** A workload that measures itself. Its samples are milliseconds, MB, or another unit that its row converts. */
 export interface Measured {
   sample(sampleMs: number): Promise<number>;
   close?(): Promise<void> | void;
@@ -61,5 +61,5 @@ export const CHAIN = 10;
 /** Throws if the result of a run is wrong. */
 export function expectResult(actual: unknown, expected: unknown): void {
   if (actual !== expected)
-    throw new Error(`the result is ${String(actual)} and should be ${String(expected)}`);
+    throw new Error(`The result is ${String(actual)}, but ${String(expected)} was expected.`);
 }

@@ -49,7 +49,7 @@ const missingService = (what: string) => (): never => {
 };
 
 /** Returns the context in which the references of the block are compiled. */
-export function readerOf(fixture: BlockFixture): TemplateContext {
+export function templateContextOf(fixture: BlockFixture): TemplateContext {
   const others = [...Object.keys(fixture.outputs ?? {}), ...(fixture.notRun ?? [])];
   const blocks = others.map((name) => ({ id: idOf(name), name, type: 'function', enabled: true }));
   const self = { id: 'self', name: fixture.name ?? 'Self', type: fixture.type ?? 'function', enabled: true };
@@ -62,7 +62,7 @@ export function readerOf(fixture: BlockFixture): TemplateContext {
 
 /** Returns the block as the compiler outputs it. */
 export function blockOf(fixture: BlockFixture): BlockConfig {
-  const reader = readerOf(fixture);
+  const context = templateContextOf(fixture);
   const block: BlockConfig = {
     id: 'self',
     type: fixture.type ?? 'function',
@@ -72,13 +72,13 @@ export function blockOf(fixture: BlockFixture): BlockConfig {
     params: Object.fromEntries(
       Object.entries(fixture.params ?? {}).map(([name, value]) => [
         name,
-        compileTemplate(value, reader).template,
+        compileTemplate(value, context).template,
       ]),
     ),
     sources: Object.keys(fixture.outputs ?? {}).map((name) => idOf(name)),
   };
   if (fixture.code !== undefined)
-    block.code = compileCode(fixture.code, fixture.language ?? 'javascript', reader).code;
+    block.code = compileCode(fixture.code, fixture.language ?? 'javascript', context).code;
   if (fixture.rows !== undefined) {
     block.conditions = fixture.rows.map(([id, title, value]) => {
       const otherwise = title.trim().toLowerCase() === 'else';
@@ -86,7 +86,7 @@ export function blockOf(fixture: BlockFixture): BlockConfig {
         id,
         title,
         otherwise,
-        ...(otherwise ? {} : { expression: compileExpression(value, reader, 'condition').expression }),
+        ...(otherwise ? {} : { expression: compileExpression(value, context, 'condition').expression }),
       };
     });
   }
@@ -95,12 +95,13 @@ export function blockOf(fixture: BlockFixture): BlockConfig {
 
 /** Compiles an expression of a container. */
 export function loopExpression(text: string, fixture: BlockFixture = {}): ExpressionTemplate {
-  return compileExpression(text, { ...readerOf(fixture), fieldPosition: 'container' }, 'loop').expression;
+  const context: TemplateContext = { ...templateContextOf(fixture), fieldPosition: 'container' };
+  return compileExpression(text, context, 'loop').expression;
 }
 
 /** Compiles a field of a container. */
 export function fieldTemplate(value: Json, fixture: BlockFixture = {}): Template {
-  return compileTemplate(value, readerOf(fixture)).template;
+  return compileTemplate(value, templateContextOf(fixture)).template;
 }
 
 /** Returns the lookup of values for the block. */

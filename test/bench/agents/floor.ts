@@ -37,7 +37,7 @@ async function call(url: string, messages: Message[]): Promise<{ text: string; c
   return { text, calls };
 }
 
-/** Calls the model and the tool until the model answers. `save` gets each result. */
+/** Calls the model and the tool until the model answers. Calls `save` with each result. */
 async function ask(url: string, save: (result: object) => void): Promise<AgentRun> {
   const messages: Message[] = [{ role: 'user', content: QUESTION }];
   for (let calls = 0; ; calls++) {
@@ -52,7 +52,7 @@ async function ask(url: string, save: (result: object) => void): Promise<AgentRu
   }
 }
 
-/** Requests in a loop; in the durable rows, each result is committed. */
+/** Sends requests in a loop. In the durable workloads, each result is committed. */
 export const baseline: Contender = {
   agent: (rounds) => runsOf(rounds, async (url) => ({ ask: () => ask(url, () => undefined) })),
   'durable agent': (rounds) =>
@@ -71,7 +71,7 @@ export const baseline: Contender = {
   },
 };
 
-/** Opens a table. `save` commits a result to it. */
+/** Opens a new table. `save` commits a result to the table. */
 function openResultTable() {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const db = new DatabaseSync(join(folder, 'baseline.db'));

@@ -65,8 +65,8 @@ async function saverIn(folder: string): Promise<object> {
   return SqliteSaver.fromConnString(join(folder, 'graph.db'));
 }
 
-/** Without a checkpointer. */
+/** LangGraph without a checkpointer. */
 export const inMemory: Contender = { agent: (rounds) => agentOf(rounds, false) };
 
-/** With the SQLite saver, a checkpoint after each step. */
+/** LangGraph with its SQLite saver, which saves a checkpoint after each step. */
 export const onSqlite: Contender = { 'durable agent': (rounds) => agentOf(rounds, true) };

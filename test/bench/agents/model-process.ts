@@ -1,6 +1,6 @@
-// A model in a separate process: `node model-process.ts ROUNDS`, forked. It calls the tool `count` in each of ROUNDS
-// rounds and then answers "Done." in two chunks. It sends its base URL to the parent. Its API is that of OpenAI's chat
-// completions.
+// A forked process with a model: `node model-process.ts ROUNDS`. The model calls the tool `count` in each of ROUNDS
+// rounds and then answers "Done." in two chunks. Its API is that of OpenAI's chat completions. The process sends the
+// base URL of the API to its parent.
 import { startModelServer } from '../../support/model-server.ts';
 
 const rounds = Number(process.argv[2]);

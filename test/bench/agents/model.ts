@@ -27,7 +27,7 @@ export interface AgentRun {
   calls: number;
 }
 
-/** Returns a workload: a run of an agent whose model, in another process, calls the tool in each of `rounds` rounds. */
+/** Returns a workload: a run of an agent. Its model, in another process, calls the tool in each of `rounds` rounds. */
 export async function runsOf(
   rounds: number,
   open: (url: string) => Promise<{ ask(): Promise<AgentRun>; close?(): Promise<void> | void }>,

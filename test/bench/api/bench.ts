@@ -4,7 +4,7 @@ import type { Figures } from '../figures.ts';
 import { installPeers } from '../install.ts';
 import type { Pace, Result } from '../race.ts';
 import { jsonOf, machineLine, tableOf } from '../report.ts';
-import { race } from './race.ts';
+import { measureRow } from './race.ts';
 import { API_ROWS } from './rows.ts';
 import { Server } from './server.ts';
 
@@ -31,7 +31,7 @@ export async function benchApi(
     const servers: Server[] = [];
     try {
       for (const contender of row.contenders) servers.push(await Server.start(contender, row.storage));
-      for (const result of await race(row, servers, { pace, others })) {
+      for (const result of await measureRow(row, servers, { pace, others })) {
         others.set(result.row.name, result);
         results.push(result);
       }

@@ -5,7 +5,7 @@ import { block, workflow } from '../../support/workflow.ts';
 let stepCount = 0;
 const listeners = new Set<() => void>();
 
-/** A step that increments the output of the previous step, and is counted. */
+/** A step that increments the output of the previous step. Executed steps are counted. */
 const step: BlockExecutor = {
   types: ['step'],
   class: 'compute',
@@ -17,7 +17,7 @@ const step: BlockExecutor = {
 };
 
 /** A block that completes in a later turn of the event loop, so that a stream can follow the run from its start. */
-const ask: BlockExecutor = {
+const deferred: BlockExecutor = {
   types: ['ask'],
   class: 'compute',
   async execute() {
@@ -29,7 +29,7 @@ const ask: BlockExecutor = {
 let gate = Promise.withResolvers<void>();
 
 /** A block that waits until the gate opens. */
-const wait: BlockExecutor = {
+const waitForGate: BlockExecutor = {
   types: ['gate'],
   class: 'compute',
   async execute() {
@@ -38,7 +38,7 @@ const wait: BlockExecutor = {
   },
 };
 
-export const BLOCKS: readonly BlockExecutor[] = [step, ask, wait];
+export const BLOCKS: readonly BlockExecutor[] = [step, deferred, waitForGate];
 
 /** A workflow of one step. */
 export const STEP: Json = workflow([block('S1', 'step')], ['Start -> S1']);
@@ -50,7 +50,7 @@ export const HOOK: Json = workflow(
   { id: 'hook', name: 'Hook' },
 );
 
-/** A workflow of a block whose output is the first frame of the stream, and of the gate. */
+/** A workflow of two blocks: one whose output is the first frame of the stream, and one that waits for the gate. */
 export const WAIT: Json = workflow([block('S1', 'ask'), block('G1', 'gate')], ['Start -> S1 -> G1'], {
   id: 'waits',
   name: 'Waits',

@@ -3,7 +3,7 @@ import { untilGate } from './blocks.ts';
 import { CONSTANT, frame, FRAMES } from './contender.ts';
 import type { Contender } from './contender.ts';
 
-/** Opens a handler with constant responses: its cost is that of Node.js, the listener and Hono. */
+/** Opens a handler with constant responses. The cost of a request is that of Node.js, the listener and Hono. */
 export async function open(): Promise<Contender> {
   const app = new Hono();
   app.post('/run', async (c) => {
@@ -12,7 +12,7 @@ export async function open(): Promise<Contender> {
   });
   app.post('/wait', async (c) => {
     await c.req.json();
-    return new Response(framesOf(), { headers: { 'Content-Type': 'text/event-stream' } });
+    return new Response(frameStream(), { headers: { 'Content-Type': 'text/event-stream' } });
   });
   const headers = { 'Content-Type': 'application/json' };
   return {
@@ -23,7 +23,7 @@ export async function open(): Promise<Contender> {
   };
 }
 
-function framesOf(): ReadableStream<Uint8Array> {
+function frameStream(): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({
     async start(controller) {

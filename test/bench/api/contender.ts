@@ -1,7 +1,7 @@
 /** The contenders: Heddle's API, a Hono handler that calls the same engine, and a constant response. */
 export type ContenderName = 'heddle' | 'hono' | 'constant';
 
-/** The stores: in memory, in a data folder with SQLite, or with many rows on SQLite or PostgreSQL. */
+/** Where a contender stores its data: in memory, on SQLite in a data folder, or in a filled SQLite or PostgreSQL. */
 export type Storage = 'memory' | 'folder' | 'filled' | 'filled postgres';
 
 /** Reads of a store with 10,000 workflows and 100,000 runs: a page, one item, or statistics. */
@@ -16,13 +16,13 @@ export interface Endpoint {
 /** A contender whose handler is ready. */
 export interface Contender {
   fetch(request: Request): Response | Promise<Response>;
-  /** The workflow of one step. */
+  /** Runs the workflow of one step. */
   run: Endpoint;
-  /** The workflow of one step and a wait for the gate. */
+  /** Runs the workflow of one step and a wait for the gate. */
   wait: Endpoint;
   /** Accepts a webhook delivery: Heddle stores it and starts a run, Hono only responds. */
   hook?: Endpoint;
-  /** Only in a filled store. */
+  /** Set only if the store is filled. */
   reads?: Readonly<Record<ReadName, Endpoint>>;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export interface Contender {
 /** Requests of the benchmark to the process of a server. */
 export type ServerRequest =
   | { open: ContenderName; storage: Storage }
-  /** Answered when the process has run this many steps in total. */
+  /** The response is sent when the process has run this many steps in total. */
   | { steps: number }
   | 'steps'
   | 'cpu'
@@ -60,7 +60,7 @@ export const CONSTANT = {
   },
 } as const;
 
-/** The frames of a stream whose run has a step and a wait. */
+/** The frames of the stream of a run with a step and a wait. */
 export const FRAMES = {
   first: { blockId: 'S1', chunk: '1' },
   final: { event: 'final', data: { success: true, output: { n: 2 } } },

@@ -12,13 +12,13 @@ import { BLOCKS, HOOK, STEP, WAIT } from './blocks.ts';
 import type { Endpoint, Contender, Storage } from './contender.ts';
 import { fillLog, fillWorkflows } from './fill.ts';
 
-/** Limit of concurrent streams. The default is for servers that also do other work. */
+/** Limit of concurrent streams. The default limit is for servers that also do other work. */
 const CAPACITY = 5000;
 
-/** The rate limit of webhooks. The default is for one sender. */
+/** The rate limit of webhooks. The default limit is for one sender. */
 const UNLIMITED = { capacity: 1e9, perMinute: 1e9 };
 
-/** Fails the measurement, because its figures would be wrong. */
+/** Fails the measurement, because the figures of a server with errors would be wrong. */
 function fail(error: unknown): never {
   throw error;
 }
@@ -28,7 +28,7 @@ function folderOptions(folder: string | undefined) {
   return { service: data, engine: data };
 }
 
-/** Creates two new schemas on the PostgreSQL server of this benchmark, which stops with it. */
+/** Returns options with two new schemas. The PostgreSQL server is that of this benchmark and stops with it. */
 async function postgresOptions() {
   const tool = requireTool('postgres');
   if (!tool) throw new Error('The rows of PostgreSQL need a PostgreSQL server, but none is available.');

@@ -16,8 +16,8 @@ const WARM_UP_MS = 1500;
 /** Minimum number of requests of a sample. */
 const MIN_REQUESTS = 40;
 
-/** One contender of a row, with its samples. */
-class Entrant {
+/** Takes samples of one contender of a row. */
+class ContenderSampler {
   readonly contender: ContenderName;
   readonly samples: Sample[] = [];
   missing: string | undefined;
@@ -69,24 +69,24 @@ class Entrant {
 }
 
 /** Measures a row. The contenders alternate, and each round starts with a different contender. */
-export async function race(
+export async function measureRow(
   row: ApiRow,
   servers: readonly Server[],
   { pace, others }: { pace: Pace & { quick: boolean }; others: ReadonlyMap<string, Figures> },
 ): Promise<Result[]> {
-  const entrants = servers.map((server) => new Entrant(row, server, pace));
-  for (const entrant of entrants) await entrant.warmUp();
+  const samplers = servers.map((server) => new ContenderSampler(row, server, pace));
+  for (const sampler of samplers) await sampler.warmUp();
   for (let round = 0; round < pace.rounds; round++)
-    for (const entrant of round % 2 === 0 ? entrants : entrants.toReversed()) await entrant.sample();
-  return row.lines.map((line) => resultOf(line, samplesOf(line, entrants), others));
+    for (const sampler of round % 2 === 0 ? samplers : samplers.toReversed()) await sampler.sample();
+  return row.lines.map((line) => resultOf(line, samplesOf(line, samplers), others));
 }
 
 function samplesOf(
   line: Pick<ApiLine<never>, 'over'> & { figure: PropertyKey },
-  entrants: readonly Entrant[],
+  samplers: readonly ContenderSampler[],
 ): ContenderSamples[] {
   const figure = String(line.figure);
-  const all = entrants.map(({ contender, samples, missing }) => ({
+  const all = samplers.map(({ contender, samples, missing }) => ({
     name: NAMES[contender],
     values: samples.map((sample) => sample[figure] as number),
     missing,

@@ -5,10 +5,10 @@ import type { Server } from './server.ts';
 import type { Storage, ContenderName, ReadName } from './contender.ts';
 import type { StreamsSample } from './streams.ts';
 
-/** A line of a row, which shows one figure of its samples. */
+/** A line of the table. It shows one figure of the samples of a row. */
 export interface ApiLine<Sample> extends Line {
   figure: keyof Sample;
-  /** The line shows the difference between Heddle and this contender, per round. */
+  /** If set, the line shows by how much Heddle exceeds this contender, per round. */
   over?: ContenderName;
 }
 
@@ -21,7 +21,7 @@ interface Common {
   durationFactor?: number;
 }
 
-/** One measurement, of repeated requests or of concurrent streams, and its lines. */
+/** One measurement of repeated requests or of concurrent streams, and the lines that show it. */
 export type ApiRow = Common &
   (
     | { lines: readonly ApiLine<LoadSample>[]; request(server: Server): RequestSpec }
@@ -41,6 +41,7 @@ export const NAMES: { readonly [contender in ContenderName]: string } = {
 };
 
 const withPeers = { peers: [NAMES.hono], hasBaseline: true, target: NO_TARGET, met: () => undefined };
+const withPeersOnly = { ...withPeers, hasBaseline: false };
 const withoutPeers = { peers: [], hasBaseline: false, target: NO_TARGET, met: () => undefined };
 
 const STORAGES: readonly (readonly [Storage, string])[] = [
@@ -48,13 +49,14 @@ const STORAGES: readonly (readonly [Storage, string])[] = [
   ['folder', 'in a data folder'],
 ];
 
-function runs(more: object): (server: Server) => Pick<RequestSpec, 'path' | 'headers' | 'body'> {
+/** Returns a function that creates the request of a run. `more` has further fields of the body. */
+function runRequestOf(more: object): (server: Server) => Pick<RequestSpec, 'path' | 'headers' | 'body'> {
   return (server) => ({ ...server.endpoint('run'), body: JSON.stringify({ ...more, input: {} }) });
 }
 
 function sequentialRow([storage, label]: readonly [Storage, string]): ApiRow {
   const name = `synchronous run, ${label}`;
-  const runRequest = runs({});
+  const runRequest = runRequestOf({});
   const bounded = {
     target: `≤ ${MAX_OVERHEAD_MS} ms`,
     met: ({ ours }: { ours?: number | undefined }) => atMost(ours, MAX_OVERHEAD_MS),
@@ -83,13 +85,13 @@ function concurrentRow(
 ): ApiRow {
   const name = `${mode} runs, 32 concurrent, ${label}`;
   const isAsync = mode === 'asynchronous';
-  const runRequest = runs(isAsync ? { async: true } : {});
-  const answers = isAsync ? { status: 202, text: '"runId"', isAsync } : { status: 200, text: '"n":1' };
+  const runRequest = runRequestOf(isAsync ? { async: true } : {});
+  const expected = isAsync ? { status: 202, text: '"runId"', isAsync } : { status: 200, text: '"n":1' };
   // A constant response has no run that continues after it.
-  const compared = isAsync ? { ...withPeers, hasBaseline: false } : withPeers;
+  const compared = isAsync ? withPeersOnly : withPeers;
   return {
     ...{ name, storage, contenders: isAsync ? ['heddle', 'hono'] : ALL },
-    request: (server) => ({ ...runRequest(server), connections: 32, ...answers }),
+    request: (server) => ({ ...runRequest(server), connections: 32, ...expected }),
     lines: [
       { ...compared, name, unit: 'runs/s', figure: 'perSecond', isRate: true },
       { ...compared, name: `${name}: response time, p50`, unit: 'ms', figure: 'p50' },
@@ -115,12 +117,12 @@ const deliveries: ApiRow = {
   }),
   lines: [
     {
-      ...{ ...withPeers, hasBaseline: false, name: DELIVERIES, unit: '/s', figure: 'perSecond', isRate: true },
+      ...{ ...withPeersOnly, name: DELIVERIES, unit: '/s', figure: 'perSecond', isRate: true },
       target: `≥ ${MIN_RATIO_TO_HONO}× Hono`,
       met: ({ ours, peers }) => atLeast(ratio(ours, peers.get(NAMES.hono)), MIN_RATIO_TO_HONO),
     },
-    { ...withPeers, hasBaseline: false, name: `${DELIVERIES}: response time, p99`, unit: 'ms', figure: 'p99' },
-    { ...withPeers, hasBaseline: false, name: `${DELIVERIES}: processor time`, unit: 'ms', figure: 'cpuMs' },
+    { ...withPeersOnly, name: `${DELIVERIES}: response time, p99`, unit: 'ms', figure: 'p99' },
+    { ...withPeersOnly, name: `${DELIVERIES}: processor time`, unit: 'ms', figure: 'cpuMs' },
   ],
 };
 
@@ -137,7 +139,7 @@ const streams: ApiRow = {
 
 const READ_P99_MS = 50;
 
-/** Rows that read 10,000 workflows and 100,000 runs. `more`: filters of the list. */
+/** Rows that read from 10,000 workflows and 100,000 runs. `more` has filters of the list. */
 const READS: {
   readonly [name: string]: { endpoint: ReadName; more?: string; text: string };
 } = {
@@ -215,7 +217,7 @@ const REFUSALS: { readonly [key: string]: Refusal } = {
 function refusalRow(key: string, storage: Storage): ApiRow {
   const { status, text, request } = REFUSALS[key] as Refusal;
   const name = `refusals: ${key}`;
-  const runRequest = runs({});
+  const runRequest = runRequestOf({});
   return {
     ...{ name, storage, contenders: ['heddle', 'constant'] },
     request(server) {

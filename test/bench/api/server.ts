@@ -82,9 +82,10 @@ export class Server {
       if (typeof reply === 'object' && 'failed' in reply) reject(new Error(reply.failed));
       else resolve(reply);
     };
-    const onExit = (code: number | null): void => reject(new Error(`its process ended with ${code}`));
+    const onExit = (code: number | null): void =>
+      reject(new Error(`The process ended with exit code ${code}.`));
     const timeout = setTimeout(
-      () => reject(new Error(`took longer than ${TIMEOUT_MS / 1000} s`)),
+      () => reject(new Error(`The process did not answer within ${TIMEOUT_MS / 1000} s.`)),
       TIMEOUT_MS,
     );
     child.on('message', onMessage);

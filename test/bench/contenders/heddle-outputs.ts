@@ -14,7 +14,7 @@ const MB = 1024 * 1024;
 const BLOCKS_PER_MEASUREMENT = 50;
 
 /** Returns the peak increase of live memory, in MB, during a chain whose blocks output `chars` characters each. */
-async function peak(blocks: number, chars: number): Promise<number> {
+async function peakIncrease(blocks: number, chars: number): Promise<number> {
   const collect = globalThis.gc as () => void;
   const live = (): number => {
     collect();
@@ -34,7 +34,7 @@ async function peak(blocks: number, chars: number): Promise<number> {
   };
   const { workflow } = parseWorkflow(chainOf(blocks));
   const compiled = workflow && compile(workflow, { blocks: [{ type: 'step', class: 'compute' }] });
-  if (!compiled?.ok) throw new Error('the workflow does not compile');
+  if (!compiled?.ok) throw new Error('The workflow does not compile.');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const engine = await createEngine({ data: folder, blocks: [step] });
   const initial = live();
@@ -46,12 +46,15 @@ async function peak(blocks: number, chars: number): Promise<number> {
   return maxLive - initial;
 }
 
-/** Measures how much more live memory 64 MB of outputs need than 16 MB, of as many blocks and all by reference. */
+/**
+ * Measures how much more live memory a run needs if its outputs have 64 MB instead of 16 MB. The number of blocks is
+ * the same, and all outputs are stored by reference.
+ */
 export function memoryOfOutputs(blocks: number): Measured {
   return {
     async sample() {
-      const small = await peak(blocks, (16 * MB) / blocks);
-      return (await peak(blocks, (64 * MB) / blocks)) - small;
+      const small = await peakIncrease(blocks, (16 * MB) / blocks);
+      return (await peakIncrease(blocks, (64 * MB) / blocks)) - small;
     },
   };
 }

@@ -25,7 +25,7 @@ const step: BlockExecutor = {
 function planOf(workflow: unknown): Plan {
   const { workflow: parsed } = parseWorkflow(workflow);
   const compiled = parsed && compile(parsed, { blocks: [{ type: 'step', class: 'compute' }] });
-  if (!compiled?.ok) throw new Error(`the workflow does not compile: ${JSON.stringify(compiled)}`);
+  if (!compiled?.ok) throw new Error(`The workflow does not compile: ${JSON.stringify(compiled)}`);
   return compiled.plan;
 }
 
@@ -33,11 +33,11 @@ function heddleOn(folder: string | undefined): Promise<Engine> {
   return createEngine({ blocks: [step], ...(folder !== undefined && { data: folder }) });
 }
 
-/** Returns a workload: a run of a plan. Each sample has a new engine, so that earlier runs do not fill the memory. */
+/** Returns a workload: a run of a plan. Each sample has a new engine, so that no earlier run occupies memory. */
 function runs(plan: Plan, check: (output: unknown) => void): Timed {
   let engine: Engine | undefined;
   return {
-    async between() {
+    async beforeSample() {
       await engine?.close();
       engine = await heddleOn(undefined);
     },
@@ -91,7 +91,7 @@ export const contender: Contender = {
   'sandbox in flight': sandboxJobs,
   compile: (size) => {
     const { workflow } = parseWorkflow(chainOf(size));
-    if (!workflow) throw new Error('the workflow cannot be read');
+    if (!workflow) throw new Error('The workflow cannot be parsed.');
     const blocks = [{ type: 'step', class: 'compute' }] as const;
     return { once: () => expectResult(compile(workflow, { blocks }).ok, true) };
   },

@@ -21,14 +21,14 @@ interface Module {
 export interface Graph {
   build(builder: Builder): Builder;
   expected: number;
-  /** Saves a checkpoint after each step. */
+  /** If set, saves a checkpoint after each step. */
   checkpointer?: object;
   inFlight?: number;
 }
 
 let thread = 0;
 
-/** Returns a workload: runs of a graph whose state is a number, to which each step adds 1. */
+/** Returns a workload: `inFlight` concurrent runs of a graph. Its state is a number, to which each step adds 1. */
 export async function graph({ build, expected, checkpointer, inFlight = 1 }: Graph): Promise<Timed> {
   const { Annotation, StateGraph } = await peer<Module>('@langchain/langgraph');
   const n = Annotation({ reducer: (a: number, b: number) => a + b, default: () => 0 });

@@ -77,7 +77,7 @@ async function flow(nodes: FlowNode[], expected: number): Promise<Timed> {
   });
   await red.start();
   for (let polls = 0; !bench.start; polls++) {
-    if (polls > 100) throw new Error('the flow has not started');
+    if (polls > 100) throw new Error('The flow has not started.');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return {

@@ -31,7 +31,7 @@ process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(${PEAK}))
   }
 }
 
-/** Returns the workloads of a process that only loads modules. */
+/** Returns the workloads of a contender that only loads these modules. */
 export function importOnly(...modules: string[]): Pick<Contender, 'cold start' | 'memory at start'> {
   const program = modules.map((name) => `await import(${JSON.stringify(name)});`).join('\n');
   const args = ['--input-type=module', '-e', `${program}\nprocess.exit(0)`];

@@ -53,9 +53,9 @@ export const contender: Contender = {
       const isLast = ({ context }: Snapshot): boolean => context.n + 1 >= size;
       const onDone = [
         { guard: isLast, target: 'done', actions: count },
-        { target: 'turn', reenter: true, actions: count },
+        { target: 'iteration', reenter: true, actions: count },
       ];
-      return { initial: 'turn', states: { turn: invoke(step, onDone), done: { type: 'final' } } };
+      return { initial: 'iteration', states: { iteration: invoke(step, onDone), done: { type: 'final' } } };
     }, size),
   fan: (size) =>
     machine(({ step, count }) => {

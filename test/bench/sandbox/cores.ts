@@ -1,4 +1,4 @@
-import { Entrant } from '../entrant.ts';
+import { ContenderProcess } from '../entrant.ts';
 import type { Measured } from '../workload.ts';
 
 /**
@@ -6,17 +6,18 @@ import type { Measured } from '../workload.ts';
  * workload `sandbox` sequentially: the optimum of a single-threaded contender on two cores.
  */
 export async function twoProcesses(name: string, size: number): Promise<Measured> {
-  const entrants = await Promise.all([1, 2].map(() => Entrant.start(name, { workload: 'sandbox', size: 1 })));
+  const start = () => ContenderProcess.start(name, { workload: 'sandbox', size: 1 });
+  const processes = await Promise.all([start(), start()]);
   return {
     async sample(sampleMs) {
-      await Promise.all(entrants.map((each) => each.sample(sampleMs, (eachMs) => eachMs)));
+      await Promise.all(processes.map((each) => each.sample(sampleMs, (eachMs) => eachMs)));
       let perMs = 0;
-      for (const { missing, values } of entrants) {
+      for (const { missing, values } of processes) {
         if (missing !== undefined) throw new Error(missing);
         perMs += 1 / (values.at(-1) as number);
       }
       return size / perMs;
     },
-    close: async () => void (await Promise.all(entrants.map((each) => each.stop()))),
+    close: async () => void (await Promise.all(processes.map((each) => each.stop()))),
   };
 }

@@ -14,7 +14,7 @@ async function python(): Promise<string> {
     return stdout.trim();
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    throw isMissing ? new Error('there is no python3 on PATH', { cause: error }) : error;
+    throw isMissing ? new Error('There is no python3 on PATH.', { cause: error }) : error;
   }
 }
 
@@ -28,7 +28,7 @@ async function outputOf(file: string, code: string): Promise<string> {
   }
 }
 
-async function processRunning(code: string): Promise<Timed> {
+async function processPerRun(code: string): Promise<Timed> {
   const file = await python();
   return { once: async () => expectResult(await outputOf(file, code), String(RESULT)) };
 }
@@ -36,7 +36,7 @@ async function processRunning(code: string): Promise<Timed> {
 const PEAK = `import re
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read()).group(1))`;
 
-const execution = (): Promise<Timed> => processRunning(`import json; print(json.loads("${N}") + 1)`);
+const execution = (): Promise<Timed> => processPerRun(`import json; print(json.loads("${N}") + 1)`);
 
 /** The system's CPython, one process for each execution, with all rights of its user. */
 export const contender: Contender = {
@@ -46,7 +46,7 @@ export const contender: Contender = {
     const file = await python();
     return { sample: () => firstResult(file, ['-I', '-c', `print("${DONE_OUTPUT}")`]) };
   },
-  'sandbox packages': () => processRunning(`import pydantic; print(${RESULT})`),
+  'sandbox packages': () => processPerRun(`import pydantic; print(${RESULT})`),
   async 'sandbox memory'() {
     const file = await python();
     return { sample: async () => Number(await outputOf(file, PEAK)) / 1024 };

@@ -15,7 +15,7 @@ const settings = (): SandboxOptions => ({
   python: { maxProcesses: 1 },
 });
 
-/** Returns a workload of one job: all of one run with one interpreter, or each of a new run with a new interpreter. */
+/** Returns a workload of one job. All jobs share one run and interpreter, or each has a new run and interpreter. */
 function jobs(runs: 'one' | 'many', job = JOB, options = settings()): Timed {
   const sandbox = createSandbox(options);
   let run = 0;

@@ -17,7 +17,7 @@ export function expectOutcome(outcome: FunctionOutcome): void {
   expectResult(outcome.json, String(RESULT));
 }
 
-/** Returns a workload of `size` concurrent jobs: all of one run, or each of a new run. */
+/** Returns a workload of `size` concurrent jobs. All jobs belong to one run, or each job to a new run. */
 async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'one'): Promise<Timed> {
   const sandbox = createSandbox(await settings());
   let run = 0;
@@ -32,7 +32,7 @@ async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'on
   };
 }
 
-/** Measures the milliseconds until a new sandbox has its first result. The isolation level is probed before. */
+/** Measures the milliseconds until a new sandbox has its first result. An unmeasured run probes the isolation first. */
 export async function start(settings: Settings, job: Omit<FunctionJob, 'runId'> = JOB): Promise<Measured> {
   const options = await settings();
   const sample = async (): Promise<number> => {
@@ -94,7 +94,7 @@ export const standard = heddle('standard', () => ({ isolation: { level: 'standar
 export const strict = heddle('strict', async () => {
   const { bubblewrap } = await import('../../support/bubblewrap.ts');
   const path = bubblewrap();
-  if (path === undefined) throw new Error('there is no bubblewrap');
+  if (path === undefined) throw new Error('There is no bubblewrap.');
   return { isolation: { level: 'strict', bubblewrap: path } };
 });
 

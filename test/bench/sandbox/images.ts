@@ -12,7 +12,7 @@ import {
 import { PEERS } from '../peer.ts';
 import { PACKAGES } from './code.ts';
 
-/** The images of the rows with packages, by name. They are built once, in the folder of the peers. */
+/** The specs of the images for rows with packages, by name. Each image is built once, in the folder of the peers. */
 export const SPECS = {
   javascript: { language: 'javascript', dependencies: PACKAGES },
   python: { language: 'python', dependencies: ['pydantic>=2'] },

@@ -26,7 +26,7 @@ function isolates(use: (context: Context) => void, { snapshot, size = 1 }: Optio
   };
 }
 
-const executing = (code: string) => (context: Context) => {
+const executorOf = (code: string) => (context: Context) => {
   context.evalSync(`var n = ${N}`);
   expectResult(context.evalClosureSync(code, []), RESULT);
 };
@@ -34,14 +34,14 @@ const executing = (code: string) => (context: Context) => {
 /** isolated-vm in this process: the isolation of V8, without isolation by the operating system. */
 export const contender: Contender = {
   ...inProgram({ url: import.meta.url, flags: ['--no-node-snapshot'] }),
-  sandbox: () => isolates(executing(CODE)),
-  'sandbox in flight': (size) => isolates(executing(CODE), { size }),
+  sandbox: () => isolates(executorOf(CODE)),
+  'sandbox in flight': (size) => isolates(executorOf(CODE), { size }),
   'sandbox on two cores': (size) => twoProcesses('isolated-vm', size),
   // Starts from a snapshot with the loaded packages, which is its fastest option.
   async 'sandbox packages'() {
     const { bundleOfPackages } = await import('./bundle.ts');
     const snapshot = isolatedVm().Isolate.createSnapshot([{ code: await bundleOfPackages() }]);
-    return isolates(executing(PACKAGES_CODE), { snapshot });
+    return isolates(executorOf(PACKAGES_CODE), { snapshot });
   },
   expressions: (size) =>
     isolates((context) => {

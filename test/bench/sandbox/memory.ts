@@ -27,14 +27,15 @@ function processes(): Map<number, Process> {
 
 /** Returns the largest peak memory of the descendants of this process, in MB. */
 function largestDescendant(): number {
-  if (process.platform !== 'linux') throw new Error('the memory of other processes is read from /proc');
+  if (process.platform !== 'linux')
+    throw new Error('The memory of other processes can be read only on Linux, from /proc.');
   const byPid = processes();
   const isDescendant = (pid: number): boolean => {
     const parent = byPid.get(pid)?.parent ?? 0;
     return parent === process.pid || (parent > 1 && isDescendant(parent));
   };
   const peaks = [...byPid].filter(([pid]) => isDescendant(pid)).map(([, { peakMb }]) => peakMb);
-  if (peaks.length === 0) throw new Error('the sandbox has no process');
+  if (peaks.length === 0) throw new Error('The sandbox has no process.');
   return Math.max(...peaks);
 }
 

@@ -8,7 +8,7 @@ import { FOLDER, PEERS } from '../peer.ts';
 import { PROCESS_ENV } from '../process-env.ts';
 import type { Contender } from '../workload.ts';
 
-/** What a program prints when it has its first result. */
+/** The output of a program that has its first result. */
 export const DONE_OUTPUT = 'done';
 
 /** Returns the milliseconds from the start of a process to its first output. Throws unless it prints `DONE_OUTPUT`. */
@@ -27,7 +27,7 @@ export function firstResult(command: string, args: readonly string[]): Promise<n
     child.on('error', reject);
     child.on('close', () => {
       if (output.trim() === DONE_OUTPUT) return resolve(tookMs);
-      reject(new Error(errors.trim().split('\n').at(-1) || `it printed "${output.trim()}"`));
+      reject(new Error(errors.trim().split('\n').at(-1) || `The program printed "${output.trim()}".`));
     });
   });
 }

@@ -49,21 +49,21 @@ async function contexts(use: (context: Context) => void, size = 1): Promise<Time
   };
 }
 
-const executing = (code: string) => (context: Context) =>
+const executorOf = (code: string) => (context: Context) =>
   expectResult(valueOf(context, `(() => { ${code} })()`), RESULT);
 
 /** A JavaScript interpreter in WebAssembly: a boundary, but no compiler to machine code. */
 export const contender: Contender = {
   ...inProgram({ url: import.meta.url }),
-  sandbox: () => contexts(executing(CODE)),
-  'sandbox in flight': (size) => contexts(executing(CODE), size),
+  sandbox: () => contexts(executorOf(CODE)),
+  'sandbox in flight': (size) => contexts(executorOf(CODE), size),
   'sandbox on two cores': (size) => twoProcesses('quickjs-emscripten', size),
   async 'sandbox packages'() {
     const { bundleOfPackages } = await import('./bundle.ts');
     const bundle = await bundleOfPackages();
     return contexts((context) => {
       context.unwrapResult(context.evalCode(bundle)).dispose();
-      executing(PACKAGES_CODE)(context);
+      executorOf(PACKAGES_CODE)(context);
     });
   },
   expressions: (size) =>

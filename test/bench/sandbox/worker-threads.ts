@@ -24,7 +24,7 @@ async function runOnce(code: string): Promise<void> {
   expectResult((await inThread([code]))[0], RESULT);
 }
 
-/** Measures the milliseconds for `size` executions, two at a time, from the number of executions in a sample. */
+/** Measures the milliseconds for `size` executions, two at a time, from the executions that fit into a sample. */
 function twoThreads(size: number): Measured {
   return {
     async sample(sampleMs) {

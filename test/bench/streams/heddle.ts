@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { createEngine } from '@heddle/engine';
 import { openFolderClient } from '@heddle/engine/reader';
 import type { Contender, Measured } from '../workload.ts';
-import { delayOf, delays, TOKEN_WORKFLOW, tokenBlock } from './token.ts';
+import { delayOf, medianDelay, TOKEN_WORKFLOW, tokenBlock } from './token.ts';
 
 export const TOKEN_PROCESS = fileURLToPath(new URL('token-process.ts', import.meta.url));
 
@@ -16,7 +16,7 @@ async function firstText(): Promise<Measured> {
   let emit = (): void => undefined;
   const untilEmit = (): Promise<void> => new Promise((resolve) => (emit = resolve));
   const engine = await createEngine({ data: folder, blocks: [tokenBlock(untilEmit)] });
-  return delays(
+  return medianDelay(
     async () => {
       const run = await engine.start({ workflow: TOKEN_WORKFLOW });
       const delay = delayOf(run.events(), () => undefined);
@@ -36,7 +36,7 @@ async function firstTextInAnotherProcess(): Promise<Measured> {
   const child = fork(TOKEN_PROCESS, [folder], { execArgv: ['--no-warnings'] });
   await once(child, 'message');
   const reader = openFolderClient(folder);
-  return delays(
+  return medianDelay(
     async () => {
       child.send('start');
       const [{ runId }] = (await once(child, 'message')) as [{ runId: string }];

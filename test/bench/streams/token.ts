@@ -32,12 +32,12 @@ export async function delayOf(events: AsyncIterable<RunEvent>, emit: () => void)
     if (event.type === 'block:emission' && event.emission.type === 'text')
       delay ??= msSince(event.emission.text);
   }
-  if (delay === undefined) throw new Error('the run ended before the text arrived');
+  if (delay === undefined) throw new Error('The run ended before the text arrived.');
   return delay;
 }
 
 /** Measures the median of the delays that `once` returns during a sample, after two warm-up calls. */
-export function delays(once: () => Promise<number>, close: () => Promise<void> | void): Measured {
+export function medianDelay(once: () => Promise<number>, close: () => Promise<void> | void): Measured {
   return {
     async sample(sampleMs) {
       await once();

@@ -2,7 +2,7 @@ import { condition, defineQuery, defineSignal, proxyActivities, setHandler } fro
 
 // Hand-written workflows of the same jobs, bundled for a separate worker.
 
-/** A job, and the task queue of its activities. */
+/** The job of a workflow, and the task queue of its activities. */
 export interface Order {
   size: number;
   queue: string;

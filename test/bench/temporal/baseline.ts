@@ -6,7 +6,7 @@ import { expectResult } from '../workload.ts';
 import type { Order } from './baseline-workflows.ts';
 import type { Job, ProcessSetup, Contender } from './contender.ts';
 
-/** The workflow of each job. Compute blocks are activities, and the result is their number. */
+/** The name of the workflow of each job. Blocks are activities, and the result is the size of the job. */
 const WORKFLOWS: { readonly [graph in Job['graph']]: string } = {
   empty: 'empty',
   compute: 'chain',
@@ -25,13 +25,13 @@ export async function open(setup: ProcessSetup): Promise<Contender> {
   const running = Promise.all(workers.map(({ worker }) => worker.run()));
   const connection = setup.client ? await Connection.connect({ address }) : undefined;
   const client = connection && new Client({ connection, namespace });
-  const queue = queuesOf(setup);
+  const { workflowQueue, activityQueue } = queuesOf(setup);
   const start = (job: Job) => {
-    if (!client) throw new Error('this process is no client');
-    const order: Order = { size: job.size, queue: queue.activityQueue, window: job.window ?? 1 };
+    if (!client) throw new Error('This process has no client.');
+    const order: Order = { size: job.size, queue: activityQueue, window: job.window ?? 1 };
     return client.workflow.start(WORKFLOWS[job.graph], {
       workflowId: randomUUID(),
-      taskQueue: queue.workflowQueue,
+      taskQueue: workflowQueue,
       args: [order],
     });
   };
@@ -47,7 +47,7 @@ export async function open(setup: ProcessSetup): Promise<Contender> {
   };
 }
 
-/** Returns one task queue, or two if activities have separate workers. */
+/** Returns the task queues of workflows and activities. They are the same unless activities have separate workers. */
 function queuesOf({ queue, mode }: ProcessSetup): { workflowQueue: string; activityQueue: string } {
   return { workflowQueue: queue, activityQueue: mode.local === false ? `${queue}-work` : queue };
 }

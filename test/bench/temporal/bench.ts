@@ -3,7 +3,7 @@ import { loadavg } from 'node:os';
 import { machineLine } from '../report.ts';
 import { prepare } from './setup.ts';
 import { measureMemory, MEMORY_ROWS } from './memory.ts';
-import { race } from './race.ts';
+import { measureRow } from './race.ts';
 import type { Result } from './race.ts';
 import { temporalJson, temporalTable } from './report.ts';
 import { ROWS } from './rows.ts';
@@ -28,7 +28,7 @@ export async function benchTemporal(
   try {
     for (const row of rows) {
       say(`${row.name} …`);
-      results.push(...(await race(row, groups, quick)));
+      results.push(...(await measureRow(row, groups, quick)));
       save();
     }
     await groups.stop();

@@ -1,13 +1,13 @@
 import type { ProcessRole } from '@heddle/temporal';
 
-/** The job of a run. Sizes are blocks, iterations or branches; `window`: concurrent branches. */
+/** The job of a run. `size` is a number of blocks, iterations or branches; `window` is that of concurrent branches. */
 export interface Job {
   graph: 'empty' | 'compute' | 'effects' | 'loop' | 'branches' | 'effect branches' | 'pause';
   size: number;
   window?: number;
 }
 
-/** Settings of a contender, or the nearest equivalent. */
+/** Settings of Heddle. The hand-written workflows have the nearest equivalent. */
 export interface Mode {
   /** True (default): compute blocks run within the workflow task if the contender supports it. */
   local?: boolean;

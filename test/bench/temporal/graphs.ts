@@ -58,6 +58,6 @@ function compilePlan(exported: Json): Plan {
   const { workflow: parsed, diagnostics } = parseWorkflow(exported);
   const blocks = STEPS.flatMap(({ types, class: kind }) => types.map((type) => ({ type, class: kind })));
   const result = parsed && compile(parsed, { blocks });
-  if (!result?.ok) throw new Error(`the workflow does not compile: ${JSON.stringify(result ?? diagnostics)}`);
+  if (!result?.ok) throw new Error(`The workflow does not compile: ${JSON.stringify(result ?? diagnostics)}`);
   return result.plan;
 }

@@ -20,7 +20,7 @@ export async function open({ server, queue, data, client, roles, mode }: Process
   });
   return {
     run: async (job) => {
-      if (!client) throw new Error('this process is no client');
+      if (!client) throw new Error('This process has no client.');
       const { status, output } = await engine.execute({ plan: planOf(job) }, {});
       expectResult(status, 'completed');
       expectResult(workDone(job, output), job.graph === 'empty' ? 0 : job.size);

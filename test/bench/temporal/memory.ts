@@ -17,7 +17,7 @@ interface MemoryRow {
   cached: number;
 }
 
-/** Measures the memory of the worker per open run, for cached and for evicted runs. */
+/** Rows with the memory of the worker per open run, for cached and for evicted runs. */
 export const MEMORY_ROWS: readonly MemoryRow[] = [
   { line: lineOf('cached'), cached: PAUSED + 100 },
   { line: lineOf('evicted'), cached: 50 },

@@ -16,14 +16,15 @@ export interface Result {
   line: Line;
   ours: Figure | undefined;
   baseline: Figure | undefined;
-  /** Ratios of Heddle's time per run to the other contender's: of the figures, and of the smallest times. */
+  /** Ratio of Heddle's time per run to the baseline's. */
   ratio: number | undefined;
+  /** The same ratio, of the smallest times. */
   ratioOfLeast: number | undefined;
-  /** Processor time of the contender's processes per run, in milliseconds. */
+  /** Processor time of all processes of the contender per run, in milliseconds. */
   oursCpuMs: number | undefined;
   baselineCpuMs: number | undefined;
   met: boolean | undefined;
-  /** The work of the hand-written workflow, if it differs. */
+  /** The work of the hand-written workflow, if the work differs from that of Heddle. */
   note: string | undefined;
   /** Why the line has no figures. */
   missing: string | undefined;
@@ -31,8 +32,8 @@ export interface Result {
 
 const ONE_PROCESS: Layout = [['engine', 'effects', 'segments']];
 
-/** One contender of a row, with its measurements. */
-class Entrant {
+/** Measures one contender of a row. */
+class ContenderSampler {
   readonly samples: RunTimes[] = [];
   cpuMs = 0;
   readonly #row: Row;
@@ -86,16 +87,16 @@ class Entrant {
 }
 
 /** Measures a row. The contenders alternate, so that other load of the machine affects both. */
-export async function race(row: Row, groups: WorkerGroups, quick: boolean): Promise<Result[]> {
-  const entrants: Entrant[] = [];
+export async function measureRow(row: Row, groups: WorkerGroups, quick: boolean): Promise<Result[]> {
+  const samplers: ContenderSampler[] = [];
   try {
     for (const contender of ['heddle', 'baseline'] as const) {
       const { layout = ONE_PROCESS, mode = {} } = row;
-      entrants.push(
-        new Entrant(row, { contender, group: await groups.get({ contender, layout, mode }), quick }),
+      samplers.push(
+        new ContenderSampler(row, { contender, group: await groups.get({ contender, layout, mode }), quick }),
       );
     }
-    const [ours, baseline] = entrants as [Entrant, Entrant];
+    const [ours, baseline] = samplers as [ContenderSampler, ContenderSampler];
     await takeTurns(row, quick ? row.quick : row.full, [ours, baseline]);
     return row.lines.map((line) => resultOf(row, line, { ours, baseline }));
   } catch (error) {
@@ -104,13 +105,13 @@ export async function race(row: Row, groups: WorkerGroups, quick: boolean): Prom
   }
 }
 
-async function takeTurns(row: Row, pace: Pace, entrants: readonly Entrant[]): Promise<void> {
+async function takeTurns(row: Row, pace: Pace, samplers: readonly ContenderSampler[]): Promise<void> {
   // Runs that warm up the compiler and caches.
   const { warmUpRuns = 2 } = row;
-  for (const entrant of entrants) if (warmUpRuns > 0) await entrant.sample(warmUpRuns);
+  for (const sampler of samplers) if (warmUpRuns > 0) await sampler.sample(warmUpRuns);
   for (let round = 0; round < pace.rounds; round++)
-    for (const entrant of round % 2 === 0 ? entrants : entrants.toReversed())
-      await entrant.measure(pace.runs);
+    for (const sampler of round % 2 === 0 ? samplers : samplers.toReversed())
+      await sampler.measure(pace.runs);
 }
 
 /** A result without figures. */
@@ -126,8 +127,12 @@ export const NO_FIGURES = {
   missing: undefined,
 } as const;
 
-function resultOf(row: Row, line: Line, contenders: { ours: Entrant; baseline: Entrant }): Result {
-  const [ours, baseline] = [contenders.ours.figure(line), contenders.baseline.figure(line)];
+function resultOf(
+  row: Row,
+  line: Line,
+  samplers: { ours: ContenderSampler; baseline: ContenderSampler },
+): Result {
+  const [ours, baseline] = [samplers.ours.figure(line), samplers.baseline.figure(line)];
   const isRate = line.unit === 'runs/s';
   const ratio = isRate ? baseline.value / ours.value : ours.value / baseline.value;
   return {
@@ -136,8 +141,8 @@ function resultOf(row: Row, line: Line, contenders: { ours: Entrant; baseline: E
     baseline,
     ratio,
     ratioOfLeast: isRate ? baseline.most / ours.most : ours.least / baseline.least,
-    oursCpuMs: contenders.ours.cpuPerRunMs,
-    baselineCpuMs: contenders.baseline.cpuPerRunMs,
+    oursCpuMs: samplers.ours.cpuPerRunMs,
+    baselineCpuMs: samplers.baseline.cpuPerRunMs,
     met: line.maxRatio === undefined ? undefined : ratio <= line.maxRatio,
     note: row.baseline.note,
     missing: undefined,

@@ -15,7 +15,7 @@ export interface Line {
   /** Default 0.5. */
   quantile?: number;
   target: string;
-  /** Upper bound of Heddle's time per run, as a multiple of the other contender's. */
+  /** Upper bound of Heddle's time per run, as a multiple of the baseline's. */
   maxRatio?: number;
 }
 
@@ -30,13 +30,13 @@ export interface Row {
   warmUpRuns?: number;
   full: Pace;
   quick: Pace;
-  /** True if it takes too long for `--quick`. */
+  /** True if the row takes too long for `--quick`. */
   fullOnly?: boolean;
   baseline: {
     job: Job;
-    /** The job is smaller by this factor, so its times are multiplied by it. */
+    /** The factor by which this job is smaller than that of Heddle. The times of this job are multiplied by it. */
     scale?: number;
-    /** Description, if the graph differs. */
+    /** What this job does, if it differs from that of Heddle. */
     note?: string;
     /** A smaller job, for `--quick`. */
     quick?: { job: Job; scale: number };

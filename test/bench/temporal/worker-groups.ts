@@ -4,7 +4,7 @@ import type { WorkerGroupOptions } from './workers.ts';
 /** The server and the bundle of both contenders. */
 export type Setup = Pick<WorkerGroupOptions, 'server' | 'bundle'>;
 
-/** Started groups of processes. Rows with the same layout share a group. */
+/** Started groups of processes. Rows with the same contender, layout and mode share a group. */
 export class WorkerGroups {
   readonly #setup: Setup;
   readonly #started = new Map<string, Promise<WorkerGroup>>();

@@ -107,11 +107,11 @@ export class WorkerGroup {
       };
       const onExit = (code: number | null): void => {
         stopListening();
-        reject(new Error(`its process ended with ${code}`));
+        reject(new Error(`The process ended with exit code ${code}.`));
       };
       const timer = setTimeout(() => {
         stopListening();
-        reject(new Error(`took longer than ${TIMEOUT_MS / 1000} s`));
+        reject(new Error(`The process did not answer within ${TIMEOUT_MS / 1000} s.`));
       }, TIMEOUT_MS);
       member.on('message', onMessage);
       member.on('exit', onExit);

@@ -56,7 +56,7 @@ interface ScheduledService {
   /** Bytes of live memory before the service began to fire. */
   memoryBefore: number;
   moveTo(ms: number): void;
-  /** Returns the number of queued runs that have been started. */
+  /** Returns the number of runs that have been started. */
   countStarted(): Promise<number>;
   close(): Promise<void>;
 }
@@ -93,7 +93,7 @@ async function startService(count: number): Promise<ScheduledService> {
 }
 
 /** Measures the milliseconds from the start of a minute to the start of the last run that is due in it. */
-async function due(count: number): Promise<Measured> {
+async function measureDelay(count: number): Promise<Measured> {
   const service = await startService(count);
   let minute = 60;
   let startedRuns = 0;
@@ -113,7 +113,7 @@ async function due(count: number): Promise<Measured> {
 }
 
 /** Measures the milliseconds from an instant at which all schedules are due to the start of the last run. */
-async function dueTogether(count: number): Promise<Measured> {
+async function measureDelayOfAll(count: number): Promise<Measured> {
   const service = await startService(count);
   return {
     async sample() {
@@ -130,7 +130,7 @@ async function dueTogether(count: number): Promise<Measured> {
  * Measures the kilobytes of live memory for each schedule: the increase from before the service fires until after the
  * runs of a minute.
  */
-async function memory(count: number): Promise<Measured> {
+async function measureMemory(count: number): Promise<Measured> {
   const service = await startService(count);
   return {
     async sample() {
@@ -152,7 +152,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 }
 
 /** Measures the processor time in percent of a core while nothing is due. */
-async function idle(count: number): Promise<Measured> {
+async function measureIdle(count: number): Promise<Measured> {
   const service = await startService(count);
   return {
     async sample(sampleMs) {
@@ -166,8 +166,8 @@ async function idle(count: number): Promise<Measured> {
 }
 
 export const heddle: Contender = {
-  'schedules due': due,
-  'schedules due together': dueTogether,
-  'schedules idle': idle,
-  'schedules memory': memory,
+  'schedules due': measureDelay,
+  'schedules due together': measureDelayOfAll,
+  'schedules idle': measureIdle,
+  'schedules memory': measureMemory,
 };
