@@ -62,7 +62,7 @@ describe('the examples', () => {
     });
   });
 
-  it('approval: waits for a person, and books the approved claim', async () => {
+  it('approval: waits for a person, then books the approved claim', async () => {
     const cwd = dataFolder();
     const firstRun = await heddle(['run', `${EXAMPLES}/approval.json`], { cwd });
     expect(firstRun.exit).toBe(3);
@@ -125,7 +125,7 @@ describe('the examples', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('nested-batches: iterations in branches in iterations', async () => {
+  it('nested-batches: runs loops in a parallel in a loop', async () => {
     const { result } = (await outputOf('nested-batches.json', '--input', '{"batchSize": 4}')) as {
       result: string[];
     };

@@ -2,16 +2,17 @@ import { processStat } from '../packages/sandbox/src/process-stat.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
-    /** Processor time of the worker during this file, with the processes that ended during it, in milliseconds. */
+    /** Processor time of the worker and of its ended children during this file, in milliseconds. */
     processorMs?: number;
   }
 }
 
-/** Linux counts in hundredths of a second (USER_HZ). A process has the times of the children that it has waited for. */
+/** Linux counts processor time in hundredths of a second (USER_HZ). */
 const MS_PER_TICK = 10;
 
 /**
- * Returns the processor time of this process and of its ended children in milliseconds; undefined if there is no /proc.
+ * Returns the processor time of this process, and of the ended children that it has waited for, in milliseconds.
+ * Undefined if there is no /proc.
  */
 export function processorMs(): number | undefined {
   const field = processStat('self');

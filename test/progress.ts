@@ -2,14 +2,14 @@ import { relative } from 'node:path';
 import type { Reporter, TestCase, TestModule, TestSpecification, Vitest } from 'vitest/node';
 import { firstLineOf } from './reporter.ts';
 
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 
 /**
  * Prints the progress of a full run, whose files can take minutes each: the finished and running files every minute,
  * each failure immediately, and the total at the end.
  */
 export class ProgressReporter implements Reporter {
-  readonly #running = new Map<TestModule, { path: string; since: number; tests: number }>();
+  readonly #running = new Map<TestModule, { path: string; startMs: number; tests: number }>();
   #root = '';
   #startedMs = 0;
   #fileCount = 0;
@@ -25,12 +25,12 @@ export class ProgressReporter implements Reporter {
   onTestRunStart(specifications: readonly TestSpecification[]): void {
     this.#startedMs = Date.now();
     this.#fileCount = specifications.length;
-    this.#timer = setInterval(() => this.#print(), MINUTE).unref();
+    this.#timer = setInterval(() => this.#print(), MINUTE_MS).unref();
   }
 
   onTestModuleStart(module: TestModule): void {
     const path = relative(this.#root, module.moduleId);
-    this.#running.set(module, { path, since: Date.now(), tests: 0 });
+    this.#running.set(module, { path, startMs: Date.now(), tests: 0 });
   }
 
   onTestCaseResult(test: TestCase): void {
@@ -59,7 +59,7 @@ export class ProgressReporter implements Reporter {
   #print(): void {
     const now = Date.now();
     const running = [...this.#running.values()].map(
-      ({ path, since, tests }) => `  ${path}: ${tests} tests in ${minutes(now - since)} minutes`,
+      ({ path, startMs, tests }) => `  ${path}: ${tests} tests in ${minutes(now - startMs)} minutes`,
     );
     process.stdout.write(`${[this.#total(), ...running].join('\n')}\n`);
   }
@@ -72,5 +72,5 @@ export class ProgressReporter implements Reporter {
 }
 
 function minutes(ms: number): string {
-  return (ms / MINUTE).toFixed(1);
+  return (ms / MINUTE_MS).toFixed(1);
 }

@@ -61,7 +61,7 @@ export class FolderReporter implements Reporter {
 const COUNTED_PROCESSES =
   'with all processes that ended before their parents (not PostgreSQL, which ends after the run)';
 
-/** The number of listed files with the most processor time. */
+/** Number of the files with the most processor time that are listed. */
 const MAX_LISTED_FILES = 10;
 
 interface File {
@@ -86,8 +86,8 @@ function minutesByFolder(files: readonly File[]): string[] {
 }
 
 /**
- * Returns the lines of the files with the most processor time. The time includes processes that a file has waited for,
- * but not shared servers. Without /proc there are no lines.
+ * Returns the lines of the files with the most processor time. The time includes the ended processes that a file has
+ * waited for, but not shared servers. Without /proc, returns no lines.
  */
 function mostExpensiveFiles(files: readonly File[]): string[] {
   const timed = files.flatMap(({ module, path }) => {

@@ -1,11 +1,11 @@
 import { isDrawn, numbersFor } from './support/seeded.ts';
 
-/** Files of one kind, each of which takes 3 to 30 seconds of processor time. */
+/** Test files of one kind. Each takes 3 to 30 seconds of processor time. */
 interface Group {
   readonly description: string;
   /** The share of the files that a quick run runs. */
   readonly share: number;
-  /** Sorted by processor time. */
+  /** The files, sorted by processor time. */
   readonly files: readonly string[];
 }
 

@@ -22,25 +22,25 @@ export const LONGEST: readonly string[] = [
 ];
 
 /**
- * Sorts the files. First come those that need a separate process, because its start ends a shared process, then
- * `LONGEST`, which needs no durations of an earlier run. Last come the tests of modules, which are short. Between them,
- * files that wait for Temporal and files that compute alternate, so that the workers neither all wait nor all compete
- * for the processor.
+ * Sorts the files. First come the files with a separate process, because starting that process ends a shared process.
+ * Then come the `LONGEST` files: a fixed list, so that the order is right without the durations of an earlier run. Last
+ * come the tests of modules, which are short. In between, files that wait for Temporal and files that compute
+ * alternate, so that the workers neither all wait nor all compete for the processor.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
     const rankOf = ({ moduleId }: TestSpecification): number =>
       LONGEST.findIndex((file) => moduleId.endsWith(`/${file}`));
-    const isOfModule = ({ moduleId }: TestSpecification): boolean => UNITS.test(moduleId);
+    const isUnit = ({ moduleId }: TestSpecification): boolean => UNITS.test(moduleId);
     const isWaiting = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/test/temporal/');
     const isolated = sorted.filter(({ project }) => project.name === 'counted');
     const shared = sorted.filter(({ project }) => project.name !== 'counted');
     const longest = shared.filter((file) => rankOf(file) >= 0).toSorted((a, b) => rankOf(a) - rankOf(b));
-    const others = shared.filter((file) => rankOf(file) < 0 && !isOfModule(file));
+    const others = shared.filter((file) => rankOf(file) < 0 && !isUnit(file));
     const waiting = others.filter(isWaiting);
     const computing = others.filter((file) => !isWaiting(file));
-    const units = shared.filter((file) => rankOf(file) < 0 && isOfModule(file));
+    const units = shared.filter((file) => rankOf(file) < 0 && isUnit(file));
     return [...isolated, ...longest, ...spread(waiting, computing), ...units];
   }
 }

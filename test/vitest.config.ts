@@ -14,7 +14,7 @@ const conditions = ['@heddle/source'];
 const TEMPORAL = 'test/temporal/**/*.test.ts';
 const S3 = 'test/integrations/s3.test.ts';
 const PRODUCTION = 'test/temporal/production/**/*.test.ts';
-/** The tests that only `npm run test:full` runs, with the descriptions that the reporter prints. */
+/** Patterns of the tests that only `npm run test:full` runs, with the descriptions that the reporter prints. */
 const FULL_ONLY = {
   [PRODUCTION]: 'on the production server of Temporal, which takes minutes to build',
   'test/temporal/chaos/**/*.test.ts': 'workers and servers of Temporal killed while runs are in flight',
@@ -33,7 +33,7 @@ const temporal = await findServer({
 });
 const isTemporalReady = temporal.kind !== 'none';
 
-/** Returns the projects that start last, because a server that they need is built in the meantime. */
+/** Returns the projects that start last, because a server that they need is built while the other tests run. */
 function projectsAfterBuilds(isFull: boolean): { name: string; files: string; globalSetup: string }[] {
   const server = { name: 'temporal', files: TEMPORAL, globalSetup: 'test/temporal/setup.ts' };
   const s3 = { name: 's3', files: S3, globalSetup: 'test/integrations/s3-setup.ts' };

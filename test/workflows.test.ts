@@ -8,7 +8,7 @@ import { heddle } from './support/heddle.ts';
 const FIXTURES = fileURLToPath(new URL('fixtures/exported', import.meta.url));
 const MOCKS = join(FIXTURES, 'mocks.json');
 const INPUT = join(FIXTURES, 'input.json');
-const EXPORTED_FOLDER = process.env['HEDDLE_WORKFLOWS'];
+const WORKFLOWS_FOLDER = process.env['HEDDLE_WORKFLOWS'];
 
 /** Returns the paths of the exported workflows in a folder, without the files of mocks and inputs. */
 function workflowsIn(folder: string): string[] {
@@ -43,14 +43,14 @@ describe('exported workflows among the fixtures', () => {
   });
 });
 
-const files = EXPORTED_FOLDER === undefined ? [] : workflowsIn(EXPORTED_FOLDER);
-if (EXPORTED_FOLDER === undefined) {
+const files = WORKFLOWS_FOLDER === undefined ? [] : workflowsIn(WORKFLOWS_FOLDER);
+if (WORKFLOWS_FOLDER === undefined) {
   process.stderr.write(
     'Skipped: exported workflows, because HEDDLE_WORKFLOWS is not set to a folder of workflows.\n',
   );
 }
 
-describe.skipIf(EXPORTED_FOLDER === undefined)('exported workflows of HEDDLE_WORKFLOWS', () => {
+describe.skipIf(WORKFLOWS_FOLDER === undefined)('exported workflows of HEDDLE_WORKFLOWS', () => {
   it('exist', () => {
     expect(files.length).toBeGreaterThan(0);
   });

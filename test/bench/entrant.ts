@@ -82,7 +82,8 @@ function nextReply(child: ChildProcess, limitMs: number): Promise<Reply> {
     const onMessage = (reply: unknown): void => settle(reply as Reply);
     const onExit = (code: number | null): void =>
       settle({ failed: `The process ended with exit code ${code}.` });
-    const onTimeout = (): void => settle({ failed: `The process did not answer within ${limitMs / 1000} s.` });
+    const onTimeout = (): void =>
+      settle({ failed: `The process did not answer within ${limitMs / 1000} s.` });
     const timer = setTimeout(onTimeout, limitMs);
     child.on('message', onMessage);
     child.on('exit', onExit);

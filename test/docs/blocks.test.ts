@@ -19,10 +19,11 @@ const rows = (tablesOf(PAGE, readPage(PAGE)).find(({ name }) => name === 'block 
     why,
   }),
 );
-const typesThat = (runs: string): string[] => rows.flatMap((row) => (row.runs === runs ? row.types : []));
+const typesWith = (runs: string): string[] => rows.flatMap((row) => (row.runs === runs ? row.types : []));
 
 /** Returns true for types that need no executor. */
-const runsAnyway = (type: string): boolean => isTriggerType(type) || isContainerType(type) || type === 'note';
+const needsNoExecutor = (type: string): boolean =>
+  isTriggerType(type) || isContainerType(type) || type === 'note';
 
 /** The types with executors in `heddle run`. */
 const executable = [...builtInExecutors, ...blocks()].flatMap(({ types }) => types);
@@ -51,7 +52,7 @@ function exportedTypes(): string[] {
 
 const integrations = [...integrationTypes, ...driverTypes];
 
-/** The types of the format other than integrations, with the older versions of these types. */
+/** The block types of the format, except integrations. They include the older versions of types. */
 const FORMAT_TYPES = [
   ...['start_trigger', 'starter', 'api_trigger', 'input_trigger', 'manual_trigger', 'chat_trigger'],
   ...['generic_webhook', 'schedule', 'rss', 'imap', 'circleback', 'sim_workspace_event'],
@@ -67,27 +68,27 @@ const FORMAT_TYPES = [
 describe('the table of all block types', () => {
   it('says yes exactly for the types that heddle run executes', () => {
     expect(
-      typesThat('yes')
-        .filter((type) => !runsAnyway(type))
+      typesWith('yes')
+        .filter((type) => !needsNoExecutor(type))
         .sort(),
     ).toEqual(executable.sort());
-    expect(typesThat('no').filter(runsAnyway)).toEqual([]);
+    expect(typesWith('no').filter(needsNoExecutor)).toEqual([]);
     expect(rows.filter(({ runs, why }) => !['yes', 'no'].includes(runs) || why === '')).toEqual([]);
   });
 
   it('says yes exactly for the types that heddle check does not warn about', () => {
-    const runnable = [...runnableTypes()].filter((type) => !runsAnyway(type));
+    const runnable = [...runnableTypes()].filter((type) => !needsNoExecutor(type));
     expect(runnable.sort()).toEqual(executable.toSorted());
   });
 
   it('says no exactly for the types for which heddle blocks show has a reason', () => {
-    expect(typesThat('no').filter((type) => whyUnsupported(type) === undefined)).toEqual([]);
-    expect(typesThat('yes').filter((type) => whyUnsupported(type) !== undefined)).toEqual([]);
+    expect(typesWith('no').filter((type) => whyUnsupported(type) === undefined)).toEqual([]);
+    expect(typesWith('yes').filter((type) => whyUnsupported(type) !== undefined)).toEqual([]);
   });
 
   it('says yes exactly for the types that heddle blocks show describes', async () => {
     const descriptions = (await describeBlocks()).map(({ type }) => type);
-    expect(typesThat('yes').sort()).toEqual(descriptions.sort());
+    expect(typesWith('yes').sort()).toEqual(descriptions.sort());
   });
 
   it('has every type that Heddle knows, and every type of the format', () => {
@@ -124,7 +125,7 @@ it('the table of personal data has the types that guardrails find', () => {
   expect(types.sort()).toEqual(entityTypes().sort());
 });
 
-describe('the outputs of blocks in @heddle/blocks', async () => {
+describe('the described outputs of blocks in @heddle/blocks', async () => {
   const own = new Set(blocks().flatMap(({ types }) => types));
   const descriptions = (await describeBlocks()).filter(({ type }) => own.has(type));
 

@@ -9,8 +9,8 @@ import { sample } from '../support/scale.ts';
 import { codeIn, fencesOf, pages, readPage, repository, tablesOf } from './markdown.ts';
 
 /**
- * All code is checked for types; snippets with the mark `run` are also run, and their output is compared with the
- * comments.
+ * The TypeScript code of all pages. The types of all code are checked. Snippets with the mark `run` are also run, and
+ * their output is compared with the comments after `console.log`.
  */
 const code = pages
   .flatMap((page) => fencesOf(page, readPage(page)))
@@ -45,7 +45,7 @@ function fileName(at: string): string {
   return `${at.replaceAll(/\W/g, '-')}.ts`;
 }
 
-/** Runs a program with this Node.js. Returns its output, with the errors if it fails. */
+/** Runs Node.js with these arguments. Returns stdout; if the program fails, also stderr. */
 function node(...args: string[]): Promise<string> {
   return new Promise((resolve) => {
     const options = {
@@ -79,7 +79,7 @@ function propertiesOf(text: string, name: string): string[] {
 const SLOW = { timeout: 120_000 };
 
 describe('the code of the documentation', () => {
-  it('is found', () => {
+  it('is found, and every snippet that is run has an expected output', () => {
     expect(snippets.length).toBeGreaterThan(9);
     expect(code.some(({ at }) => at.startsWith('README.md:'))).toBe(true);
     expect(snippets.filter(({ text }) => expectedOutput(text) === '').map(({ at }) => at)).toEqual([]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { constantAt } from './constants.ts';
 import { codeIn, pages, readPage, tablesOf } from './markdown.ts';
 
-/** Tables of constants: the second cell is a number, the last cell `file#NAME` or `file#NAME.key`. */
+/** The rows of tables of constants. The second cell is a number, the last cell `file#NAME` or `file#NAME.key`. */
 const rows = pages
   .flatMap((page) => tablesOf(page, readPage(page)))
   .filter(({ name }) => name === 'constants')

@@ -22,7 +22,7 @@ import { constantAt } from './constants.ts';
 import { knownModelRows, MODEL_HEAD } from './known-models.ts';
 import { cellsOf, codeIn } from './markdown.ts';
 
-/** The pages with parts that are written by `npm test -- test/docs/generated -u`. */
+/** The pages with generated parts, which `npm test -- test/docs/generated -u` updates. */
 export const GENERATED: readonly string[] = [
   'docs/api-coverage.md',
   'docs/api.md',
@@ -105,40 +105,40 @@ interface InterfaceRow {
   operation: string;
 }
 
-/** Returns the operations of the whole interface, from interface.tsv. */
-function interfaceRows(): (InterfaceRow & { served: boolean })[] {
+/** Returns the operations of the whole interface, from interface.tsv, and whether `heddle serve` has them. */
+function interfaceRows(): (InterfaceRow & { isServed: boolean })[] {
   const shape = (method: string, path: string): string => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`;
   const served = new Set(SERVED.map(({ method, path }) => shape(method, path)));
   const [, ...lines] = readText('test/docs/interface.tsv').trim().split('\n');
   return lines.map((line) => {
     const [area = '', method = '', path = '', operation = ''] = line.split('\t');
-    return { area, method, path, operation, served: served.has(shape(method, path)) };
+    return { area, method, path, operation, isServed: served.has(shape(method, path)) };
   });
 }
 
-/** Returns the table of areas, with the number of served operations. */
+/** Returns the table of areas (groups of API operations), with the number of served operations. */
 function areas(): string[] {
   const byArea = Map.groupBy(interfaceRows(), ({ area }) => area);
   const rows = [...byArea].map(([area, all]) => [
     area,
-    String(all.filter(({ served }) => served).length),
+    String(all.filter(({ isServed }) => isServed).length),
     String(all.length),
   ]);
   return tableOf(['area', 'served', 'operations'], rows);
 }
 
-/** Returns the table of the operations of the API, with their state. */
+/** Returns the table of the operations of the whole interface, with their state. */
 function interfaceTable(): string[] {
-  const rows = interfaceRows().map(({ area, method, path, operation, served }) => [
+  const rows = interfaceRows().map(({ area, method, path, operation, isServed }) => [
     area,
     `\`${method} ${path}\``,
     `\`${operation}\``,
-    served ? 'served' : 'not yet',
+    isServed ? 'served' : 'not yet',
   ]);
   return tableOf(['area', 'operation', 'id', 'state'], rows);
 }
 
-/** Returns the table of statuses of error envelopes, with the operations that declare them. */
+/** Returns the table of the statuses of errors, with the operations that declare each status. */
 function statuses(): string[] {
   const newer = SERVED.filter(({ legacy }) => !legacy);
   const rows = Object.entries(STATUS_CODES).map(([status, code]) => {
@@ -203,10 +203,10 @@ const INTEGRATIONS = [...new Set(await Promise.all(integrationTypes.map(integrat
 
 const DRIVERS = [...new Set(await Promise.all(driverTypes.map(driverOf)))].flatMap((each) => each ?? []);
 
-/** Nouns for what has its own base URL, by service. */
+/** Nouns for the thing that has its own base URL, by service. Default: account. */
 const ACCOUNT_NOUNS: { readonly [service: string]: string } = { jira: 'site', supabase: 'project' };
 
-/** Subjects of the linked documentation that differ from the service, by service. */
+/** Names of the programs whose documentation a page links instead of that of the service, by service. */
 const DOCUMENTATION_SUBJECTS: { readonly [service: string]: string } = { supabase: 'PostgREST' };
 
 /** The page of each integration by its path. */
@@ -249,10 +249,10 @@ function argumentsTable(all: { readonly [name: string]: Argument }): string[] {
 function driverPage({ title, docs, types, access, settings, operations, tools }: DriverIntegration): string {
   const sections = Object.entries(tools).flatMap(([id, tool]) => {
     const names = Object.keys(operations).filter((name) => operations[name] === id);
-    const only = Object.entries(tool.arguments).filter(
+    const blockOnly = Object.entries(tool.arguments).filter(
       ([, { blocksOnly, onlyWith }]) => blocksOnly ?? onlyWith,
     );
-    const hidden = only.map(([name]) => ` Models cannot set \`${name}\`.`).join('');
+    const hidden = blockOnly.map(([name]) => ` Models cannot set \`${name}\`.`).join('');
     return [
       ...['', `## ${id}`, ''],
       `${tool.description} Operation ${names.map((name) => `\`${name}\``).join(' or ')}.${hidden}`,
@@ -262,7 +262,7 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
   return [
     `# ${title}`,
     '',
-    `${usedAs(types)}${docs === undefined ? '' : ` See the [documentation of the service](${docs}).`} How integrations work: [tools](../tools.md).`,
+    `${referenceSentence(types)}${docs === undefined ? '' : ` See the [documentation of the service](${docs}).`} How integrations work: [tools](../tools.md).`,
     ...['', access],
     ...(Object.keys(settings).length === 0
       ? []
@@ -278,8 +278,8 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
   ].join('\n');
 }
 
-/** Returns the sentence with the block types and tools of an integration. */
-function usedAs(types: readonly string[]): string {
+/** Returns the first sentence of the page of an integration, with its types. */
+function referenceSentence(types: readonly string[]): string {
   const named = types.map((type) => `\`${type}\``).join(', ');
   return types.length === 1
     ? `Reference for blocks and agent tools of the type ${named}.`
@@ -314,7 +314,7 @@ function integrationPage({
   return [
     `# ${title}`,
     '',
-    `${usedAs(types)} The definition follows the [documentation of ${DOCUMENTATION_SUBJECTS[service] ?? 'the service'}](${docs}). How integrations work: [tools](../tools.md).`,
+    `${referenceSentence(types)} The definition follows the [documentation of ${DOCUMENTATION_SUBJECTS[service] ?? 'the service'}](${docs}). How integrations work: [tools](../tools.md).`,
     '',
     `Base URL: ${address === undefined ? `that of your ${accountNoun}, which you set with \`--service ${service}=URL\`` : `\`${address}\`. Override it with \`--service ${service}=URL\``}. The credential is the stored credential whose id is in the field \`credential\`, or the value of \`--credential ${service}=VALUE\`.`,
     ...(account === undefined

@@ -42,7 +42,7 @@ export function fencesOf(file: string, text: string): Fence[] {
   return fences;
 }
 
-/** A fence with the related fences (`input`, `output`, …), by their mark. */
+/** A fence, and the fences that belong to it, by their mark (`input`, `output`, …). */
 export interface Example {
   readonly main: Fence;
   readonly parts: ReadonlyMap<string, Fence>;

@@ -22,10 +22,10 @@ function folder(): string {
 }
 
 /**
- * Returns the output without the parts that vary: times and their padding, the id of the run, and notices of slow
- * blocks.
+ * Returns the output without the parts that vary. Times with their padding and the id of the run become placeholders;
+ * notices of slow blocks are removed.
  */
-function stable(output: string): string {
+function normalize(output: string): string {
   return output
     .replaceAll(/ *\b\d[\d.]* m?s\b/g, ' TIME')
     .replaceAll(/\brun [0-9a-f]{8}\b/g, 'run ID')
@@ -37,7 +37,7 @@ it('the first command of the quick start prints the output in the README', { tim
   const index = indexOf('npx heddle run');
   const command = fences[index]?.text.trim() ?? '';
   const ran = await shell(`(${command}) 2>&1`, folder());
-  expect(stable(ran.stdout)).toBe(stable(fences[index + 1]?.text ?? ''));
+  expect(normalize(ran.stdout)).toBe(normalize(fences[index + 1]?.text ?? ''));
 });
 
 it('the server commands print a curl command that runs the workflow', { timeout: 120_000 }, async () => {
@@ -49,6 +49,6 @@ it('the server commands print a curl command that runs the workflow', { timeout:
   const ran = await shell(`${exported}\n${fences[indexOf('npx heddle deploy')]?.text ?? ''}`, cwd);
   expect({ exit: ran.exit, stderr: ran.stderr }).toMatchObject({ exit: 0 });
   const [curl = ''] = /curl (?:.|\\\n)+/.exec(ran.stdout) ?? [];
-  const answer = await shell(`${exported}\n${curl}`, cwd);
-  expect(JSON.parse(answer.stdout)).toMatchObject({ data: { status: 'completed' } });
+  const response = await shell(`${exported}\n${curl}`, cwd);
+  expect(JSON.parse(response.stdout)).toMatchObject({ data: { status: 'completed' } });
 });

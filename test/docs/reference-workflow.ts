@@ -3,7 +3,7 @@ import type { BlockExecutor, Json } from '@heddle/core';
 import { block, condition, fn, loop, parallel, workflow } from '../support/workflow.ts';
 import type { TestBlock } from '../support/workflow.ts';
 
-/** Outputs its two fields: `text` as a string, `value` with the type of a single reference. */
+/** Outputs the values of two fields: `text` as a string, `value` with the type of a single reference. */
 export const echo: BlockExecutor = {
   types: ['echo'],
   class: 'compute',
@@ -44,7 +44,7 @@ const TYPES: { [field: string]: string } = {
   path: 'string',
 };
 
-const EARLIER: readonly TestBlock[] = [
+const EARLIER_BLOCKS: readonly TestBlock[] = [
   condition('Gate', { yes: 'false' }),
   fn('Never', 'return 1'),
   fn('Calc', 'return { total: 3 }'),
@@ -53,14 +53,14 @@ const EARLIER: readonly TestBlock[] = [
   loop('Pairs', { loopType: 'for', count: 2 }, block('Cell', 'echo', { value: '<loop.index>' })),
 ];
 
-const EDGES = [
+const EARLIER_EDGES = [
   'Start -> Gate -> Calc -> Fails',
   'Gate:yes -> Never',
   'Fails:error -> Handler -> Pairs',
   'Pairs -> Cell',
 ];
 
-/** A context of the page: the blocks that read a reference, the edges to them, and the path to their value. */
+/** A context of the page: the blocks that read a reference, the edges to these blocks, and the path of the value. */
 interface Context {
   blocks(written: string): TestBlock[];
   edges: readonly string[];
@@ -147,7 +147,7 @@ export const CONTEXTS: { readonly [name: string]: Context } = {
 
 /** Returns a workflow with the string `written` in the field of a context. */
 export function workflowWith(context: Context, written: string): Json {
-  return workflow([...EARLIER, ...context.blocks(written)], [...EDGES, ...context.edges], {
+  return workflow([...EARLIER_BLOCKS, ...context.blocks(written)], [...EARLIER_EDGES, ...context.edges], {
     variables: VARIABLES as unknown as { [name: string]: { type: string; value: Json } },
     inputFormat: Object.entries(TYPES).map(([name, type]) => ({ name, type })),
   });

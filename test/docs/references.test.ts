@@ -15,8 +15,8 @@ interface Row {
   at: string;
   context: string;
   written: string;
-  /** JSON, or `fails CODE`, or `refused`. */
-  gives: string;
+  /** The documented result: JSON, `fails CODE` or `refused`. */
+  result: string;
   /** The diagnostic codes in the last column. */
   codes: string[];
 }
@@ -26,9 +26,9 @@ const rows = tablesOf(PAGE, text)
   .flatMap(({ name, rows: all }) => all.map((row) => readRow(name.slice('examples: '.length), row)));
 
 function readRow(context: string, { at, cells }: { at: string; cells: readonly string[] }): Row {
-  const [written = '', gives = '', why = ''] = cells;
+  const [written = '', result = '', why = ''] = cells;
   const codes = [...why.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map((match) => match[1] as string);
-  return { at, context, written: codeIn(written) ?? '', gives: codeIn(gives) ?? gives, codes };
+  return { at, context, written: codeIn(written) ?? '', result: codeIn(result) ?? result, codes };
 }
 
 let engine: Engine;
@@ -41,13 +41,13 @@ afterAll(() => engine.close());
 
 /** Returns the diagnostic codes of the block that reads the reference. */
 function codesOf(diagnostics: readonly Diagnostic[]): string[] {
-  const about = diagnostics.filter(({ blockId }) => blockId === 'Reader' || blockId === 'Rows');
-  return [...new Set(about.map(({ code }) => code))];
+  const ofReader = diagnostics.filter(({ blockId }) => blockId === 'Reader' || blockId === 'Rows');
+  return [...new Set(ofReader.map(({ code }) => code))];
 }
 
-async function read({ context, written }: Row): Promise<{ gives: string; codes: string[] }> {
+async function read({ context, written }: Row): Promise<{ result: string; codes: string[] }> {
   const definition = CONTEXTS[context];
-  if (!definition) throw new Error(`no context "${context}"`);
+  if (!definition) throw new Error(`The tests have no context "${context}".`);
   const graph = workflowWith(definition, written);
   try {
     const { diagnostics } = await engine.deploy(graph);
@@ -55,14 +55,14 @@ async function read({ context, written }: Row): Promise<{ gives: string; codes: 
       select: [definition.select],
     });
     const value = blockOutputs?.[definition.select] ?? null;
-    const gives = error
+    const result = error
       ? `fails \`${error.code}\``
       : JSON.stringify(definition.summarize ? definition.summarize(value) : value);
-    return { gives, codes: codesOf(diagnostics) };
+    return { result, codes: codesOf(diagnostics) };
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'WORKFLOW_INVALID') throw error;
     const { diagnostics } = error.details as unknown as { diagnostics: Diagnostic[] };
-    return { gives: 'refused', codes: codesOf(diagnostics) };
+    return { result: 'refused', codes: codesOf(diagnostics) };
   }
 }
 
@@ -75,9 +75,9 @@ describe('the examples of docs/references.md', () => {
 
   it.each(rows.map((row) => [row.at, row] as const))('have the value on the page: %s', async (_, row) => {
     const expected =
-      row.gives.startsWith('fails') || row.gives === 'refused'
-        ? row.gives
-        : JSON.stringify(JSON.parse(row.gives));
-    expect(await read(row)).toEqual({ gives: expected, codes: row.codes });
+      row.result.startsWith('fails') || row.result === 'refused'
+        ? row.result
+        : JSON.stringify(JSON.parse(row.result));
+    expect(await read(row)).toEqual({ result: expected, codes: row.codes });
   });
 });

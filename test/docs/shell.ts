@@ -23,8 +23,8 @@ export function folderOf(page: string): string {
   return folder;
 }
 
-/** Removes `npm ci`, which has already run, and `npx`, which is slower. */
-function local(command: string): string {
+/** Returns the command without `npm ci`, which has already run, and without `npx`, which is slow. */
+function toLocalCommand(command: string): string {
   return command.replaceAll(/\bnpm ci && /g, '').replaceAll(/\bnpx heddle\b/g, 'heddle');
 }
 
@@ -37,7 +37,7 @@ export function shell(
   const path = `${join(repository, 'node_modules/.bin')}${delimiter}${process.env['PATH']}`;
   const env = { PATH: path, HOME: folder, NO_COLOR: '1', API_KEY: 'k-123456', ...variables };
   return new Promise((resolve) => {
-    execFile('sh', ['-ec', local(command)], { cwd: folder, env }, (error, stdout, stderr) => {
+    execFile('sh', ['-ec', toLocalCommand(command)], { cwd: folder, env }, (error, stdout, stderr) => {
       resolve({ exit: error ? Number(error.code ?? 1) : 0, stdout, stderr });
     });
   });

@@ -21,7 +21,7 @@ const PAGES: readonly (readonly [page: string, output: RegExp])[] = [
   ['docs/events.md', /Alert/],
   ['docs/chats.md', /event: |"\[DONE\]"|data: /],
 ];
-const PAGE_OF = {
+const PAGES_BY_KIND = {
   schedule: 'docs/triggers.md',
   webhook: 'docs/webhooks.md',
   feed: 'docs/feeds.md',
@@ -35,7 +35,7 @@ const commandsOf = (page: string): string[] =>
     marks.has('commands') || marks.has('receive') ? [text] : [],
   );
 
-it.each(triggerTypes.map(({ type, kind }) => [type, PAGE_OF[kind]] as const))(
+it.each(triggerTypes.map(({ type, kind }) => [type, PAGES_BY_KIND[kind]] as const))(
   'the trigger %s is described in %s, which has a call with curl',
   (type, page) => {
     expect(readPage(page)).toContain(`\`${type}\``);

@@ -14,7 +14,7 @@ const input = JSON.parse(
 const rows = tablesOf(PAGE, text)
   .filter(({ name }) => name === 'urls')
   .flatMap(({ rows: all }) =>
-    all.map(({ cells: [written = '', gives = ''] }) => [codeIn(written) ?? '', gives]),
+    all.map(({ cells: [written = '', expected = ''] }) => [codeIn(written) ?? '', expected]),
   );
 
 /** Returns the resolved URL as the page shows it, or the code of the failure. */
@@ -35,12 +35,12 @@ function resolvedUrl(url: string): string {
   }
 }
 
-describe('addresses in docs/references.md', () => {
+describe('the URLs in docs/references.md', () => {
   it('are found', () => {
     expect(rows.length).toBeGreaterThan(5);
   });
 
-  it.each(rows)('%s gives %s', (written = '', gives = '') => {
-    expect(resolvedUrl(written)).toBe(gives);
+  it.each(rows)('%s resolves to %s', (written = '', expected = '') => {
+    expect(resolvedUrl(written)).toBe(expected);
   });
 });

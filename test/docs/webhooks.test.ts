@@ -19,13 +19,13 @@ const PRELUDE = 'curl() { command curl --silent --show-error --fail-with-body --
 interface Sender {
   type: string;
   fields: { [name: string]: Json };
-  /** Name of the secret. */
+  /** Name of the secret that signs the calls. */
   secret?: string;
-  /** Number of calls of the block. Default: one. */
+  /** Number of calls in the fence. Default: one. */
   calls?: number;
 }
 
-/** The webhook that each block calls, by its mark. */
+/** The webhooks of the senders on the page, by the mark of the fences that call them. */
 const SENDERS: { readonly [mark: string]: Sender } = {
   held: { type: 'generic_webhook', fields: { flowControl: { debounce: { seconds: 60 } } } },
   token: { type: 'generic_webhook', fields: { token: 'open-sesame' }, calls: 2 },
@@ -77,10 +77,10 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
       const listed = await run(lines.slice(0, 2).join('\n'));
       const [, path = ''] = /http\S+(\/api\/webhooks\/trigger\/[\w.-]+)/.exec(listed) ?? [];
       const headers = { 'Content-Type': 'application/json', Authorization: 'Bearer open-sesame' };
-      const answer = await api.send(path, { headers, body: '{"order": 7}' });
-      expect(answer.status).toBe(200);
+      const response = await api.send(path, { headers, body: '{"order": 7}' });
+      expect(response.status).toBe(200);
       const deliveries = await run(lines[2] ?? '');
-      expect(deliveries).toContain(answer.body['runId']);
+      expect(deliveries).toContain(response.body['runId']);
       const [id = ''] = /[\da-f-]{36}(?=\s*$)/m.exec(deliveries) ?? [];
       const runId = (await run((lines[3] ?? '').replace(/\S+$/, id))).trim();
       expect(await api.inputOf(runId)).toMatchObject({ order: 7 });
@@ -95,14 +95,14 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
       const env = { URL: server.url + path, SECRET: SECRETS[secret] ?? '' };
       const { exit, stdout, stderr } = await shell(`${PRELUDE}\n${text}`, folder, env);
       expect(exit, `${stderr}\n${stdout}`).toBe(0);
-      const answers = stdout
+      const responses = stdout
         .trim()
         .split('\n')
         .map((line) => JSON.parse(line) as { runId: unknown; flow?: unknown });
-      expect(answers).toHaveLength(calls);
-      for (const { runId } of answers) expect(runId).toEqual(expect.any(String));
+      expect(responses).toHaveLength(calls);
+      for (const { runId } of responses) expect(runId).toEqual(expect.any(String));
       if (marks.get('receive') === 'held')
-        expect(answers[0]?.flow).toEqual({ state: 'waiting', reason: 'debounce' });
+        expect(responses[0]?.flow).toEqual({ state: 'waiting', reason: 'debounce' });
     },
   );
 });

@@ -67,7 +67,7 @@ describe('the JSON Schema of workflow files', () => {
     ['arrays as JSON strings', withBlock('router_v2', { context: 1, routes: '[{"id": "a"}]' })],
     ['types of custom blocks', withBlock('mine', { any: 1 })],
     ['blocks in trigger mode', withBlock('wait', { timeUnit: 'years' }, { triggerMode: true })],
-    ['a bare state', { data: { state: withBlock('wait', {}) } }],
+    ['a state inside an envelope', { data: { state: withBlock('wait', {}) } }],
   ])('accepts %s', (_what, workflow) => {
     expect(problems(workflow)).toEqual([]);
   });
@@ -81,7 +81,7 @@ describe('the JSON Schema of workflow files', () => {
     ['a word in place of a number', withBlock('translate', { temperature: 'hot' })],
     ['a number that is too large', withBlock('translate', { temperature: 3 })],
     ['a number in place of an array', withBlock('router_v2', { routes: 7 })],
-    ['the same workflow inside an envelope', { data: { state: withBlock('api', { method: 'FTECH' }) } }],
+    ['an unknown method inside an envelope', { data: { state: withBlock('api', { method: 'FTECH' }) } }],
   ])('refuses %s', (_what, workflow) => {
     expect(problems(workflow)).not.toEqual([]);
   });

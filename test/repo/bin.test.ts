@@ -43,7 +43,7 @@ function majorOf(node: string): number {
   return Number(spawnSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }).stdout.split('.')[0]);
 }
 
-/** A Node of this machine that is too old for Heddle, and new enough for its bin. */
+/** The path of a Node that is too old for Heddle, and new enough for its bin; undefined if PATH has none. */
 const oldNode = (process.env['PATH'] ?? '')
   .split(delimiter)
   .map((folder) => join(folder, 'node'))
@@ -162,7 +162,8 @@ describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned No
 });
 
 /**
- * The machine is also compiled into Temporal's workflows, which run without Node. The other entries have only types.
+ * Entry points that do not check the version of Node. The machine is also compiled into Temporal's workflows, which run
+ * without Node. The others have only types.
  */
 const UNCHECKED = [
   ...['@heddle/core/machine', '@heddle/api/ports'],
@@ -172,17 +173,17 @@ const UNCHECKED = [
 describe('packages that are imported on a Node that is too old', () => {
   // The bin of the command line reports this itself, before it loads any module.
   const libraries = packageFolders().filter((folder) => folder !== 'cli');
-  const entries = libraries.flatMap((folder) => {
+  const entryPoints = libraries.flatMap((folder) => {
     const { name, exports = {} } = readJson<Manifest>(`packages/${folder}/package.json`);
     return Object.keys(exports)
       .filter((path) => !path.endsWith('.json'))
       .map((path) => posix.join(name, path))
-      .filter((entry) => !UNCHECKED.includes(entry));
+      .filter((entryPoint) => !UNCHECKED.includes(entryPoint));
   });
 
-  const sampledEntries = sample(entries, 2, 'entries on a Node that is too old');
-  it.skipIf(!oldNode).each(sampledEntries)('%s names the required Node in one sentence', (entry) => {
-    const code = `import(${JSON.stringify(entry)}).catch(({ message }) => console.log(message))`;
+  const sampledEntryPoints = sample(entryPoints, 2, 'entry points on a Node that is too old');
+  it.skipIf(!oldNode).each(sampledEntryPoints)('%s names the required Node in one sentence', (entryPoint) => {
+    const code = `import(${JSON.stringify(entryPoint)}).catch(({ message }) => console.log(message))`;
     const { stdout, stderr } = spawnSync(oldNode ?? '', ['-e', code], { cwd: repository, encoding: 'utf8' });
     expect({ stdout, stderr }).toEqual({
       stdout: expect.stringMatching(/^Heddle needs Node\.js 24 or newer; this is v2\d[.\d]+\.\n$/),

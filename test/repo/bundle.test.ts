@@ -9,6 +9,7 @@ interface Output {
   readonly imports: readonly { readonly path: string; readonly kind: string; readonly external?: boolean }[];
 }
 
+/** What the command line loads when it starts. */
 interface StartupLoad {
   /** Bytes of JavaScript that are read before the first command is known. */
   readonly bytes: number;
@@ -21,14 +22,14 @@ const ENTRY = 'dist/index.js';
 // Each of these takes tens of milliseconds, or starts a process or thread. A command loads it when it first needs it.
 const HEAVY = /@heddle\/(images|sandbox|temporal)|@temporalio|isolated-vm|node:sqlite|(^|\/)undici\//;
 
-/** Returns the bytes and modules that the output `entry` loads by static imports. */
-function startOf(outputs: Readonly<Record<string, Output>>, entry: string): StartupLoad {
+/** Returns the bytes and modules that the output `entry` loads, directly and through static imports. */
+function startupLoadOf(outputs: Readonly<Record<string, Output>>, entry: string): StartupLoad {
   const files = new Set([entry]);
   const modules = new Set<string>();
   let bytes = 0;
   for (const file of files) {
     const output = outputs[file];
-    if (!output) throw new Error(`${file} is not in the bundle's description`);
+    if (!output) throw new Error(`${file} is not in the metadata of the bundle.`);
     bytes += output.bytes;
     for (const input of Object.keys(output.inputs)) modules.add(input);
     for (const { path, kind, external } of output.imports) {
@@ -47,14 +48,14 @@ function sourcesIn(outputs: Readonly<Record<string, Output>>): string[] {
 
 describe('the bundle of the command line', () => {
   const { outputs } = readJson<{ outputs: Record<string, Output> }>('packages/cli/dist/meta.json');
-  const start = startOf(outputs, ENTRY);
+  const start = startupLoadOf(outputs, ENTRY);
 
   it('loads no sandbox, database, network or SDK at its start', () => {
     expect(start.modules).toContain('src/main.ts');
     expect(start.modules.filter((module) => HEAVY.test(module))).toEqual([]);
   });
 
-  it('reads little at its start: the code of a command is a separate chunk', () => {
+  it('reads less than 112 kB at its start: the code of a command is a separate chunk', () => {
     // 55 kB of this are commander; a group of commands adds 1 to 9 kB.
     expect(start.bytes).toBeLessThan(112_000);
   });
@@ -78,7 +79,7 @@ describe('the bundle of the command line', () => {
     expect(languages.map((source) => source.replace(/.*\//, ''))).toEqual(['en.js']);
   });
 
-  it('is followed through static imports, but not through dynamic imports', () => {
+  it('has static imports in its startup load, but no dynamic imports', () => {
     const output = (inputs: string[], imports: Output['imports']): Output => ({
       bytes: 10,
       inputs: Object.fromEntries(inputs.map((input) => [input, { bytesInOutput: 1 }])),
@@ -96,6 +97,6 @@ describe('the bundle of the command line', () => {
       b: output(['b.ts'], []),
       c: output(['c.ts'], []),
     };
-    expect(startOf(description, 'a')).toEqual({ bytes: 20, modules: ['a.ts', 'node:sqlite', 'b.ts'] });
+    expect(startupLoadOf(description, 'a')).toEqual({ bytes: 20, modules: ['a.ts', 'node:sqlite', 'b.ts'] });
   });
 });

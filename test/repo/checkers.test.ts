@@ -2,12 +2,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packageProblems } from './exports.ts';
-import { plant, runTool } from './planted.ts';
+import { createRepository, runTool } from './planted.ts';
 import { repository } from './sources.ts';
 
 const reporter = join(repository, 'test/repo/knip-reporter.mjs');
 
-const manifest = (name: string, more: object = {}): string =>
+const manifest = (name: string, fields: object = {}): string =>
   JSON.stringify({
     name: `@heddle/${name}`,
     version: '0.0.0',
@@ -17,7 +17,7 @@ const manifest = (name: string, more: object = {}): string =>
     exports: {
       '.': { '@heddle/source': './src/index.ts', types: './dist/index.d.ts', default: './dist/index.js' },
     },
-    ...more,
+    ...fields,
   });
 
 describe('the reporter of knip', () => {
@@ -28,10 +28,10 @@ describe('the reporter of knip', () => {
   };
 
   it('fails if knip did not read the modules', () => {
-    using planted = plant({ ...project, 'packages/a/src/used.ts': 'export const used = 1;\n' });
-    expect(runTool('knip', ['--production', '--reporter', reporter], planted.folder).code).toBe(0);
-    rmSync(join(planted.folder, 'packages/a/src'), { recursive: true });
-    expect(runTool('knip', ['--production', '--reporter', reporter], planted.folder).code).not.toBe(0);
+    using scratch = createRepository({ ...project, 'packages/a/src/used.ts': 'export const used = 1;\n' });
+    expect(runTool('knip', ['--production', '--reporter', reporter], scratch.folder).code).toBe(0);
+    rmSync(join(scratch.folder, 'packages/a/src'), { recursive: true });
+    expect(runTool('knip', ['--production', '--reporter', reporter], scratch.folder).code).not.toBe(0);
   });
 });
 
@@ -45,8 +45,8 @@ describe('the export check', () => {
   };
 
   const problemsOf = (files: Readonly<Record<string, string>>): string[] => {
-    using planted = plant(files);
-    return packageProblems([join(planted.folder, 'a')]);
+    using scratch = createRepository(files);
+    return packageProblems([join(scratch.folder, 'a')]);
   };
 
   it('accepts a valid package', () => {
@@ -59,19 +59,19 @@ describe('the export check', () => {
     expect(problems).toContain('@heddle/a: ./dist/index.js is not in the tarball');
   });
 
-  it('finds a source for our own condition that was not packed', () => {
+  it('finds a source file of the condition @heddle/source that is not in the tarball', () => {
     expect(problemsOf({ ...valid, 'a/package.json': manifest('a') })).toEqual([
       '@heddle/a: ./src/index.ts is not in the tarball',
     ]);
   });
 
-  it('finds an entry that does not load, and an entry that exports nothing', () => {
+  it('finds an entry point that does not load, and one that exports nothing', () => {
     const broken = problemsOf({ ...valid, 'a/dist/index.js': "import './gone.js';\nexport const a = 1;\n" });
     expect(broken.join()).toContain('ERR_MODULE_NOT_FOUND');
     expect(problemsOf({ ...valid, 'a/dist/index.js': 'export {};\n' }).join()).toContain('exports nothing');
   });
 
-  it('accepts an entry with types only', () => {
+  it('accepts an entry point with types only', () => {
     const types = { 'a/dist/index.d.ts': 'export type A = number;\nexport interface B {\n  a: A;\n}\n' };
     expect(problemsOf({ ...valid, ...types, 'a/dist/index.js': 'export {};\n' })).toEqual([]);
   });

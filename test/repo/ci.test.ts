@@ -7,7 +7,7 @@ import { repository } from './sources.ts';
 
 const REPORT = 'node_modules/.cache/heddle-test/report.json';
 
-const passed = {
+const passedReport = {
   success: true,
   numPassedTests: 3,
   numFailedTests: 0,
@@ -46,7 +46,7 @@ describe('.ci/run', () => {
     [{}, 'bubblewrap,chromium,nginx,schemathesis,openapi-documents,versitygw 1'],
     [{ HEDDLE_REQUIRE: '', HEDDLE_REQUIRE_TEMPORAL: '0' }, ' 0'],
   ])(
-    'requires tools and servers of the tests, or what the environment requires: %o',
+    'requires all tools and servers of the tests, unless the environment overrides this: %o',
     (variables, required) => {
       const recordFile = join(folder, 'seen');
       const { HEDDLE_REQUIRE: _tools, HEDDLE_REQUIRE_TEMPORAL: _server, ...otherVariables } = process.env;
@@ -63,11 +63,11 @@ describe('.ci/run', () => {
   );
 
   it('ends with the numbers of the tests', () => {
-    expect(run(passed, 0)).toEqual({ code: 0, last: '3 passed, 0 failed, 1 skipped' });
+    expect(run(passedReport, 0)).toEqual({ code: 0, last: '3 passed, 0 failed, 1 skipped' });
   });
 
   it('keeps the exit code of the tests', () => {
-    expect(run({ ...passed, success: false, numFailedTests: 2 }, 7)).toEqual({
+    expect(run({ ...passedReport, success: false, numFailedTests: 2 }, 7)).toEqual({
       code: 7,
       last: '3 passed, 2 failed, 1 skipped',
     });
@@ -75,7 +75,8 @@ describe('.ci/run', () => {
 
   it('counts a file that failed outside of its tests', () => {
     const testResults = [{ status: 'failed', assertionResults: [] }];
-    expect(run({ ...passed, success: false, testResults }, 1).last).toBe('3 passed, 1 failed, 1 skipped');
+    const report = { ...passedReport, success: false, testResults };
+    expect(run(report, 1).last).toBe('3 passed, 1 failed, 1 skipped');
   });
 
   it('fails if there is no report, even if the tests succeeded', () => {
@@ -84,12 +85,12 @@ describe('.ci/run', () => {
 
   it('does not read the report of an earlier run', () => {
     mkdirSync(join(folder, dirname(REPORT)), { recursive: true });
-    writeFileSync(join(folder, REPORT), JSON.stringify(passed));
+    writeFileSync(join(folder, REPORT), JSON.stringify(passedReport));
     expect(run(undefined, 0).code).toBe(1);
   });
 
   it('fails if no test ran', () => {
-    expect(run({ ...passed, numPassedTests: 0 }, 0)).toEqual({
+    expect(run({ ...passedReport, numPassedTests: 0 }, 0)).toEqual({
       code: 1,
       last: '0 passed, 1 failed, 1 skipped',
     });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Manifest, packageFolders, readJson, readText, repository } from './sources.ts';
 
-interface Locked {
+/** A package in the lock file. */
+interface LockedPackage {
   readonly version?: string;
   readonly license?: string;
   readonly dev?: boolean;
@@ -14,7 +15,7 @@ interface Locked {
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
-/** A package that is allowed with this licence, which is not on the list. */
+/** A package that is allowed although its licence is not in `LICENCES`. */
 interface Exception {
   readonly name: string;
   readonly licence: string;
@@ -29,15 +30,15 @@ const exceptions = readJson<readonly Exception[]>('test/repo/licences.json');
 
 const LICENCES = new Set(['MIT', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', '0BSD']);
 
-const lock = readJson<{ packages: Record<string, Locked> }>('package-lock.json').packages;
+const lock = readJson<{ packages: Record<string, LockedPackage> }>('package-lock.json').packages;
 const root = readJson<Root>('package.json');
 const installed = Object.entries(lock).filter(
   ([path, entry]) => path.includes('node_modules/') && !entry.link,
 );
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('node_modules/') + 13);
 
-/** Returns the names of every third-party package that our packages install or bundle, with their dependencies. */
-function shipped(): Set<string> {
+/** Returns the names of all packages that our packages install or bundle, directly or through a dependency. */
+function shippedPackages(): Set<string> {
   const manifests = packageFolders().map((folder) => readJson<Manifest>(`packages/${folder}/package.json`));
   const names = new Set(
     manifests.flatMap((manifest) => Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })),
@@ -52,14 +53,14 @@ function shipped(): Set<string> {
   return names;
 }
 
-/** Returns whether all licences of an SPDX expression, or of one side of an `OR`, are on the list. */
+/** Returns whether `LICENCES` has all licences of an SPDX expression, or of one side of an `OR`. */
 function isAllowed(licence: string | undefined): boolean {
   const alternatives = (licence ?? '').replaceAll(/[()]/g, '').split(' OR ');
   return alternatives.some((each) => each.split(' AND ').every((name) => LICENCES.has(name.trim())));
 }
 
 /** Returns the declared licence of the package at `path`, or else Unlicense if its file LICENSE has that text. */
-function licenceOf(path: string, { license }: Locked): string | undefined {
+function licenceOf(path: string, { license }: LockedPackage): string | undefined {
   if (license !== undefined) return license;
   const file = join(repository, path, 'LICENSE');
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
@@ -68,9 +69,9 @@ function licenceOf(path: string, { license }: Locked): string | undefined {
     : undefined;
 }
 
-/** Returns the shipped packages whose licence is not on the list, with the licence. */
-function withOtherLicences(): { name: string; licence: string | undefined }[] {
-  const names = shipped();
+/** Returns the shipped packages whose licence is not allowed, with the licence. */
+function packagesWithOtherLicences(): { name: string; licence: string | undefined }[] {
+  const names = shippedPackages();
   const entries = installed.filter(([path]) => names.has(nameOf(path)));
   if (entries.length < 5)
     throw new Error('The lock file has fewer than 5 shipped packages: its format may have changed.');
@@ -83,11 +84,11 @@ describe('dependencies', () => {
   it('that our packages install or bundle have a permissive licence or are an exception', () => {
     const isExcepted = (other: { name: string; licence: string | undefined }): boolean =>
       exceptions.some(({ name, licence }) => name === other.name && licence === other.licence);
-    expect(withOtherLicences().filter((other) => !isExcepted(other))).toEqual([]);
+    expect(packagesWithOtherLicences().filter((other) => !isExcepted(other))).toEqual([]);
   });
 
   it('are an exception only with a reason, and only if it is needed', () => {
-    const needed = withOtherLicences().map(({ name, licence }) => `${name}: ${licence}`);
+    const needed = packagesWithOtherLicences().map(({ name, licence }) => `${name}: ${licence}`);
     expect(exceptions.filter(({ name, licence }) => !needed.includes(`${name}: ${licence}`))).toEqual([]);
     expect(exceptions.filter(({ reason }) => reason.length < 40)).toEqual([]);
   });

@@ -20,7 +20,7 @@ const UNIONS: readonly (readonly [file: string, type: string])[] = [
   ['packages/sandbox/src/egress/error.ts', 'EgressErrorCode'],
 ];
 
-/** Nodes that may have an error code, by type: the field with the name, the names, and the field with the code. */
+/** Syntax nodes with an error code, by type: the field with a name, the allowed names, and the field with the code. */
 const CODE_NODES: Readonly<Record<string, readonly [name: string, names: RegExp, code: string]>> = {
   NewExpression: ['callee', /^(Engine|Block|Sandbox|Egress)Error$/, 'arguments'],
   CallExpression: ['callee', /^(refuse|failure)$/, 'arguments'],
@@ -28,7 +28,7 @@ const CODE_NODES: Readonly<Record<string, readonly [name: string, names: RegExp,
   VariableDeclarator: ['id', /^code$/, 'init'],
 };
 
-/** Returns the part of a node that may have an error code: the first argument of an error, or the value of `code`. */
+/** Returns the part of a node that can have an error code: the first argument of an error, or the value of `code`. */
 function codeNode(node: Record<string, unknown>): unknown {
   const [nameField, names, codeField] = CODE_NODES[node['type'] as string] ?? ['', /^$/, ''];
   const { name = '-' } = (node[nameField] ?? {}) as { name?: string };

@@ -5,7 +5,7 @@ interface Override {
   readonly rules: Readonly<Record<string, unknown>>;
 }
 
-/** One finding of oxlint: `code` is `plugin(rule)`. */
+/** One finding of oxlint. `code` has the form `plugin(rule)`. */
 export interface Finding {
   readonly code: string;
   readonly filename: string;
@@ -31,8 +31,8 @@ function overridesIn(text: string): readonly Override[] {
 }
 
 /**
- * Returns the problems of the exceptions in `text` (JSON with comment lines): an entry without a reason above it, with
- * more than one file or rule, or without a finding in `findings`, which are the findings of lint without exceptions.
+ * Returns the problems of the exceptions in `text` (JSON with comment lines). An exception needs a reason above it, one
+ * file, one rule, and a finding. `findings` are the findings of lint without the exceptions.
  */
 export function exceptionProblems(text: string, findings: readonly Finding[]): string[] {
   const rows = text.split('\n').map((row) => row.trim());

@@ -1,5 +1,5 @@
 // npm run exports: checks what a user would install, not the source tree. Each package is packed. publint and attw read
-// the tarball. Then all tarballs are unpacked into one folder, and every entry is imported.
+// the tarball. Then all tarballs are unpacked into one folder, and every entry point is imported.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -17,7 +17,8 @@ import { join, posix, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { repository } from './sources.ts';
 
-interface Packed {
+/** The fields of the package.json of a packed package. */
+interface PackedManifest {
   readonly name: string;
   readonly exports?: Readonly<Record<string, unknown>>;
   readonly bin?: Readonly<Record<string, string>>;
@@ -32,7 +33,7 @@ interface Outcome {
 interface AttwReport {
   readonly analysis: {
     readonly entrypoints: {
-      readonly [entry: string]: {
+      readonly [entryPoint: string]: {
         readonly resolutions: {
           readonly 'node16-esm': { resolution?: { isTypeScript: boolean; isJson: boolean } };
         };
@@ -62,7 +63,7 @@ export function pack(folder: string, destination: string): string {
 
 function publintProblems(tarball: string): string[] {
   const result = run(bin('publint'), [tarball, '--strict']);
-  if (result.code === 0 && !result.stdout.includes('All good')) return ['publint read nothing'];
+  if (result.code === 0 && !result.stdout.includes('All good')) return ['publint did not report a result'];
   return result.code === 0 ? [] : [`publint: ${result.stdout.trim()}`];
 }
 
@@ -74,8 +75,8 @@ function attwProblems(tarball: string): string[] {
     const { resolution } = resolutions['node16-esm'];
     return resolution?.isTypeScript !== true && resolution?.isJson !== true;
   });
-  if (entrypoints['.'] === undefined) return ['attw saw no entry "."'];
-  return untyped.map(([entry]) => `attw saw no types of the entry "${entry}"`);
+  if (entrypoints['.'] === undefined) return ['attw found no entry point "."'];
+  return untyped.map(([entry]) => `attw found no types of the entry point "${entry}"`);
 }
 
 /** Returns the problems that publint and attw find in one tarball. */
@@ -83,10 +84,10 @@ function tarballProblems(tarball: string): string[] {
   return [...publintProblems(tarball), ...attwProblems(tarball)];
 }
 
-function unpack(tarball: string, modules: string): Packed {
+function unpack(tarball: string, modules: string): PackedManifest {
   const folder = mkdtempSync(join(modules, '.unpack-'));
   execFileSync('tar', ['-xzf', tarball, '-C', folder, '--strip-components=1']);
-  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Packed;
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as PackedManifest;
   const target = join(modules, manifest.name);
   mkdirSync(join(target, '..'), { recursive: true });
   rmSync(target, { recursive: true, force: true });
@@ -95,7 +96,7 @@ function unpack(tarball: string, modules: string): Packed {
 }
 
 /** Unpacks `tarballs` into `folder`/node_modules, next to links to the repository's third-party packages. */
-export function install(tarballs: readonly string[], folder: string): Packed[] {
+export function install(tarballs: readonly string[], folder: string): PackedManifest[] {
   const modules = join(folder, 'node_modules');
   mkdirSync(modules, { recursive: true });
   for (const name of readdirSync(join(repository, 'node_modules'))) {
@@ -110,7 +111,7 @@ function targetsOf(exported: unknown): string[] {
 }
 
 /** Returns the required files that the unpacked packages lack: their licence, and the targets of every condition. */
-function missingFiles(manifests: readonly Packed[], folder: string): string[] {
+function missingFiles(manifests: readonly PackedManifest[], folder: string): string[] {
   return manifests.flatMap(({ name, exports }) =>
     ['LICENSE', ...targetsOf(exports)]
       .filter((file) => !existsSync(join(folder, 'node_modules', name, file)))
@@ -118,8 +119,8 @@ function missingFiles(manifests: readonly Packed[], folder: string): string[] {
   );
 }
 
-/** Returns the specifiers of the entries with code of a package in `modules`. */
-function entriesOf({ name, exports = {} }: Packed, modules: string): string[] {
+/** Returns the specifiers of the entry points of a package in `modules`, except those that have only types. */
+function entryPointsOf({ name, exports = {} }: PackedManifest, modules: string): string[] {
   const entries = Object.entries(exports).filter(([path, exported]) => {
     const types = targetsOf(exported).find((file) => file.endsWith('.d.ts'));
     return !path.endsWith('.json') && !(types && hasOnlyTypes(join(modules, name, types)));
@@ -134,18 +135,20 @@ function hasOnlyTypes(file: string): boolean {
   return exported.length > 0 && exported.every(([, kind]) => kind === 'type' || kind === 'interface');
 }
 
-/** Returns arguments for Node to import `entry`, which fail if it exports nothing. */
-function importArguments(entry: string): string[] {
-  const names = `Object.keys(await import(${JSON.stringify(entry)}))`;
-  const code = `if (${names}.length === 0) throw new Error('${entry} exports nothing');`;
+/** Returns arguments with which Node imports `entryPoint`. Node fails if the entry point exports nothing. */
+function importArguments(entryPoint: string): string[] {
+  const names = `Object.keys(await import(${JSON.stringify(entryPoint)}))`;
+  const code = `if (${names}.length === 0) throw new Error('${entryPoint} exports nothing');`;
   return ['--input-type=module', '-e', code];
 }
 
-/** Returns the problems of importing every entry of the unpacked packages, and of starting every bin. */
-function importProblems(manifests: readonly Packed[], folder: string): string[] {
+/** Returns the problems of importing every entry point of the unpacked packages, and of starting every bin. */
+function importProblems(manifests: readonly PackedManifest[], folder: string): string[] {
   return manifests.flatMap((manifest) => {
-    const entries = entriesOf(manifest, join(folder, 'node_modules'));
-    const imported = entries.map((entry) => run(process.execPath, importArguments(entry), folder));
+    const entryPoints = entryPointsOf(manifest, join(folder, 'node_modules'));
+    const imported = entryPoints.map((entryPoint) =>
+      run(process.execPath, importArguments(entryPoint), folder),
+    );
     const started = Object.values(manifest.bin ?? {}).map((file) =>
       run(process.execPath, [join(folder, 'node_modules', manifest.name, file), '--version']),
     );

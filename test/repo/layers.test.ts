@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { dependencyProblems, importProblems, LAYERS } from './layers.ts';
-import { plant, runTool } from './planted.ts';
+import { createRepository, runTool } from './planted.ts';
 import {
   type Manifest,
   modulesOf,
@@ -102,11 +102,11 @@ describe('purity of core', () => {
   it.each(['fetch', 'process', 'setTimeout', 'console', 'structuredClone'])(
     'its types do not have %s',
     (name) => {
-      using planted = plant({
+      using scratch = createRepository({
         'packages/core/tsconfig.build.json': readText('packages/core/tsconfig.build.json'),
         'packages/core/src/a.ts': `export const a: unknown = ${name};\n`,
       });
-      const { code, out } = runTool('tsc', ['-p', 'packages/core/tsconfig.build.json'], planted.folder);
+      const { code, out } = runTool('tsc', ['-p', 'packages/core/tsconfig.build.json'], scratch.folder);
       expect(code).not.toBe(0);
       expect(out).toContain(`'${name}'`);
     },

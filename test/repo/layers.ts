@@ -1,9 +1,11 @@
 import { posix } from 'node:path';
 import type { Manifest, Module } from './sources.ts';
 
-/** Allowed imports of a package: `ours` are our packages, `others` third-party packages. */
+/** The packages that a package may import. */
 interface Layer {
+  /** Packages of this repository. */
   readonly ours: readonly string[];
+  /** Third-party packages: patterns, or all packages that package.json declares. */
   readonly others: readonly RegExp[] | 'declared';
 }
 
@@ -20,7 +22,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   blocks: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
   api: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
   service: {
-    // sandbox: the type of image sources and their errors.
+    // From @heddle/sandbox: the type of image sources, and their errors.
     ours: ['@heddle/core', '@heddle/engine', '@heddle/sandbox', '@heddle/images', '@heddle/api'],
     others: 'declared',
   },
@@ -65,8 +67,8 @@ function bareName(specifier: string): string {
 
 function folderProblem(file: string, target: string): string | undefined {
   const [, forbidden] = FOLDERS.find(([folder]) => file.startsWith(folder)) ?? [];
-  const found = forbidden?.find((folder) => target.startsWith(folder));
-  return found && `it may not import ${found}`;
+  const forbiddenFolder = forbidden?.find((folder) => target.startsWith(folder));
+  return forbiddenFolder && `it may not import ${forbiddenFolder}`;
 }
 
 function relativeProblem(module: Module, specifier: string): string | undefined {
@@ -100,7 +102,9 @@ function bareProblem(module: Module, specifier: string, manifest: Manifest): str
     return 'core/src/machine imports nothing outside itself';
   }
   if (specifier.startsWith('node:')) {
-    return PURE.has(module.package) ? `packages/${module.package} is pure` : undefined;
+    return PURE.has(module.package)
+      ? `packages/${module.package} is pure: it imports no module of Node.js`
+      : undefined;
   }
   const layer = layerProblem(module, specifier);
   if (layer) return layer;

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exceptedFiles, exceptionProblems, type Finding } from './exceptions.ts';
-import { plant, runTool } from './planted.ts';
+import { createRepository, runTool } from './planted.ts';
 import { readJson, readText, repository } from './sources.ts';
 
 const lines = (count: number): string =>
@@ -48,12 +48,12 @@ const SOUND = 'packages/core/src/sound.ts';
 
 describe('lint', () => {
   const files = FAULTS.map(([, file, text]) => [`packages/core/${file}`, text]);
-  using planted = plant({
+  using scratch = createRepository({
     'packages/core/tsconfig.json': '{"extends":"../../tsconfig.json","include":["src"]}',
     ...Object.fromEntries(files),
     [SOUND]: `${lines(400)}\n// Neither comments nor blank lines count.\n`,
   });
-  const { found, files: filesRead } = lint(planted.folder);
+  const { found, files: filesRead } = lint(scratch.folder);
 
   it.each(FAULTS)('refuses %s in %s', (rule, file) => {
     expect(found).toContain(`${rule} packages/core/${file}`);
@@ -65,7 +65,7 @@ describe('lint', () => {
   });
 });
 
-/** Returns the findings of lint without the exceptions in the files that they name. */
+/** Returns what lint finds without the exceptions in `files`, the files that the exceptions name. */
 function findingsWithoutExceptions(files: readonly string[]): Finding[] {
   if (files.length === 0) return [];
   const file = 'node_modules/.cache/heddle-test/oxlint-without-exceptions.json';

@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { repository } from './sources.ts';
 
-/** A temporary repository with planted files; disposing it removes the folder. */
-export interface Planted extends Disposable {
+/** A repository for a test. Disposing it removes the folder. */
+export interface TemporaryRepository extends Disposable {
   readonly folder: string;
 }
 
 const CONFIGURATIONS = ['.oxlintrc.json', '.knip.json', 'tsconfig.json', 'test/repo/exceptions.jsonc'];
 
-/** Creates a repository with our configurations and these `files` (path → text), to run a checker on. */
-export function plant(files: Readonly<Record<string, string>>): Planted {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
+/** Creates a repository with our configurations and these `files` (path → text), in which a test runs a checker. */
+export function createRepository(files: Readonly<Record<string, string>>): TemporaryRepository {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-checked-'));
   mkdirSync(join(folder, 'test/repo'), { recursive: true });
   for (const file of CONFIGURATIONS) cpSync(join(repository, file), join(folder, file));
   symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));

@@ -3,17 +3,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type EcmaScriptModule, type Program, parseSync } from 'oxc-parser';
 
-/**
- * One module of a package: `file` is relative to the repository, `imports` are the specifiers as written,
- * `runtimeImports` those that remain without types, `exports` the names, types included, with `*` for an `export *`.
- */
+/** One module of a package. */
 export interface Module {
+  /** The folder of the package under packages/. */
   readonly package: string;
+  /** The path, relative to the repository. */
   readonly file: string;
   readonly text: string;
   readonly isTest: boolean;
+  /** The specifiers of all imports, as written. */
   readonly imports: readonly string[];
+  /** The specifiers of the imports that the compiler keeps. */
   readonly runtimeImports: readonly string[];
+  /** The exported names, including types; `*` for an `export *`. */
   readonly exports: readonly string[];
   readonly program: Program;
 }
@@ -35,7 +37,7 @@ export function readText(file: string): string {
   return readFileSync(join(repository, file), 'utf8');
 }
 
-/** Returns the JSON in `file`, relative to the repository, as a `T`. It may have comment lines. */
+/** Returns the value of the JSON in `file`, relative to the repository. The JSON may have comment lines. */
 export function readJson<T>(file: string): T {
   return parseJson(readText(file)) as T;
 }

@@ -4,9 +4,10 @@ import { type Manifest, packageFolders, parseModule, readJson, readText } from '
 
 const MAX_NAMES = 40;
 
-interface Entry {
+interface EntryPoint {
   readonly folder: string;
   readonly name: string;
+  /** The exported names. */
   readonly names: readonly string[];
 }
 
@@ -14,7 +15,7 @@ interface Entry {
  * Every entry point of every package: the target of the export condition `@heddle/source`, or src/index.ts if the
  * package is bundled.
  */
-const entries: readonly Entry[] = packageFolders().flatMap((folder) => {
+const entryPoints: readonly EntryPoint[] = packageFolders().flatMap((folder) => {
   const { name, exports = {} } = readJson<Manifest>(`packages/${folder}/package.json`);
   return Object.entries(exports).flatMap(([path, target]) => {
     if (path === './package.json') return [];
@@ -26,20 +27,23 @@ const entries: readonly Entry[] = packageFolders().flatMap((folder) => {
 });
 
 describe('the surface of the packages', () => {
-  it('has an entry in each package', () => {
-    const packages = new Set(entries.map(({ folder }) => folder));
+  it('has an entry point in each package', () => {
+    const packages = new Set(entryPoints.map(({ folder }) => folder));
     expect([...packages].toSorted()).toEqual(packageFolders().toSorted());
   });
 
-  it.each(entries)('$name exports at most 40 names, without a default export or `export *`', ({ names }) => {
-    expect(names.length).toBeGreaterThan(0);
-    expect(names.length).toBeLessThanOrEqual(MAX_NAMES);
-    expect(names).not.toContain('*');
-    expect(names).not.toContain('default');
-  });
+  it.each(entryPoints)(
+    '$name exports at most 40 names, without a default export or `export *`',
+    ({ names }) => {
+      expect(names.length).toBeGreaterThan(0);
+      expect(names.length).toBeLessThanOrEqual(MAX_NAMES);
+      expect(names).not.toContain('*');
+      expect(names).not.toContain('default');
+    },
+  );
 
   it('has exactly the recorded names', async () => {
-    const recorded = entries.map(({ name, names }) => `# ${name}\n${names.join('\n')}\n`);
+    const recorded = entryPoints.map(({ name, names }) => `# ${name}\n${names.join('\n')}\n`);
     await expect(recorded.join('\n')).toMatchFileSnapshot('surface.txt');
   });
 

@@ -78,7 +78,7 @@ describe('the tree', () => {
     expect(forbiddenIn('.ci/run', ['..', 'shared'].join('/'))).toEqual([]);
   });
 
-  it('has the test files that start first', () => {
+  it('has every test file that the sequencer starts first', () => {
     const present = new Set(files());
     expect(LONGEST.filter((file) => !present.has(file))).toEqual([]);
   });

@@ -7,7 +7,7 @@ const WORKFLOWS = 'packages/temporal/src/workflow/';
 /** Allowed imports of workflows at run time, besides modules of their package that follow the same rule. */
 const ALLOWED = new Set(['@heddle/core/machine', '@temporalio/workflow']);
 
-/** Returns the modules that run as a workflow: the modules of the folder, and those that they import at run time. */
+/** Returns the modules that run as a workflow: the modules in `WORKFLOWS`, and all that they import at run time. */
 export function workflowCode(modules: readonly Module[]): Module[] {
   const byFile = new Map(modules.map((module) => [module.file, module]));
   const reachable = new Set(modules.filter(({ file, isTest }) => file.startsWith(WORKFLOWS) && !isTest));
@@ -20,7 +20,7 @@ export function workflowCode(modules: readonly Module[]): Module[] {
   return [...reachable];
 }
 
-/** Returns a sentence for every forbidden import at run time of workflow code among `modules`. */
+/** Returns a sentence for every forbidden run-time import of the workflow code among `modules`. */
 export function workflowProblems(modules: readonly Module[]): string[] {
   const files = new Set(modules.map(({ file }) => file));
   return workflowCode(modules).flatMap(({ file, runtimeImports }) =>

@@ -35,6 +35,7 @@ export const LONG = workflow(
   ['Start -> Rest'],
 );
 
+/** A run as the API returns it. */
 export interface ShownRun {
   runId: string;
   status: string;
@@ -47,7 +48,7 @@ export async function greetingOf(api: TestApi): Promise<string> {
   return `/api/v2/workflows/${await api.deploy(GREETING)}`;
 }
 
-/** Queues a run of a deployed workflow as a process does that ends before it starts the run. Returns the run's id. */
+/** Queues a run like a process that ends before it starts the run. Returns the id of the run. */
 export async function queueRun(
   { store, workspaceId }: Pick<TestApi, 'store' | 'workspaceId'>,
   workflowId: string,
@@ -67,7 +68,7 @@ export async function queueRun(
   return runId;
 }
 
-/** Resolves with the run at `path` when it has this status. */
+/** Polls the run at `path`, and resolves with the run when it has this status. */
 export async function untilStatus(api: TestApi, path: string, status: string): Promise<ShownRun> {
   for (let polls = 0; polls < 1000; polls += 1) {
     const { data } = await api.call<ShownRun | undefined>('GET', path);

@@ -42,9 +42,10 @@ export interface TestApi {
   api: Api<ServiceAreas>;
   engine: Engine;
   store: ServiceStore;
-  /** A person who is admin of the workspace, with a personal key. */
+  /** A user who is an admin of the workspace. */
   userId: string;
   workspaceId: string;
+  /** A personal key of the user. */
   key: string;
   call<Data = unknown>(method: string, path: string, options?: CallOptions): Promise<Answer<Data>>;
   fetch(method: string, path: string, options?: CallOptions): Promise<Response>;
@@ -63,11 +64,11 @@ export interface TestApiOptions
     Omit<ServicePortOptions, 'limits'>,
     Partial<ServiceAreaOptions> {
   limiter?: Limiter;
-  /** Decides about access instead of the store. */
+  /** Returns the access port of the API, from that of the store. */
   access?: (stored: Access) => Access;
   storeOptions?: ServiceStoreOptions;
   engineOptions?: EngineOptions;
-  /** Areas in addition to those of the service. */
+  /** Areas (modules of API operations with their own tables) in addition to those of the service. */
   areas?: readonly Area[];
 }
 

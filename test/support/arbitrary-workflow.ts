@@ -41,19 +41,19 @@ const TEXTS = [
 ];
 
 const text = fc.array(fc.constantFrom(...TEXTS), { maxLength: 3 }).map((parts) => parts.join(' '));
-const value: fc.Arbitrary<Json> = fc.oneof(text, fc.constantFrom<Json>(null, 0, 5, true, 'x'), nested());
+const value: fc.Arbitrary<Json> = fc.oneof(text, fc.constantFrom<Json>(null, 0, 5, true, 'x'), nestedValue());
 const rows = fc
   .array(fc.record({ id: fc.constantFrom('x', 'y'), title: fc.constantFrom('if', 'else'), value: text }), {
     maxLength: 3,
   })
   .chain((list) => fc.constantFrom<Json>(list, JSON.stringify(list), '[bad'));
 
-function nested(): fc.Arbitrary<Json> {
+function nestedValue(): fc.Arbitrary<Json> {
   const pair = fc.record({ b: text, a: fc.array(text, { maxLength: 2 }), c: fc.integer() });
   return fc.oneof(pair, fc.array(pair, { maxLength: 2 })) as fc.Arbitrary<Json>;
 }
 
-const container: fc.Arbitrary<DrawnBlock> = fc
+const containerBlock: fc.Arbitrary<DrawnBlock> = fc
   .record({
     type: fc.constantFrom('loop', 'parallel'),
     data: fc.record(
@@ -72,7 +72,7 @@ const container: fc.Arbitrary<DrawnBlock> = fc
   })
   .map(({ type, data }) => ({ type, data: data as JsonObject }));
 
-const plain: fc.Arbitrary<DrawnBlock> = fc
+const plainBlock: fc.Arbitrary<DrawnBlock> = fc
   .record({
     type: fc.constantFrom(...TYPES),
     fields: fc.record({ code: text, conditions: rows, routes: rows, data: value }, { requiredKeys: [] }),
@@ -86,7 +86,7 @@ const plain: fc.Arbitrary<DrawnBlock> = fc
 
 const block = fc
   .record({
-    base: fc.oneof({ weight: 3, arbitrary: plain }, { weight: 2, arbitrary: container }),
+    base: fc.oneof({ weight: 3, arbitrary: plainBlock }, { weight: 2, arbitrary: containerBlock }),
     name: fc.option(fc.constantFrom(...NAMES), { nil: undefined }),
     parentId: fc.option(fc.constantFrom(...IDS), { nil: undefined }),
     enabled: fc.constantFrom(true, true, true, true, false),

@@ -50,12 +50,12 @@ export function debOf({ files = [], packing = 'gz' }: Omit<FixtureDeb, 'name'>):
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 /**
- * Starts an HTTP mirror of Debian packages with the suite `stable`. `more` adds or replaces the responses of paths: a
+ * Starts an HTTP mirror of Debian packages with the suite `stable`. `responses` adds or replaces the responses of paths: a
  * body, or a status.
  */
 export async function debianMirror(
   debs: readonly FixtureDeb[],
-  more: Readonly<Record<string, Buffer | number>> = {},
+  responses: Readonly<Record<string, Buffer | number>> = {},
 ): Promise<DebianMirror> {
   const routes = new Map<string, Buffer | number>();
   const paragraphs: string[] = [];
@@ -85,7 +85,7 @@ export async function debianMirror(
   routes.set(`/dists/stable/${indexPath}`, index);
   const release = `Suite: stable\nSHA256:\n ${sha256(index)} ${index.length} ${indexPath}\n`;
   routes.set('/dists/stable/Release', Buffer.from(release));
-  for (const [path, body] of Object.entries(more)) routes.set(path, body);
+  for (const [path, body] of Object.entries(responses)) routes.set(path, body);
   const requests: string[] = [];
   const server = createServer((request, response) => {
     const path = decodeURI(request.url ?? '');

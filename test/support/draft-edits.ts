@@ -8,10 +8,11 @@ import { operationsBody } from '../../packages/service/src/workflows/edit/schema
 
 const types = new Set(typeNames(typeTable()));
 
-export const block = (id: string, type: string, more: JsonObject = {}): [string, JsonObject] => [
+export const block = (id: string, type: string, properties: JsonObject = {}): [string, JsonObject] => [
   id,
-  { id, type, name: id, position: { x: 0, y: 0 }, subBlocks: {}, outputs: {}, enabled: true, ...more },
+  { id, type, name: id, position: { x: 0, y: 0 }, subBlocks: {}, outputs: {}, enabled: true, ...properties },
 ];
+/** Returns the properties of a block in the container `parentId`. */
 export const inside = (parentId: string) => ({ data: { parentId, extent: 'parent' } });
 export const edge = (source: string, target: string, sourceHandle = 'source'): JsonObject => ({
   id: `${source}-${target}`,
@@ -42,13 +43,16 @@ export const NESTED = graphOf(
   ],
 );
 
-export function edit(graph: DraftGraph, operations: Json[], more: JsonObject = {}) {
+/** Applies a batch of operations. New ids are `new-1`, `new-2` …. `options` are further fields of the batch. */
+export function edit(graph: DraftGraph, operations: Json[], options: JsonObject = {}) {
   let next = 0;
   const newId = (): string => `new-${(next += 1)}`;
-  return applyOperations(graph, operationsBody.parse({ operations, ...more }), { types, newId });
+  return applyOperations(graph, operationsBody.parse({ operations, ...options }), { types, newId });
 }
 
+/** Returns the types of the skipped operations. */
 export const skips = (outcome: ReturnType<typeof edit>) => outcome.skipped.map(({ type }) => type);
+/** Returns the edges after the edits, as `source.handle target`. */
 export const ends = (outcome: ReturnType<typeof edit>) =>
   outcome.graph.edges.map(
     ({ source, target, sourceHandle }) => `${source as string}.${sourceHandle as string} ${target as string}`,

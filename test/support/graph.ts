@@ -43,13 +43,13 @@ export function region(...parts: (string | Record<string, NodeSettings>)[]): Reg
 }
 
 /** Returns the settings of a loop over `body`. */
-export function loop(body: Region, more: Partial<Subflow> = {}): NodeSettings {
-  return { kind: 'loop', subflow: { body, limit: 1_000_000, ...more } };
+export function loop(body: Region, settings: Partial<Subflow> = {}): NodeSettings {
+  return { kind: 'loop', subflow: { body, limit: 1_000_000, ...settings } };
 }
 
 /** Returns the settings of a parallel over `body`. Without `window` all branches open at the same time. */
-export function parallel(body: Region, more: Partial<Subflow> = {}): NodeSettings {
-  return { kind: 'parallel', subflow: { body, limit: 1_000_000, ...more } };
+export function parallel(body: Region, settings: Partial<Subflow> = {}): NodeSettings {
+  return { kind: 'parallel', subflow: { body, limit: 1_000_000, ...settings } };
 }
 
 /**

@@ -20,7 +20,7 @@ export function imageFolder(): string {
 }
 
 /** Returns a builder that writes one file and records its calls. */
-export function fakeBuilder(more: Partial<ImageBuilder> = {}): ImageBuilder & { calls: string[] } {
+export function fakeBuilder(overrides: Partial<ImageBuilder> = {}): ImageBuilder & { calls: string[] } {
   const calls: string[] = [];
   return {
     calls,
@@ -38,13 +38,13 @@ export function fakeBuilder(more: Partial<ImageBuilder> = {}): ImageBuilder & { 
       const modules = spec.dependencies;
       return { blobs: { 'bundle.js': path }, features: { modules }, warnings: [], tools: {} };
     },
-    ...more,
+    ...overrides,
   };
 }
 
 /** Opens a new folder of images, which is closed after the test. */
-export function openImages(builders: ImageBuilders, more: Partial<ImagesOptions> = {}): Images {
-  const images = createImages({ folder: imageFolder(), builders, ...more });
+export function openImages(builders: ImageBuilders, options: Partial<ImagesOptions> = {}): Images {
+  const images = createImages({ folder: imageFolder(), builders, ...options });
   onTestFinished(() => images.close());
   return images;
 }

@@ -120,7 +120,7 @@ export interface NativeBench {
   readonly numpy: string | undefined;
   readonly images: Images | undefined;
   readonly isolation: NonNullable<SandboxOptions['isolation']>;
-  sandboxOf(more?: SandboxOptions): Sandbox;
+  sandboxOf(options?: SandboxOptions): Sandbox;
   /** Runs a job in the image of its language, by default bash. */
   run(job: JobParts, inSandbox?: Sandbox): Promise<FunctionOutcome>;
   valueOf(job: JobParts, inSandbox?: Sandbox): Promise<unknown>;
@@ -137,8 +137,8 @@ export async function nativeBench(): Promise<NativeBench> {
   const javascript = await imageOf({ language: 'javascript', systemPackages: ['jq'] });
   const numpy = await imageOf({ language: 'python', dependencies: ['numpy'] });
   const isolation = path === undefined ? ({ level: 'strict' } as const) : strictIsolation(path);
-  const sandboxOf = (more: SandboxOptions = {}): Sandbox =>
-    createSandbox({ isolation, maxProcesses: 2, ...(images && { images }), ...more });
+  const sandboxOf = (options: SandboxOptions = {}): Sandbox =>
+    createSandbox({ isolation, maxProcesses: 2, ...(images && { images }), ...options });
   const sandbox = sandboxOf();
   const run = async (job: JobParts, inSandbox = sandbox): Promise<FunctionOutcome> => {
     const { language = 'shell' } = job;

@@ -5,20 +5,23 @@ import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts
 
 export const ok = { responses: { '200': { description: 'ok' } } };
 
-export const documentOf = (more: JsonObject): JsonObject => ({
+/** Returns an OpenAPI document with these parts. */
+export const documentOf = (parts: JsonObject): JsonObject => ({
   openapi: '3.1.0',
   info: { title: 'Test', version: '1' },
   servers: [{ url: 'https://api.test/v1/' }],
-  ...more,
+  ...parts,
 });
 
+/** Imports an OpenAPI document with these parts as tools of the service `svc`. */
 export async function importSpec(
-  more: JsonObject,
+  parts: JsonObject,
   options: Partial<ImportOptions> = {},
 ): Promise<ImportedTools> {
-  return importOpenApi(documentOf(more), { name: 'svc', ...options });
+  return importOpenApi(documentOf(parts), { name: 'svc', ...options });
 }
 
+/** Returns the part of a document with these schemas. */
 export const schemas = (value: JsonObject): JsonObject => ({ components: { schemas: value } });
 
 /** Returns the paths of a document whose only operation has this request body. */

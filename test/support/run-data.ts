@@ -1,7 +1,7 @@
 import type { BlockLog, Entry, NewRun, RunRecord } from '@heddle/core';
 
 /** Returns a run as a driver creates it. */
-export function newRun(runId: string, more: Partial<NewRun> = {}): NewRun {
+export function newRun(runId: string, overrides: Partial<NewRun> = {}): NewRun {
   return {
     runId,
     workflowId: 'workflow',
@@ -11,7 +11,7 @@ export function newRun(runId: string, more: Partial<NewRun> = {}): NewRun {
     mocks: null,
     env: [],
     createdMs: 1000,
-    ...more,
+    ...overrides,
   };
 }
 
@@ -44,7 +44,7 @@ export function entry(seq: number, text = 'x'): Entry {
 }
 
 /** Returns a record of a run. */
-export function record(runId: string, more: Partial<RunRecord> = {}): RunRecord {
+export function record(runId: string, overrides: Partial<RunRecord> = {}): RunRecord {
   return {
     runId,
     workflowId: 'workflow',
@@ -61,12 +61,12 @@ export function record(runId: string, more: Partial<RunRecord> = {}): RunRecord 
     parentRunId: undefined,
     seq: 1,
     suspended: undefined,
-    ...more,
+    ...overrides,
   };
 }
 
 /** Returns the log of one execution of a block. */
-export function log(runId: string, executionOrder: number, more: Partial<BlockLog> = {}): BlockLog {
+export function log(runId: string, executionOrder: number, overrides: Partial<BlockLog> = {}): BlockLog {
   return {
     runId,
     blockId: `b${executionOrder}`,
@@ -84,6 +84,6 @@ export function log(runId: string, executionOrder: number, more: Partial<BlockLo
     error: undefined,
     container: { kind: 'loop', blockId: 'loop', index: 2 },
     parents: [],
-    ...more,
+    ...overrides,
   };
 }

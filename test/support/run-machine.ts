@@ -21,7 +21,7 @@ export interface Play {
   notices: string[];
   feed(event: Event): string[];
   complete(name: string, port?: string, attempt?: number, resumes?: number): string[];
-  fail(name: string, more?: Partial<FailedEvent>): string[];
+  fail(name: string, fields?: Partial<FailedEvent>): string[];
   expand(name: string, count: number, iteration?: number): string[];
   wait(name: string, dueMs?: number): string[];
   pause(name: string): string[];
@@ -62,8 +62,8 @@ export function play(
         ...(resumes > 0 && { resumes }),
         ...(port && { port }),
       }),
-    fail: (name, more = {}) =>
-      run.feed({ type: 'failed', at: at(name), atMs: run.nowMs, attempt: 1, retryable: true, ...more }),
+    fail: (name, fields = {}) =>
+      run.feed({ type: 'failed', at: at(name), atMs: run.nowMs, attempt: 1, retryable: true, ...fields }),
     expand: (name, count, iteration = 0) =>
       run.feed({ type: 'expanded', at: at(name), atMs: run.nowMs, iteration, count }),
     wait: (name, dueMs = run.nowMs + 100) =>
@@ -86,14 +86,14 @@ export function play(
     cancel: () => run.feed({ type: 'cancelled', atMs: run.nowMs }),
     pending: () => pendingCommands(region, state).map((command) => show(region, command)),
   };
-  const { start, until, ...more } = started;
+  const { start, until, ...fields } = started;
   const first = run.feed({
     type: 'started',
     atMs: run.nowMs,
     start: start === undefined ? 0 : (at(start)[0] as number),
     graceMs: 50,
     ...(until !== undefined && { until: at(until)[0] as number }),
-    ...more,
+    ...fields,
   });
   return { run, first };
 }

@@ -33,13 +33,13 @@ export function workflowFile({ blocks, edges = [], state = {} }: DrawnWorkflow):
 }
 
 /** Returns a function block. */
-export function code(text: string, more: DrawnBlock = {}): DrawnBlock {
-  return { ...more, type: 'function', fields: { code: text } };
+export function code(text: string, settings: DrawnBlock = {}): DrawnBlock {
+  return { ...settings, type: 'function', fields: { code: text } };
 }
 
 /** Returns a start block. */
-export function start(more: DrawnBlock = {}): DrawnBlock {
-  return { type: 'start_trigger', name: 'Start', ...more };
+export function start(settings: DrawnBlock = {}): DrawnBlock {
+  return { type: 'start_trigger', name: 'Start', ...settings };
 }
 
 /** Returns a condition with a row for each expression: `if`, `else if` …, and `else` for an empty one. */

@@ -8,6 +8,7 @@ export interface TestBlock {
   type: string;
   fields: Fields;
   data?: Fields;
+  /** Further properties of the exported block. */
   more?: Fields;
   inside?: TestBlock[];
 }
