@@ -19,20 +19,20 @@ function workflowsIn(folder: string): string[] {
 
 /** Checks and runs a workflow on the command line, with integrations mocked by type and a scripted model. */
 async function expectToComplete(file: string): Promise<void> {
-  const checked = await heddle(['check', '--json', file]);
-  const { diagnostics } = JSON.parse(checked.stdout) as { diagnostics: { severity: string; code: string }[] };
+  const check = await heddle(['check', '--json', file]);
+  const { diagnostics } = JSON.parse(check.stdout) as { diagnostics: { severity: string; code: string }[] };
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
-  expect(checked.exit).toBe(0);
+  expect(check.exit).toBe(0);
 
   const data = join(dataFolder(), 'data');
   const args = ['--mocks', MOCKS, '--input', `@${INPUT}`, '--data', data, '--timeout', '60', '--json'];
-  const ran = await heddle(['run', file, ...args]);
-  expect({ exit: ran.exit, stderr: ran.stderr }).toEqual({ exit: 0, stderr: '' });
-  const { data: run } = JSON.parse(ran.stdout) as { data: { runId: string; status: string } };
+  const execution = await heddle(['run', file, ...args]);
+  expect({ exit: execution.exit, stderr: execution.stderr }).toEqual({ exit: 0, stderr: '' });
+  const { data: run } = JSON.parse(execution.stdout) as { data: { runId: string; status: string } };
   expect(run.status).toBe('completed');
 
-  const shown = await heddle(['runs', 'show', run.runId, '--data', data, '--json']);
-  const { logs } = (JSON.parse(shown.stdout) as { data: { logs: { status: string }[] } }).data;
+  const details = await heddle(['runs', 'show', run.runId, '--data', data, '--json']);
+  const { logs } = (JSON.parse(details.stdout) as { data: { logs: { status: string }[] } }).data;
   expect(logs.length).toBeGreaterThan(1);
   expect(logs.filter(({ status }) => status !== 'completed')).toEqual([]);
 }

@@ -1,6 +1,6 @@
 import type { TailableRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
 
-/** Numbers of what the calls of the stores have written and read. */
+/** Numbers of the writes and reads of the stores. */
 export interface Counts {
   /** Journal entries, including the first entries of runs. */
   entries: number;

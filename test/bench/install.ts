@@ -25,7 +25,7 @@ export async function installPeers(say: (text: string) => void): Promise<string 
   return problem;
 }
 
-/** Returns the content of the mark file. It has the ABI version, because compiled modules work with only one. */
+/** Returns the content of the mark file. Compiled modules need the ABI version of Node.js that the mark contains. */
 function mark(lockfile: string): string {
   return `${process.versions.modules}\n${lockfile}`;
 }

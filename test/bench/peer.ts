@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** This folder. */
+/** The folder of the benchmark. */
 export const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 /** The folder in which the peers are installed. */
 export const PEERS = fileURLToPath(new URL('node_modules/', import.meta.url));

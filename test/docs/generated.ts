@@ -108,11 +108,11 @@ interface InterfaceRow {
 /** Returns the operations of the whole interface, from interface.tsv, and whether `heddle serve` has them. */
 function interfaceRows(): (InterfaceRow & { isServed: boolean })[] {
   const shape = (method: string, path: string): string => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`;
-  const served = new Set(SERVED.map(({ method, path }) => shape(method, path)));
+  const servedShapes = new Set(SERVED.map(({ method, path }) => shape(method, path)));
   const [, ...lines] = readText('test/docs/interface.tsv').trim().split('\n');
   return lines.map((line) => {
     const [area = '', method = '', path = '', operation = ''] = line.split('\t');
-    return { area, method, path, operation, isServed: served.has(shape(method, path)) };
+    return { area, method, path, operation, isServed: servedShapes.has(shape(method, path)) };
   });
 }
 

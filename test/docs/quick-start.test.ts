@@ -36,8 +36,8 @@ function normalize(output: string): string {
 it('the first command of the quick start prints the output in the README', { timeout: 120_000 }, async () => {
   const index = indexOf('npx heddle run');
   const command = fences[index]?.text.trim() ?? '';
-  const ran = await shell(`(${command}) 2>&1`, folder());
-  expect(normalize(ran.stdout)).toBe(normalize(fences[index + 1]?.text ?? ''));
+  const { stdout } = await shell(`(${command}) 2>&1`, folder());
+  expect(normalize(stdout)).toBe(normalize(fences[index + 1]?.text ?? ''));
 });
 
 it('the server commands print a curl command that runs the workflow', { timeout: 120_000 }, async () => {
@@ -46,9 +46,9 @@ it('the server commands print a curl command that runs the workflow', { timeout:
   const server = startHeddle(['serve', '--port', '0', '--grace', '1'], { cwd });
   await server.until('Ctrl-C stops it.');
   const exported = await server.lineWith('export ');
-  const ran = await shell(`${exported}\n${fences[indexOf('npx heddle deploy')]?.text ?? ''}`, cwd);
-  expect({ exit: ran.exit, stderr: ran.stderr }).toMatchObject({ exit: 0 });
-  const [curl = ''] = /curl (?:.|\\\n)+/.exec(ran.stdout) ?? [];
+  const deployment = await shell(`${exported}\n${fences[indexOf('npx heddle deploy')]?.text ?? ''}`, cwd);
+  expect({ exit: deployment.exit, stderr: deployment.stderr }).toMatchObject({ exit: 0 });
+  const [curl = ''] = /curl (?:.|\\\n)+/.exec(deployment.stdout) ?? [];
   const response = await shell(`${exported}\n${curl}`, cwd);
   expect(JSON.parse(response.stdout)).toMatchObject({ data: { status: 'completed' } });
 });

@@ -32,7 +32,7 @@ const LICENCES = new Set(['MIT', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', '
 
 const lock = readJson<{ packages: Record<string, LockedPackage> }>('package-lock.json').packages;
 const root = readJson<Root>('package.json');
-const installed = Object.entries(lock).filter(
+const installedPackages = Object.entries(lock).filter(
   ([path, entry]) => path.includes('node_modules/') && !entry.link,
 );
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('node_modules/') + 13);
@@ -44,7 +44,7 @@ function shippedPackages(): Set<string> {
     manifests.flatMap((manifest) => Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })),
   );
   for (const name of names) {
-    for (const [path, entry] of installed) {
+    for (const [path, entry] of installedPackages) {
       if (nameOf(path) !== name) continue;
       const needs = { ...entry.dependencies, ...entry.optionalDependencies, ...entry.peerDependencies };
       for (const need of Object.keys(needs)) names.add(need);
@@ -72,7 +72,7 @@ function licenceOf(path: string, { license }: LockedPackage): string | undefined
 /** Returns the shipped packages whose licence is not allowed, with the licence. */
 function packagesWithOtherLicences(): { name: string; licence: string | undefined }[] {
   const names = shippedPackages();
-  const entries = installed.filter(([path]) => names.has(nameOf(path)));
+  const entries = installedPackages.filter(([path]) => names.has(nameOf(path)));
   if (entries.length < 5)
     throw new Error('The lock file has fewer than 5 shipped packages: its format may have changed.');
   return entries
@@ -118,14 +118,16 @@ describe('dependencies', () => {
 
   // If a release is not yet in the registry for some platform, an override in package.json keeps the earlier release.
   it('are locked for every platform, else npm ci refuses the lock file', () => {
-    const names = new Set(installed.map(([path]) => nameOf(path)));
-    const optional = installed.flatMap(([, entry]) => Object.keys(entry.optionalDependencies ?? {}));
+    const names = new Set(installedPackages.map(([path]) => nameOf(path)));
+    const optional = installedPackages.flatMap(([, entry]) => Object.keys(entry.optionalDependencies ?? {}));
     expect(optional.length).toBeGreaterThan(10);
     expect(optional.filter((name) => !names.has(name))).toEqual([]);
   });
 
   it('with an install script are allowed or refused by name', () => {
-    const withScripts = installed.filter(([, entry]) => entry.hasInstallScript).map(([path]) => nameOf(path));
+    const withScripts = installedPackages
+      .filter(([, entry]) => entry.hasInstallScript)
+      .map(([path]) => nameOf(path));
     expect(withScripts).toContain('node');
     expect(withScripts.filter((name) => !(name in root.allowScripts))).toEqual([]);
   });

@@ -13,12 +13,12 @@ const branches = Array.from({ length: 13 }, (_, index) => `  if (n === ${index})
 );
 
 /** Returns the findings of oxlint in `folder`, as `rule file`, and the number of files that it read. */
-function lint(folder: string): { found: string[]; files: number } {
+function lint(folder: string): { findings: string[]; files: number } {
   const { out } = runTool('oxlint', ['--format', 'json', 'packages'], folder);
   const report = JSON.parse(out) as { diagnostics: Finding[]; number_of_files: number };
   const ruleOf = (code: string): string => /\((.+)\)/.exec(code)?.[1] ?? code;
   return {
-    found: report.diagnostics.map(({ code, filename }) => `${ruleOf(code)} ${filename}`),
+    findings: report.diagnostics.map(({ code, filename }) => `${ruleOf(code)} ${filename}`),
     files: report.number_of_files,
   };
 }
@@ -53,15 +53,15 @@ describe('lint', () => {
     ...Object.fromEntries(files),
     [SOUND]: `${lines(400)}\n// Neither comments nor blank lines count.\n`,
   });
-  const { found, files: filesRead } = lint(scratch.folder);
+  const { findings, files: filesRead } = lint(scratch.folder);
 
   it.each(FAULTS)('refuses %s in %s', (rule, file) => {
-    expect(found).toContain(`${rule} packages/core/${file}`);
+    expect(findings).toContain(`${rule} packages/core/${file}`);
   });
 
   it('reads every module, and accepts a module within the limits', () => {
     expect(filesRead).toBe(FAULTS.length + 1);
-    expect(found.filter((finding) => finding.endsWith(SOUND))).toEqual([]);
+    expect(findings.filter((finding) => finding.endsWith(SOUND))).toEqual([]);
   });
 });
 
@@ -100,7 +100,7 @@ describe('exceptions to the limits', () => {
       [finding],
       'one file',
     ],
-  ])('are refused if they %s', (_, text, found, problem) => {
-    expect(exceptionProblems(text, found)).toEqual([expect.stringContaining(problem)]);
+  ])('are refused if they %s', (_, text, findings, problem) => {
+    expect(exceptionProblems(text, findings)).toEqual([expect.stringContaining(problem)]);
   });
 });

@@ -11,7 +11,7 @@ export interface Module {
   readonly file: string;
   readonly text: string;
   readonly isTest: boolean;
-  /** The specifiers of all imports, as written. */
+  /** The specifiers of all imports, without the prefixes `lazy:` and `onDemand:`. */
   readonly imports: readonly string[];
   /** The specifiers of the imports that the compiler keeps. */
   readonly runtimeImports: readonly string[];

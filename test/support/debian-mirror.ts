@@ -50,7 +50,7 @@ export function debOf({ files = [], packing = 'gz' }: Omit<FixtureDeb, 'name'>):
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
 /**
- * Starts an HTTP mirror of Debian packages with the suite `stable`. `responses` adds or replaces the responses of paths: a
+ * Starts an HTTP mirror of Debian packages with the suite `stable`. `responses` adds or replaces responses by path: a
  * body, or a status.
  */
 export async function debianMirror(

@@ -41,7 +41,7 @@ interface Mailbox {
   uidNext: number;
 }
 
-/** The encryption of a mail server: from the first byte, or after STARTTLS. Until then it announces LOGINDISABLED. */
+/** TLS from the first byte, or after STARTTLS. Before STARTTLS, the server announces LOGINDISABLED. */
 export interface ImapTls extends Certificate {
   from: 'begin' | 'starttls';
 }

@@ -58,8 +58,8 @@ function createOfficialServer({ calls }: CallLog): McpServer {
 export async function startServer() {
   const callLog: CallLog = { calls: [] };
   const handler = createMcpHandler(() => createOfficialServer(callLog));
-  const served = await serveFetch((request) => handler.fetch(request));
-  return { ...callLog, ...served, changed: () => handler.notify.toolsChanged() };
+  const fetchServer = await serveFetch((request) => handler.fetch(request));
+  return { ...callLog, ...fetchServer, changed: () => handler.notify.toolsChanged() };
 }
 
 /**
@@ -72,7 +72,7 @@ export async function startSessions({ forgets }: { forgets?: string } = {}) {
   const servers: McpServer[] = [];
   const ended: string[] = [];
   const initialized: string[] = [];
-  const served = await serveFetch(async (request) => {
+  const fetchServer = await serveFetch(async (request) => {
     const id = request.headers.get('mcp-session-id');
     if (forgets !== undefined && (await request.clone().text()).includes(`"${forgets}"`)) transports.clear();
     const openTransport = id === null ? undefined : transports.get(id);
@@ -94,5 +94,5 @@ export async function startSessions({ forgets }: { forgets?: string } = {}) {
   const changed = (): void => {
     for (const server of servers) server.sendToolListChanged();
   };
-  return { ...callLog, ...served, transports, ended, initialized, changed };
+  return { ...callLog, ...fetchServer, transports, ended, initialized, changed };
 }

@@ -1,7 +1,7 @@
 /** The contenders: Heddle's API, a Hono handler that calls the same engine, and a constant response. */
 export type ContenderName = 'heddle' | 'hono' | 'constant';
 
-/** Where a contender stores its data: in memory, on SQLite in a data folder, or in a filled SQLite or PostgreSQL. */
+/** Where a contender stores data: in memory, in a data folder (SQLite), or in SQLite or PostgreSQL with many rows. */
 export type Storage = 'memory' | 'folder' | 'filled' | 'filled postgres';
 
 /** Reads of a store with 10,000 workflows and 100,000 runs: a page, one item, or statistics. */
