@@ -11,7 +11,7 @@ export interface Line {
   /** True if the row also measures the baseline: the workload without an engine. */
   hasBaseline: boolean;
   target: string;
-  /** Returns whether the target is met; undefined if a figure is missing. */
+  /** Returns whether the target is met; undefined if a figure is missing. `others` has the figures of earlier rows. */
   met(own: Figures, others: ReadonlyMap<string, Figures>): boolean | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { CONTENDERS } from './contenders.ts';
 import { reasonOf } from './process-channel.ts';
-import type { Prepared, Reply, Request, Timed, WorkloadName } from './workload.ts';
+import type { Workload, Reply, Request, TimedWorkload, WorkloadName } from './workload.ts';
 
 /** Parts of a sample. The sample is the median of their means, so that one outlier does not decide it. */
 const PIECES = 5;
@@ -25,12 +25,12 @@ export async function serve(name: string, workload: WorkloadName, size: number):
   }
 }
 
-async function close(prepared: Prepared): Promise<void> {
+async function close(prepared: Workload): Promise<void> {
   await prepared.close?.();
   process.exit(0);
 }
 
-async function sample(prepared: Prepared, sampleMs: number): Promise<Reply> {
+async function sample(prepared: Workload, sampleMs: number): Promise<Reply> {
   if ('sample' in prepared) return { value: await prepared.sample(sampleMs) };
   await prepared.beforeSample?.();
   // Two runs warm up the compiler and caches before the first sample.
@@ -42,7 +42,7 @@ async function sample(prepared: Prepared, sampleMs: number): Promise<Reply> {
 }
 
 /** Returns the milliseconds per run, measured over `pieceMs` but at least one run. */
-async function mean(timed: Timed, pieceMs: number): Promise<number> {
+async function mean(timed: TimedWorkload, pieceMs: number): Promise<number> {
   const startMs = performance.now();
   for (let runs = 1; ; runs++) {
     const pending = timed.once();

@@ -1,8 +1,8 @@
-/** A prepared workload. */
-export type Prepared = Timed | Measured;
+/** A workload that is ready to be measured. */
+export type Workload = TimedWorkload | MeasuredWorkload;
 
 /** A workload that the benchmark times, with as many runs as fit into a sample. */
-export interface Timed {
+export interface TimedWorkload {
   /** Executes the workload once. Throws if its result is wrong. */
   once(): Promise<void> | void;
   /** Prepares a sample, for example with new stores. The preparation is not timed. */
@@ -11,7 +11,7 @@ export interface Timed {
 }
 
 /** A workload that measures itself. Its samples are milliseconds, MB, or another unit that its row converts. */
-export interface Measured {
+export interface MeasuredWorkload {
   sample(sampleMs: number): Promise<number>;
   close?(): Promise<void> | void;
 }
@@ -48,7 +48,7 @@ export type WorkloadName =
 
 /** The workloads that a contender supports. */
 export type Contender = {
-  readonly [name in WorkloadName]?: (size: number) => Promise<Prepared> | Prepared;
+  readonly [name in WorkloadName]?: (size: number) => Promise<Workload> | Workload;
 };
 
 /** Requests of the benchmark to the process of a contender, and their responses. */

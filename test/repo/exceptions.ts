@@ -41,7 +41,9 @@ export function exceptionProblems(text: string, findings: readonly Finding[]): s
   const lineAbove = (start: number): string => rows[rows[start - 1] === '{' ? start - 2 : start - 1] ?? '';
   const unexplained = entries.filter((start) => !/^\/\/ .{20,}/.test(lineAbove(start)));
   return [
-    ...(entries.length === overrides.length ? [] : ['write "files" once in each exception, on a separate line']),
+    ...(entries.length === overrides.length
+      ? []
+      : ['write "files" once in each exception, on a separate line']),
     ...unexplained.map((start) => `there is no reason above ${rows[start]}`),
     ...overrides.flatMap((override) => overrideProblem(override, findings) ?? []),
   ];

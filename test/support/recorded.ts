@@ -5,6 +5,7 @@ import { testApi } from './api.ts';
 import type { TestApi, TestApiOptions } from './api.ts';
 import { dataFolder } from './data-folder.ts';
 
+/** Numbers of rows, by table. */
 export type Rows = { [table: string]: number };
 
 /** A test API that stores its data in a folder, with functions that count the stored rows. */

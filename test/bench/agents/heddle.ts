@@ -6,10 +6,10 @@ import type { BlockExecutor } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { block, workflow } from '../../support/workflow.ts';
 import { expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { COUNT, QUESTION, runsOf } from './model.ts';
 
-function agentOf(rounds: number, folder: string | undefined): Promise<Timed> {
+function agentOf(rounds: number, folder: string | undefined): Promise<TimedWorkload> {
   return runsOf(rounds, async (url) => {
     const { name: id, ...definition } = COUNT;
     const count = { ...definition, id, idempotent: true, run: async () => ({ counted: 1 }) };
@@ -41,7 +41,7 @@ function agentOf(rounds: number, folder: string | undefined): Promise<Timed> {
 const newFolder = (): string => mkdtempSync(join(tmpdir(), 'heddle-bench-'));
 
 /** Returns a workload: a run of a block with `size` steps. */
-async function stepsOf(size: number): Promise<Timed> {
+async function stepsOf(size: number): Promise<TimedWorkload> {
   const steps: BlockExecutor = {
     types: ['steps'],
     class: 'effect',

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { peer } from '../peer.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { COUNT, QUESTION, runsOf } from './model.ts';
 
 interface Message {
@@ -27,7 +27,7 @@ interface Sqlite {
 let thread = 0;
 
 /** Returns the prebuilt agent, with or without a checkpointer. */
-function agentOf(rounds: number, isDurable: boolean): Promise<Timed> {
+function agentOf(rounds: number, isDurable: boolean): Promise<TimedWorkload> {
   return runsOf(rounds, async (baseURL) => {
     const { createReactAgent } = await peer<Prebuilt>('@langchain/langgraph/prebuilt');
     const { ChatOpenAICompletions } = await peer<OpenAi>('@langchain/openai');

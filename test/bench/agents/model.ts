@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expectResult } from '../workload.ts';
-import type { Timed } from '../workload.ts';
+import type { TimedWorkload } from '../workload.ts';
 
 const PROGRAM = fileURLToPath(new URL('model-process.ts', import.meta.url));
 
@@ -31,7 +31,7 @@ export interface AgentRun {
 export async function runsOf(
   rounds: number,
   open: (url: string) => Promise<{ ask(): Promise<AgentRun>; close?(): Promise<void> | void }>,
-): Promise<Timed> {
+): Promise<TimedWorkload> {
   const child = fork(PROGRAM, [String(rounds)], {
     execArgv: ['--conditions=@heddle/source', '--no-warnings'],
   });

@@ -39,9 +39,9 @@ export type ServerRequest =
   | 'gate'
   | 'close';
 
-export type Reply = Opened | { number: number } | 'done' | { failed: string };
+export type Reply = OpenedContender | { number: number } | 'done' | { failed: string };
 
-export interface Opened extends Pick<Contender, 'run' | 'wait' | 'hook' | 'reads'> {
+export interface OpenedContender extends Pick<Contender, 'run' | 'wait' | 'hook' | 'reads'> {
   origin: string;
 }
 

@@ -5,7 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cpuMs, serve } from '../process-channel.ts';
 import { openGate, steps, untilSteps } from './blocks.ts';
-import type { Opened, Storage, Reply, ServerRequest, Contender, ContenderName } from './contender.ts';
+import type {
+  OpenedContender,
+  Storage,
+  Reply,
+  ServerRequest,
+  Contender,
+  ContenderName,
+} from './contender.ts';
 
 type Open = (folder: string | undefined, storage: Storage) => Promise<Contender>;
 
@@ -19,7 +26,7 @@ let folder: string | undefined;
 let contender: Contender | undefined;
 let server: Listening | undefined;
 
-async function open(name: ContenderName, storage: Storage): Promise<Opened> {
+async function open(name: ContenderName, storage: Storage): Promise<OpenedContender> {
   if (storage !== 'memory') folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const opened = await (await CONTENDERS[name]()).open(folder, storage);
   contender = opened;

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { PROCESS_ENV } from '../process-env.ts';
 import type {
   Endpoint,
-  Opened,
+  OpenedContender,
   Storage,
   ReadName,
   Reply,
@@ -22,7 +22,7 @@ export class Server {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: PROCESS_ENV,
   });
-  #opened: Opened | undefined;
+  #opened: OpenedContender | undefined;
 
   private constructor(contender: ContenderName) {
     this.contender = contender;
@@ -31,7 +31,7 @@ export class Server {
   static async start(contender: ContenderName, storage: Storage): Promise<Server> {
     const server = new Server(contender);
     try {
-      server.#opened = (await server.#ask({ open: contender, storage })) as Opened;
+      server.#opened = (await server.#ask({ open: contender, storage })) as OpenedContender;
       return server;
     } catch (error) {
       await server.stop();

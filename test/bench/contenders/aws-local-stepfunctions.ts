@@ -1,6 +1,6 @@
 import { peer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { importOnly } from './process.ts';
 
 interface Module {
@@ -21,7 +21,7 @@ async function machine(
   definition: object,
   tasks: readonly string[],
   check: (result: unknown) => void,
-): Promise<Timed> {
+): Promise<TimedWorkload> {
   const { StateMachine } = await peer<Module>('aws-local-stepfunctions');
   const stateMachine = new StateMachine(definition);
   const handlers = Object.fromEntries(tasks.map((name) => [name, add]));

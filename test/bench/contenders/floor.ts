@@ -10,7 +10,7 @@ import { expectValues, expressionsOf, N } from '../sandbox/code.ts';
 import { isolatedVm } from '../sandbox/isolates.ts';
 import { firstResult, DONE_OUTPUT } from '../sandbox/program.ts';
 import { CHAIN, expectResult } from '../workload.ts';
-import type { Contender, Measured, Timed } from '../workload.ts';
+import type { Contender, MeasuredWorkload, TimedWorkload } from '../workload.ts';
 import { peakMemory } from './process.ts';
 
 async function step(n: number): Promise<number> {
@@ -21,7 +21,7 @@ async function step(n: number): Promise<number> {
  * Returns work that commits once for each step, with a row as large as a journal entry. Concurrent runs share no
  * commits.
  */
-function commits(inFlight: number): Timed {
+function commits(inFlight: number): TimedWorkload {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const db = new DatabaseSync(join(folder, 'baseline.db'));
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
@@ -48,7 +48,7 @@ function commits(inFlight: number): Timed {
  * Returns work that creates a new context in a warm isolate of this process: new globals, without a process boundary,
  * thread or guest API.
  */
-function isolates(inFlight: number): Timed {
+function isolates(inFlight: number): TimedWorkload {
   const { Isolate } = isolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
   const runOnce = (): void => {
@@ -64,7 +64,7 @@ function isolates(inFlight: number): Timed {
 }
 
 /** Returns work that evaluates expressions in one new context of a warm isolate. */
-function expressions(size: number): Timed {
+function expressions(size: number): TimedWorkload {
   const { Isolate } = isolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
   return {
@@ -77,7 +77,7 @@ function expressions(size: number): Timed {
   };
 }
 
-const memoryOfNode = (): Measured => ({ sample: async () => peakMemory(['-e', '0']) });
+const memoryOfNode = (): MeasuredWorkload => ({ sample: async () => peakMemory(['-e', '0']) });
 
 /** The cost of the workloads without an engine. */
 export const contender: Contender = {

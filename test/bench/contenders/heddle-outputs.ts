@@ -5,7 +5,7 @@ import { compile, parseWorkflow } from '@heddle/core';
 import type { BlockExecutor } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { expectResult } from '../workload.ts';
-import type { Measured } from '../workload.ts';
+import type { MeasuredWorkload } from '../workload.ts';
 import { chainOf } from './workflows.ts';
 
 const MB = 1024 * 1024;
@@ -50,7 +50,7 @@ async function peakIncrease(blocks: number, chars: number): Promise<number> {
  * Measures how much more live memory a run needs if its outputs have 64 MB instead of 16 MB. The number of blocks is
  * the same, and all outputs are stored by reference.
  */
-export function memoryOfOutputs(blocks: number): Measured {
+export function memoryOfOutputs(blocks: number): MeasuredWorkload {
   return {
     async sample() {
       const small = await peakIncrease(blocks, (16 * MB) / blocks);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { expectResult } from '../workload.ts';
-import type { Measured } from '../workload.ts';
+import type { MeasuredWorkload } from '../workload.ts';
 import { peakMemory } from './process.ts';
 import { chainOf } from './workflows.ts';
 
@@ -22,7 +22,7 @@ function withFolder<T>(use: (folder: string, args: string[]) => T): T {
 }
 
 /** Measures the milliseconds from the start of the process to the recorded end of the start trigger. */
-export function coldStart(): Measured {
+export function coldStart(): MeasuredWorkload {
   const once = (): number =>
     withFolder((folder, args) => {
       const startMs = Date.now();
@@ -36,6 +36,6 @@ export function coldStart(): Measured {
 }
 
 /** Measures the peak memory of the command line for a run without a sandbox, in MB. */
-export function memoryAtStart(): Measured {
+export function memoryAtStart(): MeasuredWorkload {
   return { sample: async () => withFolder((folder, args) => peakMemory(args, folder)) };
 }

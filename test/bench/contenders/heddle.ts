@@ -7,7 +7,7 @@ import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import { createSandbox } from '@heddle/sandbox';
 import { CHAIN, expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { heddle as agents } from '../agents/heddle.ts';
 import { heddle as streams } from '../streams/heddle.ts';
 import { heddle as triggers } from '../triggers/heddle.ts';
@@ -29,17 +29,17 @@ function planOf(workflow: unknown): Plan {
   return compiled.plan;
 }
 
-function heddleOn(folder: string | undefined): Promise<Engine> {
+function openEngine(folder: string | undefined): Promise<Engine> {
   return createEngine({ blocks: [step], ...(folder !== undefined && { data: folder }) });
 }
 
 /** Returns a workload: a run of a plan. Each sample has a new engine, so that no earlier run occupies memory. */
-function runs(plan: Plan, check: (output: unknown) => void): Timed {
+function runs(plan: Plan, check: (output: unknown) => void): TimedWorkload {
   let engine: Engine | undefined;
   return {
     async beforeSample() {
       await engine?.close();
-      engine = await heddleOn(undefined);
+      engine = await openEngine(undefined);
     },
     async once() {
       const { status, output } = await (engine as Engine).execute({ plan }, {});
@@ -49,10 +49,10 @@ function runs(plan: Plan, check: (output: unknown) => void): Timed {
   };
 }
 
-function durable(inFlight: number): Timed {
+function durableRuns(inFlight: number): TimedWorkload {
   const plan = planOf(chainOf(CHAIN));
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const enginePromise = heddleOn(folder);
+  const enginePromise = openEngine(folder);
   return {
     async once() {
       const engine = await enginePromise;
@@ -66,7 +66,7 @@ function durable(inFlight: number): Timed {
   };
 }
 
-function sandboxJobs(inFlight: number): Timed {
+function sandboxJobs(inFlight: number): TimedWorkload {
   const sandbox = createSandbox();
   const job = { runId: 'run', code: 'return n + 1', values: { n: '41' } };
   return {
@@ -85,8 +85,8 @@ export const contender: Contender = {
       expectResult((output as { results: unknown[] }).results.length, size),
     ),
   fan: (size) => runs(planOf(fanOutOf(size)), (output) => expectResult((output as { n: number }).n, 2)),
-  durable: () => durable(1),
-  'durable in flight': durable,
+  durable: () => durableRuns(1),
+  'durable in flight': durableRuns,
   sandbox: () => sandboxJobs(1),
   'sandbox in flight': sandboxJobs,
   compile: (size) => {

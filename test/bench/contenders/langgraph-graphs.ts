@@ -1,6 +1,6 @@
 import { peer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 
 interface Builder {
   addNode(name: string, work: (state: State) => Promise<{ n: number }>): Builder;
@@ -29,7 +29,7 @@ export interface Graph {
 let thread = 0;
 
 /** Returns a workload: `inFlight` concurrent runs of a graph. Its state is a number, to which each step adds 1. */
-export async function graph({ build, expected, checkpointer, inFlight = 1 }: Graph): Promise<Timed> {
+export async function graph({ build, expected, checkpointer, inFlight = 1 }: Graph): Promise<TimedWorkload> {
   const { Annotation, StateGraph } = await peer<Module>('@langchain/langgraph');
   const n = Annotation({ reducer: (a: number, b: number) => a + b, default: () => 0 });
   const app = build(new StateGraph(Annotation.Root({ n }))).compile({ checkpointer });

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { onSqlite } from '../agents/langgraph.ts';
 import { peer } from '../peer.ts';
 import { CHAIN } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { chain, graph } from './langgraph-graphs.ts';
 
 interface Module {
   SqliteSaver: { fromConnString(file: string): object };
 }
 
-async function durable(inFlight: number): Promise<Timed> {
+async function durableRuns(inFlight: number): Promise<TimedWorkload> {
   const { SqliteSaver } = await peer<Module>('@langchain/langgraph-checkpoint-sqlite');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const checkpointer = SqliteSaver.fromConnString(join(folder, 'graph.db'));
@@ -25,4 +25,8 @@ async function durable(inFlight: number): Promise<Timed> {
 }
 
 /** LangGraph with its SQLite saver, which commits in WAL mode without a flush per commit. */
-export const contender: Contender = { durable: () => durable(1), 'durable in flight': durable, ...onSqlite };
+export const contender: Contender = {
+  durable: () => durableRuns(1),
+  'durable in flight': durableRuns,
+  ...onSqlite,
+};

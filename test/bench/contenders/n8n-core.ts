@@ -1,6 +1,6 @@
 import { commonPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { importOnly } from './process.ts';
 
 interface Execution {
@@ -71,7 +71,7 @@ function types(joinInputs: number): { [type: string]: object } {
 async function workflow(
   graph: Graph,
   { last, expected, joinInputs = 1 }: { last: string; expected: number; joinInputs?: number },
-): Promise<Timed> {
+): Promise<TimedWorkload> {
   const { ExecutionLifecycleHooks, WorkflowExecute } = commonPeer<Core>('n8n-core');
   const { Workflow } = commonPeer<Base>('n8n-workflow');
   const knownTypes = types(joinInputs);
@@ -113,7 +113,7 @@ const node = (name: string, type: string, limit = 0): object => ({
   parameters: { limit },
 });
 
-const to = (name: string, index = 0): { node: string; type: 'main'; index: number } => ({
+const connectionTo = (name: string, index = 0): { node: string; type: 'main'; index: number } => ({
   node: name,
   type: 'main',
   index,
@@ -124,7 +124,7 @@ export const contender: Contender = {
   ...importOnly('n8n-core'),
   chain(size) {
     const names = Array.from({ length: size }, (_, i) => `s${i}`);
-    const edges = names.slice(1).map((name, i) => [`s${i}`, { main: [[to(name)]] }] satisfies Edge);
+    const edges = names.slice(1).map((name, i) => [`s${i}`, { main: [[connectionTo(name)]] }] satisfies Edge);
     const nodes = names.map((name) => node(name, 'step'));
     return workflow(
       { nodes, connections: Object.fromEntries(edges) },
@@ -135,15 +135,19 @@ export const contender: Contender = {
     workflow(
       {
         nodes: [node('s0', 'step'), node('more', 'more', size), node('end', 'step')],
-        connections: { s0: { main: [[to('more')]] }, more: { main: [[to('s0')], [to('end')]] } },
+        connections: {
+          s0: { main: [[connectionTo('more')]] },
+          more: { main: [[connectionTo('s0')], [connectionTo('end')]] },
+        },
       },
       { last: 'end', expected: size + 1 },
     ),
   fan(size) {
     const names = Array.from({ length: size }, (_, i) => `b${i}`);
     const nodes = [node('s0', 'step'), ...names.map((name) => node(name, 'step')), node('join', 'join')];
-    const edges = names.map((name, i) => [name, { main: [[to('join', i)]] }] satisfies Edge);
-    const connections = { s0: { main: [names.map((name) => to(name))] }, ...Object.fromEntries(edges) };
+    const edges = names.map((name, i) => [name, { main: [[connectionTo('join', i)]] }] satisfies Edge);
+    const fanOut = { main: [names.map((name) => connectionTo(name))] };
+    const connections = { s0: fanOut, ...Object.fromEntries(edges) };
     return workflow({ nodes, connections }, { last: 'join', expected: 2, joinInputs: size });
   },
 };

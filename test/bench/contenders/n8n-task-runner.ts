@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { commonPeer, filePeer } from '../peer.ts';
 import { CODE, N, PACKAGES, PACKAGES_CODE, RESULT } from '../sandbox/code.ts';
 import { twoProcesses } from '../sandbox/cores.ts';
-import { inProgram } from '../sandbox/program.ts';
+import { programWorkloads } from '../sandbox/program.ts';
 import { expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 
 interface Runner {
   requireResolver: unknown;
@@ -17,7 +17,7 @@ interface Broker {
 }
 
 /** Starts the runner of n8n's Code node in this process, without its broker. This is faster than in production. */
-async function runner(inFlight: number, code = CODE): Promise<Timed> {
+async function runner(inFlight: number, code = CODE): Promise<TimedWorkload> {
   // Otherwise the runner freezes the prototypes of the process, which breaks the simulated connection to the broker.
   process.env['NODE_ENV'] = 'test';
   const { JsTaskRunner } = filePeer<{ JsTaskRunner: new (config: object) => Runner }>(
@@ -60,7 +60,7 @@ async function runner(inFlight: number, code = CODE): Promise<Timed> {
 }
 
 export const contender: Contender = {
-  ...inProgram({ url: import.meta.url }),
+  ...programWorkloads({ url: import.meta.url }),
   sandbox: () => runner(1),
   'sandbox in flight': (size) => runner(size),
   'sandbox on two cores': (size) => twoProcesses('n8n-task-runner', size),

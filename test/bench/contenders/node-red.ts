@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { commonPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { importOnly } from './process.ts';
 
 interface Red {
@@ -54,7 +54,7 @@ const HTML = ['in', 'step', 'more', 'join', 'out']
   )
   .join('');
 
-async function flow(nodes: FlowNode[], expected: number): Promise<Timed> {
+async function flow(nodes: FlowNode[], expected: number): Promise<TimedWorkload> {
   const bench: Bench = {};
   Object.assign(globalThis, { heddleBench: bench });
   const userDir = mkdtempSync(join(tmpdir(), 'heddle-bench-'));

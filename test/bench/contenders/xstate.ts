@@ -1,6 +1,6 @@
 import { peer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { importOnly } from './process.ts';
 
 interface Module {
@@ -18,7 +18,7 @@ interface Snapshot {
 
 type Definition = (parts: { step: unknown; count: unknown }) => object;
 
-async function machine(definitionOf: Definition, expected: number): Promise<Timed> {
+async function machine(definitionOf: Definition, expected: number): Promise<TimedWorkload> {
   const { assign, createActor, createMachine, fromPromise, waitFor } = await peer<Module>('xstate');
   const step = fromPromise(async ({ input }) => input + 1);
   const count = assign({ n: ({ context }: Snapshot) => context.n + 1 });

@@ -1,11 +1,11 @@
 import { ContenderProcess } from '../entrant.ts';
-import type { Measured } from '../workload.ts';
+import type { MeasuredWorkload } from '../workload.ts';
 
 /**
  * Measures the milliseconds for `size` executions by two concurrent processes, each of which runs the contender's
  * workload `sandbox` sequentially: the optimum of a single-threaded contender on two cores.
  */
-export async function twoProcesses(name: string, size: number): Promise<Measured> {
+export async function twoProcesses(name: string, size: number): Promise<MeasuredWorkload> {
   const start = () => ContenderProcess.start(name, { workload: 'sandbox', size: 1 });
   const processes = await Promise.all([start(), start()]);
   return {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { N, RESULT } from './code.ts';
 import { firstResult, DONE_OUTPUT } from './program.ts';
 
@@ -28,7 +28,7 @@ async function outputOf(file: string, code: string): Promise<string> {
   }
 }
 
-async function processPerRun(code: string): Promise<Timed> {
+async function processPerRun(code: string): Promise<TimedWorkload> {
   const file = await python();
   return { once: async () => expectResult(await outputOf(file, code), String(RESULT)) };
 }
@@ -36,7 +36,7 @@ async function processPerRun(code: string): Promise<Timed> {
 const PEAK = `import re
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read()).group(1))`;
 
-const execution = (): Promise<Timed> => processPerRun(`import json; print(json.loads("${N}") + 1)`);
+const execution = (): Promise<TimedWorkload> => processPerRun(`import json; print(json.loads("${N}") + 1)`);
 
 /** The system's CPython, one process for each execution, with all rights of its user. */
 export const contender: Contender = {

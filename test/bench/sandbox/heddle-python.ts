@@ -1,10 +1,10 @@
 import { createSandbox } from '@heddle/sandbox';
 import type { FunctionJob, SandboxOptions } from '@heddle/sandbox';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { CODE, N, RESULT } from './code.ts';
 import { expectOutcome, start } from './heddle.ts';
 import { memoryAfterRuns } from './memory.ts';
-import { inProgram } from './program.ts';
+import { programWorkloads } from './program.ts';
 
 type Job = Omit<FunctionJob, 'runId'>;
 
@@ -16,7 +16,7 @@ const settings = (): SandboxOptions => ({
 });
 
 /** Returns a workload of one job. All jobs share one run and interpreter, or each has a new run and interpreter. */
-function jobs(runs: 'one' | 'many', job = JOB, options = settings()): Timed {
+function jobs(runs: 'one' | 'many', job = JOB, options = settings()): TimedWorkload {
   const sandbox = createSandbox(options);
   let run = 0;
   return {
@@ -26,7 +26,7 @@ function jobs(runs: 'one' | 'many', job = JOB, options = settings()): Timed {
   };
 }
 
-async function pydantic(): Promise<Timed> {
+async function pydantic(): Promise<TimedWorkload> {
   const { openImages } = await import('./images.ts');
   const images = openImages();
   await images.open('python');
@@ -43,7 +43,7 @@ async function pydantic(): Promise<Timed> {
 
 /** CPython as WebAssembly in the isolate. */
 export const contender: Contender = {
-  ...inProgram({ url: import.meta.url }),
+  ...programWorkloads({ url: import.meta.url }),
   sandbox: () => jobs('one'),
   'sandbox start': () => start(settings, JOB),
   'sandbox fresh': () => jobs('many'),

@@ -2,10 +2,10 @@ import { performance } from 'node:perf_hooks';
 import { createSandbox } from '@heddle/sandbox';
 import type { FunctionJob, FunctionOutcome, SandboxOptions } from '@heddle/sandbox';
 import { expectResult } from '../workload.ts';
-import type { Contender, Measured, Timed } from '../workload.ts';
+import type { Contender, MeasuredWorkload, TimedWorkload } from '../workload.ts';
 import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
 import { memoryAfterRuns } from './memory.ts';
-import { inProgram } from './program.ts';
+import { programWorkloads } from './program.ts';
 
 type Settings = () => SandboxOptions | Promise<SandboxOptions>;
 
@@ -18,7 +18,7 @@ export function expectOutcome(outcome: FunctionOutcome): void {
 }
 
 /** Returns a workload of `size` concurrent jobs. All jobs belong to one run, or each job to a new run. */
-async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'one'): Promise<Timed> {
+async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'one'): Promise<TimedWorkload> {
   const sandbox = createSandbox(await settings());
   let run = 0;
   const runJob = async (): Promise<void> => {
@@ -33,7 +33,10 @@ async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'on
 }
 
 /** Measures the milliseconds until a new sandbox has its first result. An unmeasured run probes the isolation first. */
-export async function start(settings: Settings, job: Omit<FunctionJob, 'runId'> = JOB): Promise<Measured> {
+export async function start(
+  settings: Settings,
+  job: Omit<FunctionJob, 'runId'> = JOB,
+): Promise<MeasuredWorkload> {
   const options = await settings();
   const sample = async (): Promise<number> => {
     const sandbox = createSandbox(options);
@@ -47,7 +50,7 @@ export async function start(settings: Settings, job: Omit<FunctionJob, 'runId'> 
   return { sample };
 }
 
-async function expressions(settings: Settings, size: number): Promise<Timed> {
+async function expressions(settings: Settings, size: number): Promise<TimedWorkload> {
   const sandbox = createSandbox(await settings());
   const values = { n: String(N) };
   const batch = expressionsOf(size).map((code) => ({ code, values }));
@@ -61,7 +64,7 @@ async function expressions(settings: Settings, size: number): Promise<Timed> {
   };
 }
 
-async function packages(settings: Settings): Promise<Timed> {
+async function packages(settings: Settings): Promise<TimedWorkload> {
   const { openImages } = await import('./images.ts');
   const images = openImages();
   await images.open('javascript');
@@ -78,7 +81,7 @@ async function packages(settings: Settings): Promise<Timed> {
 
 function heddle(name: string, settings: Settings): Contender {
   return {
-    ...inProgram({ url: import.meta.url, name }),
+    ...programWorkloads({ url: import.meta.url, name }),
     sandbox: () => jobs(settings, 1),
     'sandbox in flight': (size) => jobs(settings, size),
     'sandbox start': () => start(settings),

@@ -1,10 +1,10 @@
 import { expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
 import { twoProcesses } from './cores.ts';
 import { isolatedVm } from './isolates.ts';
 import type { Context } from './isolates.ts';
-import { inProgram } from './program.ts';
+import { programWorkloads } from './program.ts';
 
 interface Options {
   snapshot?: object;
@@ -12,7 +12,7 @@ interface Options {
 }
 
 /** Returns a workload that creates a new isolate with a context for each execution, in this process. */
-function isolates(use: (context: Context) => void, { snapshot, size = 1 }: Options = {}): Timed {
+function isolates(use: (context: Context) => void, { snapshot, size = 1 }: Options = {}): TimedWorkload {
   const { Isolate } = isolatedVm();
   const execute = (): void => {
     const isolate = new Isolate({ memoryLimit: 64, ...(snapshot && { snapshot }) });
@@ -33,7 +33,7 @@ const executorOf = (code: string) => (context: Context) => {
 
 /** isolated-vm in this process: the isolation of V8, without isolation by the operating system. */
 export const contender: Contender = {
-  ...inProgram({ url: import.meta.url, flags: ['--no-node-snapshot'] }),
+  ...programWorkloads({ url: import.meta.url, flags: ['--no-node-snapshot'] }),
   sandbox: () => isolates(executorOf(CODE)),
   'sandbox in flight': (size) => isolates(executorOf(CODE), { size }),
   'sandbox on two cores': (size) => twoProcesses('isolated-vm', size),

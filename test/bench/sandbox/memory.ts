@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Measured, Timed } from '../workload.ts';
+import type { MeasuredWorkload, TimedWorkload } from '../workload.ts';
 
 interface Process {
   parent: number;
@@ -40,7 +40,7 @@ function largestDescendant(): number {
 }
 
 /** Measures the largest peak memory of a sandbox process after `runs` runs, in MB. */
-export function memoryAfterRuns(timed: Timed, runs: number): Measured {
+export function memoryAfterRuns(timed: TimedWorkload, runs: number): MeasuredWorkload {
   return {
     async sample() {
       for (let run = 0; run < runs; run++) await timed.once();

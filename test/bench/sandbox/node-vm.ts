@@ -1,13 +1,13 @@
 import vm from 'node:vm';
 import { commonPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
 import { twoProcesses } from './cores.ts';
-import { inProgram } from './program.ts';
+import { programWorkloads } from './program.ts';
 
 /** Returns a workload that creates a new context for each execution, in this process. */
-function contexts(inFlight: number, { code = CODE, globals = {} } = {}): Timed {
+function contexts(inFlight: number, { code = CODE, globals = {} } = {}): TimedWorkload {
   const text = `(() => { ${code} })()`;
   return {
     once() {
@@ -19,7 +19,7 @@ function contexts(inFlight: number, { code = CODE, globals = {} } = {}): Timed {
 
 /** `node:vm`, which is not a security boundary according to its documentation. */
 export const contender: Contender = {
-  ...inProgram({ url: import.meta.url }),
+  ...programWorkloads({ url: import.meta.url }),
   sandbox: () => contexts(1),
   'sandbox in flight': (size) => contexts(size),
   'sandbox on two cores': (size) => twoProcesses('node:vm', size),

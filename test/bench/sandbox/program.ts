@@ -71,7 +71,7 @@ process.stdout.write(${JSON.stringify(DONE_OUTPUT)}, () => process.exit(0));`;
 }
 
 /** Measures a program that uses only this contender: its start, and its memory after `size` runs, in MB. */
-export function inProgram(origin: Origin): Pick<Contender, 'sandbox program' | 'sandbox memory'> {
+export function programWorkloads(origin: Origin): Pick<Contender, 'sandbox program' | 'sandbox memory'> {
   return {
     'sandbox program': async () => {
       const program = await programOf(origin);

@@ -1,9 +1,9 @@
 import { peer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, TimedWorkload } from '../workload.ts';
 import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
 import { twoProcesses } from './cores.ts';
-import { inProgram } from './program.ts';
+import { programWorkloads } from './program.ts';
 
 interface Handle {
   dispose(): void;
@@ -31,7 +31,7 @@ function valueOf(context: Context, code: string): unknown {
 }
 
 /** Returns a workload that creates a new runtime with a context for each execution, in this process. */
-async function contexts(use: (context: Context) => void, size = 1): Promise<Timed> {
+async function contexts(use: (context: Context) => void, size = 1): Promise<TimedWorkload> {
   const { getQuickJS } = await peer<Module>('quickjs-emscripten');
   const quickJs = await getQuickJS();
   const execute = (): void => {
@@ -54,7 +54,7 @@ const executorOf = (code: string) => (context: Context) =>
 
 /** A JavaScript interpreter in WebAssembly: a boundary, but no compiler to machine code. */
 export const contender: Contender = {
-  ...inProgram({ url: import.meta.url }),
+  ...programWorkloads({ url: import.meta.url }),
   sandbox: () => contexts(executorOf(CODE)),
   'sandbox in flight': (size) => contexts(executorOf(CODE), size),
   'sandbox on two cores': (size) => twoProcesses('quickjs-emscripten', size),

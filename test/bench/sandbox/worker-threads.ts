@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { FOLDER } from '../peer.ts';
 import { expectResult } from '../workload.ts';
-import type { Contender, Measured } from '../workload.ts';
+import type { Contender, MeasuredWorkload } from '../workload.ts';
 import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
-import { inProgram } from './program.ts';
+import { programWorkloads } from './program.ts';
 
 const PROGRAM = `
 const { createRequire } = require('node:module');
@@ -25,7 +25,7 @@ async function runOnce(code: string): Promise<void> {
 }
 
 /** Measures the milliseconds for `size` executions, two at a time, from the executions that fit into a sample. */
-function twoThreads(size: number): Measured {
+function twoThreads(size: number): MeasuredWorkload {
   return {
     async sample(sampleMs) {
       const startMs = performance.now();
@@ -41,7 +41,7 @@ function twoThreads(size: number): Measured {
 
 /** A thread for each execution, with full access to Node.js: no boundary against hostile code. */
 export const contender: Contender = {
-  ...inProgram({ url: import.meta.url }),
+  ...programWorkloads({ url: import.meta.url }),
   sandbox: () => ({ once: () => runOnce(CODE) }),
   'sandbox on two cores': twoThreads,
   'sandbox packages': () => ({ once: () => runOnce(PACKAGES_CODE) }),

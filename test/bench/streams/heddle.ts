@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createEngine } from '@heddle/engine';
 import { openFolderClient } from '@heddle/engine/reader';
-import type { Contender, Measured } from '../workload.ts';
+import type { Contender, MeasuredWorkload } from '../workload.ts';
 import { delayOf, medianDelay, TOKEN_WORKFLOW, tokenBlock } from './token.ts';
 
 export const TOKEN_PROCESS = fileURLToPath(new URL('token-process.ts', import.meta.url));
 
-async function firstText(): Promise<Measured> {
+async function firstText(): Promise<MeasuredWorkload> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   let emit = (): void => undefined;
   const untilEmit = (): Promise<void> => new Promise((resolve) => (emit = resolve));
@@ -31,7 +31,7 @@ async function firstText(): Promise<Measured> {
   );
 }
 
-async function firstTextInAnotherProcess(): Promise<Measured> {
+async function firstTextInAnotherProcess(): Promise<MeasuredWorkload> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const child = fork(TOKEN_PROCESS, [folder], { execArgv: ['--no-warnings'] });
   await once(child, 'message');

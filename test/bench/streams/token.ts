@@ -1,7 +1,7 @@
 import type { BlockExecutor } from '@heddle/core/blocks';
 import type { RunEvent } from '@heddle/engine';
 import { block, workflow } from '../../support/workflow.ts';
-import type { Measured } from '../workload.ts';
+import type { MeasuredWorkload } from '../workload.ts';
 import { medianOf } from '../worker.ts';
 
 export const TOKEN_WORKFLOW = workflow([block('T', 'token')], ['Start -> T'], { id: 'token' });
@@ -37,7 +37,10 @@ export async function delayOf(events: AsyncIterable<RunEvent>, emit: () => void)
 }
 
 /** Measures the median of the delays that `once` returns during a sample, after two warm-up calls. */
-export function medianDelay(once: () => Promise<number>, close: () => Promise<void> | void): Measured {
+export function medianDelay(
+  once: () => Promise<number>,
+  close: () => Promise<void> | void,
+): MeasuredWorkload {
   return {
     async sample(sampleMs) {
       await once();

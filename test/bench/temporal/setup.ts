@@ -9,14 +9,14 @@ import type { Setup } from './worker-groups.ts';
 const NAMESPACE = 'heddle-bench';
 
 /** The server and the bundle that both contenders use, with a description. */
-export interface Prepared extends Setup {
+export interface PreparedSetup extends Setup {
   /** The server and its settings, in one line. */
   description: string;
   close(): Promise<void>;
 }
 
 /** Opens a server and bundles the hand-written workflows. Throws if there is no server. */
-export async function prepare(say: (line: string) => void): Promise<Prepared> {
+export async function prepare(say: (line: string) => void): Promise<PreparedSetup> {
   const { address, namespace, description, stop } = await serverOf(say);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const bundle = join(folder, 'baseline-workflows.js');

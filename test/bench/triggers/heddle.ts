@@ -9,7 +9,7 @@ import type { Engine } from '@heddle/engine';
 import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
 import type { ServiceStore } from '@heddle/service';
 import { sql } from 'kysely';
-import type { Contender, Measured } from '../workload.ts';
+import type { Contender, MeasuredWorkload } from '../workload.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -93,7 +93,7 @@ async function startService(count: number): Promise<ScheduledService> {
 }
 
 /** Measures the milliseconds from the start of a minute to the start of the last run that is due in it. */
-async function measureDelay(count: number): Promise<Measured> {
+async function measureDelay(count: number): Promise<MeasuredWorkload> {
   const service = await startService(count);
   let minute = 60;
   let startedRuns = 0;
@@ -113,7 +113,7 @@ async function measureDelay(count: number): Promise<Measured> {
 }
 
 /** Measures the milliseconds from an instant at which all schedules are due to the start of the last run. */
-async function measureDelayOfAll(count: number): Promise<Measured> {
+async function measureDelayOfAll(count: number): Promise<MeasuredWorkload> {
   const service = await startService(count);
   return {
     async sample() {
@@ -130,7 +130,7 @@ async function measureDelayOfAll(count: number): Promise<Measured> {
  * Measures the kilobytes of live memory for each schedule: the increase from before the service fires until after the
  * runs of a minute.
  */
-async function measureMemory(count: number): Promise<Measured> {
+async function measureMemory(count: number): Promise<MeasuredWorkload> {
   const service = await startService(count);
   return {
     async sample() {
@@ -152,7 +152,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 }
 
 /** Measures the processor time in percent of a core while nothing is due. */
-async function measureIdle(count: number): Promise<Measured> {
+async function measureIdle(count: number): Promise<MeasuredWorkload> {
   const service = await startService(count);
   return {
     async sample(sampleMs) {
