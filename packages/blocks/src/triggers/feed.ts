@@ -11,10 +11,10 @@ export function feedError(
 }
 
 const MAX_MINUTES = 1440;
-/** Maximum number of items from before the first poll that start runs. */
+/** Maximum number of items that existed before the first poll and start runs. */
 const MAX_BACKFILL = 100;
 
-/** The fields of all feeds. */
+/** The fields of every feed trigger: a trigger whose source is polled. */
 export const feedFields = {
   pollMinutes: integerField(1, MAX_MINUTES)
     .default(5)

@@ -30,7 +30,7 @@ describe('the field flowControl', () => {
     for (const empty of [null, '', '  ']) expect(read(empty)).toBeUndefined();
   });
 
-  it('reports the problem', () => {
+  it('is refused with the reason if it is not a valid policy', () => {
     expect(read('{')).toBe('is not a JSON object');
     expect(read([])).toBe('is not a JSON object');
     expect(read({})).toBe('has none of concurrency, throttle, debounce, batch and singleton');

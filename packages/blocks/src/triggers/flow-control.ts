@@ -107,10 +107,10 @@ function readPolicy(field: Json): { policy: JsonObject | undefined } | { problem
 function messageOf(issue: z.core.$ZodIssue | undefined): string {
   if (issue?.code === 'custom') return issue.message;
   const path = issue?.path.join('.') ?? '';
-  const at = path === '' ? '' : ` "${path}"`;
+  const quotedPath = path === '' ? '' : ` "${path}"`;
   if (issue?.code === 'unrecognized_keys')
     return `has the unknown field ${issue.keys.map((key) => `"${path === '' ? key : `${path}.${key}`}"`).join(', ')}`;
-  return `has an invalid field${at}: it must be ${issue?.code === 'invalid_type' && issue.expected === 'object' ? 'an object' : issue?.message}`;
+  return `has an invalid field${quotedPath}: it must be ${issue?.code === 'invalid_type' && issue.expected === 'object' ? 'an object' : issue?.message}`;
 }
 
 function policyOf({ key, scope, concurrency, throttle, debounce, batch, singleton }: Policy): FlowPolicy {

@@ -8,7 +8,7 @@ type HttpResponse = Awaited<ReturnType<HttpClient['fetch']>>;
 
 const TIMEOUT_MS = 30_000;
 
-/** Returns the header of a response with this name in lower case. */
+/** Returns a header of a response; undefined if it is absent. `name` is in lower case. */
 export function headerOf({ headers }: Pick<HttpResponse, 'headers'>, name: string): string | undefined {
   return headers.find(([each]) => each === name)?.[1];
 }
@@ -27,7 +27,7 @@ export async function pollRequest(
   }
 }
 
-/** Returns the error for an unsuccessful status. */
+/** Returns the error for a response with an unsuccessful status. `server` is the subject of its message. */
 export function statusError(
   response: Pick<HttpResponse, 'status' | 'headers'>,
   server: string,

@@ -10,7 +10,7 @@ export const text = z.string({ error: 'text' }).trim();
 /** A field with the id of a stored credential. */
 export const credential = text.max(128, { error: 'the id of a stored credential' }).optional();
 
-/** Returns a field of whole numbers, which may be text: editors store numbers as text. `error`: what it must be. */
+/** Returns a field for a whole number or its text: editors store numbers as text. `error`: what the value must be. */
 export function integerField(from: number, to: number, error = `a whole number from ${from} to ${to}`) {
   return z
     .union([z.number(), z.string().trim().min(1)], { error })
@@ -42,10 +42,10 @@ export function problemsOf({ issues }: z.ZodError): TriggerProblem[] {
   return [...messages].map(([field, message]) => ({ field, message }));
 }
 
-/** Returns the fields that are not empty, including those in `triggerConfig`, where older blocks have them. */
+/** Returns the fields that are not empty. Older blocks have their fields in `triggerConfig`: these are included. */
 export function filledFields(fields: JsonObject): JsonObject {
-  const older = fields['triggerConfig'] ?? null;
-  const entries = Object.entries({ ...(isJsonObject(older) && older), ...nonEmpty(fields) });
+  const olderFields = fields['triggerConfig'] ?? null;
+  const entries = Object.entries({ ...(isJsonObject(olderFields) && olderFields), ...nonEmpty(fields) });
   return nonEmpty(Object.fromEntries(entries));
 }
 

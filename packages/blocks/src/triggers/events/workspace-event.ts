@@ -2,9 +2,8 @@ import type { TriggerInfo } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { flowControlFields } from '../flow-control.ts';
-import type { FlowPolicy } from '@heddle/engine/triggers';
+import type { EventRule, FlowPolicy } from '@heddle/engine/triggers';
 import { eventFields, readEvents } from './event-fields.ts';
-import type { EventRule } from '@heddle/engine/triggers';
 
 /** A type of trigger that events of the workspace fire. Its configuration is plain JSON. */
 export interface EventTrigger extends TriggerInfo {

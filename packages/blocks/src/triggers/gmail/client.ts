@@ -60,24 +60,24 @@ export class GmailClient {
 
   /** Returns the position after all existing messages. */
   async historyId(): Promise<string> {
-    const { historyId } = await this.#json('/profile');
+    const { historyId } = await this.#get('/profile');
     return historyIdOf(historyId);
   }
 
   /** Returns the ids of the newest messages that the search finds, the earliest first. */
   async list({ q, limit }: { q: string; limit: number }): Promise<string[]> {
     const ids: string[] = [];
-    let page: string | undefined;
+    let pageToken: string | undefined;
     do {
       const query = {
         q,
         maxResults: String(Math.min(PAGE_SIZE, limit)),
-        ...(page !== undefined && { pageToken: page }),
+        ...(pageToken !== undefined && { pageToken }),
       };
-      const { messages, nextPageToken } = await this.#json('/messages', query);
+      const { messages, nextPageToken } = await this.#get('/messages', query);
       ids.push(...idsOf(messages));
-      page = typeof nextPageToken === 'string' ? nextPageToken : undefined;
-    } while (page !== undefined && ids.length < limit);
+      pageToken = typeof nextPageToken === 'string' ? nextPageToken : undefined;
+    } while (pageToken !== undefined && ids.length < limit);
     // Gmail returns the newest message first.
     return ids.slice(0, limit).toReversed();
   }
@@ -85,31 +85,31 @@ export class GmailClient {
   /** Returns messages that were added after the position; undefined if Gmail no longer knows the position. */
   async changesSince(position: string, limit: number): Promise<Changes | undefined> {
     const ids = new Set<string>();
-    let page: string | undefined;
+    let pageToken: string | undefined;
     let historyId = position;
     do {
       const query = { startHistoryId: position, historyTypes: 'messageAdded', maxResults: String(PAGE_SIZE) };
-      const answer = await this.#send('/history', {
+      const response = await this.#send('/history', {
         ...query,
-        ...(page !== undefined && { pageToken: page }),
+        ...(pageToken !== undefined && { pageToken }),
       });
-      if (answer.status === 404) return undefined;
-      const { history, nextPageToken, ...fields } = this.#read(answer);
-      for (const id of addedIn(history)) ids.add(id);
-      page = typeof nextPageToken === 'string' ? nextPageToken : undefined;
-      // The answer has the position after all changes; each change has the position after itself.
-      historyId = historyIdOf(page === undefined ? fields['historyId'] : lastIdOf(history));
-    } while (page !== undefined && ids.size < limit);
-    return { ids: [...ids], historyId, hasMore: page !== undefined };
+      if (response.status === 404) return undefined;
+      const { history, nextPageToken, ...fields } = this.#bodyOf(response);
+      for (const id of addedIdsIn(history)) ids.add(id);
+      pageToken = typeof nextPageToken === 'string' ? nextPageToken : undefined;
+      // A response has the position after all changes. Each change has the position after itself.
+      historyId = historyIdOf(pageToken === undefined ? fields['historyId'] : lastIdOf(history));
+    } while (pageToken !== undefined && ids.size < limit);
+    return { ids: [...ids], historyId, hasMore: pageToken !== undefined };
   }
 
   /** Returns a message; undefined if it no longer exists. */
   async message(id: string): Promise<GmailMessage | undefined> {
     const metadata = await this.#send(`/messages/${id}`, { format: 'minimal' });
     if (metadata.status === 404) return undefined;
-    const { sizeEstimate, internalDate, labelIds, threadId } = this.#read(metadata);
+    const { sizeEstimate, internalDate, labelIds, threadId } = this.#bodyOf(metadata);
     const isCut = Number(sizeEstimate) > MAX_MESSAGE_BYTES;
-    const raw = isCut ? await this.#beginning(id) : await this.#raw(id);
+    const raw = isCut ? await this.#readBeginning(id) : await this.#readRaw(id);
     if (!raw) return undefined;
     const atMs = Number(internalDate);
     return {
@@ -121,29 +121,31 @@ export class GmailClient {
 
   async markRead(id: string): Promise<void> {
     const body = JSON.stringify({ removeLabelIds: ['UNREAD'] });
-    const answer = await this.#send(`/messages/${id}/modify`, {}, { method: 'POST', body });
-    if (answer.status !== 404) this.#read(answer);
+    const response = await this.#send(`/messages/${id}/modify`, {}, { method: 'POST', body });
+    // Throws for a failure. The message may have been removed.
+    if (response.status !== 404) this.#bodyOf(response);
   }
 
-  async #raw(id: string): Promise<Uint8Array | undefined> {
-    const answer = await this.#send(
+  /** Returns a message as a whole; undefined if it no longer exists. */
+  async #readRaw(id: string): Promise<Uint8Array | undefined> {
+    const response = await this.#send(
       `/messages/${id}`,
       { format: 'raw' },
       { maxResponseBytes: MAX_RAW_BYTES },
     );
-    if (answer.status === 404) return undefined;
-    const { raw } = this.#read(answer);
+    if (response.status === 404) return undefined;
+    const { raw } = this.#bodyOf(response);
     return Buffer.from(typeof raw === 'string' ? raw : '', 'base64url');
   }
 
   /** Returns the headers and the first words of a large message. */
-  async #beginning(id: string): Promise<Uint8Array | undefined> {
-    const answer = await this.#send(`/messages/${id}`, { format: 'metadata' });
-    if (answer.status === 404) return undefined;
-    const { payload, snippet } = this.#read(answer);
+  async #readBeginning(id: string): Promise<Uint8Array | undefined> {
+    const response = await this.#send(`/messages/${id}`, { format: 'metadata' });
+    if (response.status === 404) return undefined;
+    const { payload, snippet } = this.#bodyOf(response);
     const headers = isJsonObject(payload ?? null) ? (payload as JsonObject)['headers'] : undefined;
     const lines = (Array.isArray(headers) ? headers : []).flatMap((header) =>
-      isJsonObject(header) ? [`${line(header['name'])}: ${line(header['value'])}`] : [],
+      isJsonObject(header) ? [`${singleLine(header['name'])}: ${singleLine(header['value'])}`] : [],
     );
     const otherHeaders = lines.filter((each) => !/^content-/i.test(each));
     const body = typeof snippet === 'string' ? snippet : '';
@@ -151,8 +153,8 @@ export class GmailClient {
     return Buffer.from(message).subarray(0, TRUNCATED_BYTES);
   }
 
-  async #json(path: string, query: { [name: string]: string } = {}): Promise<JsonObject> {
-    return this.#read(await this.#send(path, query));
+  async #get(path: string, query: { [name: string]: string } = {}): Promise<JsonObject> {
+    return this.#bodyOf(await this.#send(path, query));
   }
 
   #send(
@@ -172,18 +174,18 @@ export class GmailClient {
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
       },
       ...(body !== undefined && { body }),
-      // The token is only for Gmail.
+      // A redirect could send the token to another server.
       redirect: 'error' as const,
     };
     return pollRequest(this.#http, request, this.#call);
   }
 
-  /** Returns the answer as an object. Throws a BlockError for a failure. */
-  #read(answer: Awaited<ReturnType<typeof pollRequest>>): JsonObject {
-    const { status, body } = answer;
+  /** Returns the object in the body of a response. Throws a BlockError for a failure. */
+  #bodyOf(response: Awaited<ReturnType<typeof pollRequest>>): JsonObject {
+    const { status, body } = response;
     if (status === 401 || status === 403)
       throw feedError(`Gmail refuses the credential (status ${status}): connect the account again.`);
-    if (status < 200 || status > 299) throw statusError(answer, 'Gmail', this.#call.nowMs);
+    if (status < 200 || status > 299) throw statusError(response, 'Gmail', this.#call.nowMs);
     const value = parseJson(Buffer.from(body).toString()) ?? null;
     if (!isJsonObject(value)) throw feedError('Gmail did not answer with a JSON object.');
     return value;
@@ -198,7 +200,7 @@ function idsOf(messages: Json | undefined): string[] {
   });
 }
 
-function addedIn(history: Json | undefined): string[] {
+function addedIdsIn(history: Json | undefined): string[] {
   if (!Array.isArray(history)) return [];
   return history.flatMap((change) => {
     const added = isJsonObject(change) ? change['messagesAdded'] : undefined;
@@ -219,6 +221,6 @@ function historyIdOf(value: Json | undefined): string {
   throw feedError('Gmail answered without a position in the history of the account.');
 }
 
-function line(value: Json | undefined): string {
+function singleLine(value: Json | undefined): string {
   return typeof value === 'string' ? value.replaceAll(/[\r\n]+/g, ' ') : '';
 }

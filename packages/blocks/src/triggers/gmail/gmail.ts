@@ -109,7 +109,7 @@ interface Position {
   historyId?: string;
   /** The time of the poll, in seconds since 1970. */
   afterS: number;
-  /** Messages from before the first poll that start runs. */
+  /** Ids of messages that existed before the first poll and still have to start runs. */
   backlog?: string[];
 }
 
@@ -129,8 +129,8 @@ async function pollMessages(config: GmailConfig, call: FeedCall): Promise<FeedPo
 const secondsOf = ({ nowMs }: FeedCall): number => Math.floor(nowMs / 1000);
 
 /**
- * Returns the changes since a position. Without a position that Gmail knows, takes the current one and searches for the
- * messages since the previous poll.
+ * Returns the changes since a position. If there is no position or Gmail no longer knows it, searches for the messages
+ * since the previous poll, and returns the current position.
  */
 async function changesSince(
   client: GmailClient,
@@ -144,7 +144,7 @@ async function changesSince(
   return { ...now, ids, hasMore: false };
 }
 
-/** Returns the current position; none for a query, which is always a search. */
+/** Returns the current position; none for a trigger with a query, whose polls always search. */
 async function positionOf(client: GmailClient, { query }: GmailConfig): Promise<{ historyId?: string }> {
   return query === undefined ? { historyId: await client.historyId() } : {};
 }
@@ -167,14 +167,14 @@ async function firstPoll(client: GmailClient, config: GmailConfig, call: FeedCal
 }
 
 function queryOf({ query, labels, isExcluding }: GmailConfig, afterS?: number): string {
-  const text = query === undefined ? '' : `(${query})`;
+  const search = query === undefined ? '' : `(${query})`;
   const exclusions = labels.length > 0 && !isExcluding ? '' : '-in:sent -in:drafts -in:chats';
-  return [text, exclusions, ...(afterS === undefined ? [] : [`after:${afterS}`])]
+  return [search, exclusions, ...(afterS === undefined ? [] : [`after:${afterS}`])]
     .filter((part) => part !== '')
     .join(' ');
 }
 
-/** Reads the messages that are new and match the fields. */
+/** Reads the new messages, up to the limits of a poll. `passed`: the ids of messages without the required labels. */
 async function readNew(
   client: GmailClient,
   { config, call, ids }: { config: GmailConfig; call: FeedCall; ids: readonly string[] },

@@ -46,7 +46,7 @@ export const imapFields = z.object({
   ...feedFields,
 });
 
-/** The criteria of messages that start runs, in the library's format. Plain JSON. */
+/** The criteria of messages that start runs, in the format of imapflow. Plain JSON. */
 export interface Criteria {
   seen?: boolean;
   flagged?: boolean;

@@ -14,7 +14,7 @@ import { imapFields, readImap } from './fields.ts';
 import type { ImapConfig } from './fields.ts';
 import { withSession } from './session.ts';
 
-/** Maximum number of messages, the newest ones, that a poll considers without a valid position. */
+/** A poll without a valid position considers at most this many messages: the newest ones. */
 const MAX_SEARCHED = 1000;
 
 const configOf = (config: JsonObject): ImapConfig => config as unknown as ImapConfig;
@@ -37,7 +37,7 @@ export const imap: FeedTrigger = {
   },
 };
 
-/** The state of a mailbox: its messages up to `uid` are handled. */
+/** The position in a mailbox: messages up to `uid` are handled. */
 interface Position {
   /** UIDs are valid while the server has this value (UIDVALIDITY, RFC 9051 §2.3.1.1). */
   validity: string;
@@ -98,7 +98,8 @@ async function openMailbox(client: ImapFlow, path: string): Promise<Mailbox> {
 }
 
 /**
- * Returns the UIDs of messages that may start runs, the earliest first, and when the last known message was received.
+ * Returns the UIDs of messages that may start runs, the earliest first. `atMs`: when the last known message was
+ * received.
  */
 async function candidatesIn(
   client: ImapFlow,
@@ -118,28 +119,32 @@ async function candidatesIn(
     return { uids, atMs: latest ? timeOf(latest.internalDate) : 0 };
   }
   const isValid = position.validity === mailbox.validity;
-  const after = isValid
+  const laterUids = isValid
     ? (await search({ uid: `${position.uid + 1}:*` })).filter((uid) => uid > position.uid)
     : await receivedAfter(client, position.atMs, await search({ since: new Date(position.atMs) }));
-  const uids = after.slice(0, isValid ? Infinity : MAX_SEARCHED);
+  const uids = laterUids.slice(0, isValid ? Infinity : MAX_SEARCHED);
   const ids = new Map(uids.map((uid) => [uid, idOf(mailbox, uid)]));
   const unknown = await call.unknown([...ids.values()]);
   return { uids: [...ids].filter(([, id]) => unknown.has(id)).map(([uid]) => uid), atMs: position.atMs };
 }
 
-/** Selects the newest messages, because the list of all messages of a large mailbox is long. */
+/** Returns a query for the newest messages: the list of all messages of a large mailbox would be long. */
 function newestIn({ count }: Mailbox): object {
   return { seq: `${Math.max(count - MAX_SEARCHED + 1, 1)}:*` };
 }
 
 /**
- * Returns the UIDs of the messages received after a time. After UIDVALIDITY changes, earlier UIDs do not show which
- * messages are known.
+ * Returns the UIDs, of the last `MAX_SEARCHED`, whose messages were received after a time. When UIDVALIDITY has
+ * changed, only this time tells which messages are new.
  */
 async function receivedAfter(client: ImapFlow, atMs: number, uids: readonly number[]): Promise<number[]> {
-  const last = uids.slice(-MAX_SEARCHED);
-  if (last.length === 0) return [];
-  const messages = await client.fetchAll(last.join(','), { uid: true, internalDate: true }, { uid: true });
+  const lastUids = uids.slice(-MAX_SEARCHED);
+  if (lastUids.length === 0) return [];
+  const messages = await client.fetchAll(
+    lastUids.join(','),
+    { uid: true, internalDate: true },
+    { uid: true },
+  );
   return messages.filter(({ internalDate }) => timeOf(internalDate) > atMs).map(({ uid }) => uid);
 }
 
@@ -147,7 +152,10 @@ function idOf({ path, validity }: Pick<Mailbox, 'path' | 'validity'>, uid: numbe
   return `${validity}:${uid}:${path}`;
 }
 
-/** Reads messages up to the limits. `lastUid`: the UID of the last message that was read, if others remain. */
+/**
+ * Reads messages until `budget` is spent, and reduces it. `lastUid`: the UID of the last message that was read;
+ * undefined if no message remains.
+ */
 async function readMessages(
   client: ImapFlow,
   mailbox: Mailbox,

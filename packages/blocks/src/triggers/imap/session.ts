@@ -20,7 +20,7 @@ type Account = Pick<ImapConfig, 'host' | 'port' | 'tls'> & { user: string; pass:
 
 /**
  * Opens a session for one poll, and closes it in any case. When `signal` aborts, the connection is closed, so that a
- * server that does not answer delays no other poll. Throws a BlockError without text from the server.
+ * server that does not respond delays no other poll. Throws a BlockError without text from the server.
  */
 export async function withSession<Value>(
   config: ImapConfig,
@@ -44,13 +44,13 @@ export async function withSession<Value>(
   };
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    const connected = connectToFirst(account, addresses, (next) => (client = next));
-    return await Promise.race([connected.then(use), aborted.promise]);
+    const connection = connectToFirst(account, addresses, (next) => (client = next));
+    return await Promise.race([connection.then(use), aborted.promise]);
   } catch (error) {
     throw isBlockError(error) ? error : sessionError(error, account);
   } finally {
     signal.removeEventListener('abort', onAbort);
-    // Closes without LOGOUT, whose answer would delay the poll.
+    // Closes without LOGOUT: waiting for the response would delay the poll.
     client?.close();
   }
 }
@@ -67,7 +67,7 @@ async function checkedAddresses({ host, port }: Account, { http, signal }: FeedC
   }
 }
 
-/** Connects to the first address that answers. */
+/** Connects to the first address that can be reached. Calls `onClient` with each client before it connects. */
 async function connectToFirst(
   account: Account,
   addresses: readonly string[],
@@ -92,7 +92,7 @@ async function connectToFirst(
       ...{ maxLineLength: MAX_LINE, maxResponseTokens: MAX_TOKENS },
       ...{ maxLiteralSize: MAX_MESSAGE_BYTES, maxResponseSize: MAX_MESSAGE_BYTES + TRUNCATED_BYTES },
     });
-    // The promise of the pending command is rejected, too.
+    // Without a listener, the error would end the process. The promise of the pending command rejects with it, too.
     client.on('error', () => undefined);
     onClient(client);
     try {

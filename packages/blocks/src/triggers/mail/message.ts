@@ -4,15 +4,16 @@ import type { Address, Attachment, Email } from 'postal-mime';
 import * as z from 'zod';
 import type { FeedItem } from '@heddle/engine/triggers';
 
-/** Messages up to this size are read as a whole; of larger messages only the beginning is read. */
+/** Messages up to this size are read as a whole. */
 export const MAX_MESSAGE_BYTES = 10 * 2 ** 20;
+/** Of larger messages, only the first bytes are read: this many. */
 export const TRUNCATED_BYTES = 256 * 2 ** 10;
 /** After this many bytes, a poll reads no further message. The next poll reads the remaining ones. */
 export const MAX_POLL_BYTES = 20 * 2 ** 20;
 const MAX_TEXT = 500_000;
 const MAX_ATTACHMENTS = 50;
 const MAX_ADDRESSES = 500;
-const LIMITS = { maxNestingDepth: 50, maxHeadersSize: 2 ** 20 };
+const PARSER_LIMITS = { maxNestingDepth: 50, maxHeadersSize: 2 ** 20 };
 
 /** A message as the server sends it. */
 export interface RawMessage {
@@ -22,11 +23,11 @@ export interface RawMessage {
   isCut: boolean;
   /** The time at which the server received it, in ISO 8601. */
   receivedAt: string;
-  /** Other metadata of the message. */
+  /** Further properties of `email` in the input of the run. */
   metadata: JsonObject;
 }
 
-/** Returns the item of a message. A message that cannot be parsed becomes text. */
+/** Returns the item that starts a run for a message. A message that cannot be parsed becomes text. */
 export async function messageItem(
   { id, raw, isCut, receivedAt, metadata }: RawMessage,
   { withFiles, nowMs }: { withFiles: boolean; nowMs: number },
@@ -53,7 +54,7 @@ export async function messageItem(
 /** Returns the parsed message; undefined if it exceeds the limits of the parser. */
 async function parseMessage(raw: Uint8Array): Promise<Email | undefined> {
   try {
-    return await PostalMime.parse(raw, { ...LIMITS, attachmentEncoding: 'base64' });
+    return await PostalMime.parse(raw, { ...PARSER_LIMITS, attachmentEncoding: 'base64' });
   } catch {
     // Anyone can send a message: a message that cannot be parsed must not stop later messages.
     return undefined;

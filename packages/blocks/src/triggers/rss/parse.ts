@@ -35,7 +35,7 @@ export interface ParsedFeed {
 }
 
 interface Element {
-  /** Name without a prefix, or with it for modules of RSS. */
+  /** The name in lower case, without the prefix `atom:`. Other prefixes, as of modules of RSS, are kept. */
   name: string;
   attributes: { readonly [name: string]: string };
   text: string;
@@ -107,9 +107,9 @@ class FeedReader {
     if (this.#open.length === 0 && ROOTS.has(name)) this.isFeed = true;
     else if (this.#open.length === 0) this.problem = 'is neither RSS nor Atom';
     if (this.#open.length >= MAX_DEPTH) this.problem = `is nested more than ${MAX_DEPTH} levels deep`;
-    const local = name.replace(/^atom:/, '');
-    if (!this.#item && this.#isItem(local)) this.#item = { categories: [], parts: 0 };
-    const element = { name: local, attributes, text: '', isMarkup: attributes['type'] === 'xhtml' };
+    const localName = name.replace(/^atom:/, '');
+    if (!this.#item && this.#isItem(localName)) this.#item = { categories: [], parts: 0 };
+    const element = { name: localName, attributes, text: '', isMarkup: attributes['type'] === 'xhtml' };
     this.#open.push(element);
   }
 
@@ -119,7 +119,7 @@ class FeedReader {
   }
 
   text(text: string): void {
-    // Text inside markup belongs to the element around the markup, like the name of an Atom author.
+    // Text inside markup belongs to the element that contains the markup.
     const holder = this.#open.findLast(({ isMarkup }) => isMarkup) ?? this.#open.at(-1);
     if (!holder) return;
     holder.text += text.slice(0, MAX_TEXT - holder.text.length);
@@ -166,7 +166,7 @@ function fill(target: Fields, { name, attributes, text }: Element): void {
   else if (name === 'enclosure') target.enclosure ??= enclosureOf(attributes, attributes['url']);
 }
 
-/** Elements that take precedence over others for the same field: Atom also has the time of the last change. */
+/** Elements that take precedence over others for the same field, such as `published` over `updated`. */
 const PREFERRED_ELEMENTS: ReadonlySet<string> = new Set(['published', 'pubdate', 'content:encoded']);
 
 function fillText(target: Fields, name: string, value: string): void {

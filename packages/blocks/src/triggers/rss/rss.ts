@@ -12,7 +12,7 @@ import { parseFeed } from './parse.ts';
 import type { ParsedFeed, ParsedItem } from './parse.ts';
 
 const MAX_BYTES = 5 * 2 ** 20;
-/** Longer validators are not stored. */
+/** Longer validators (`ETag`, `Last-Modified`) are not stored. */
 const MAX_VALIDATOR = 1000;
 const MAX_SNIPPET = 500;
 const MAX_URL = 4096;
@@ -97,16 +97,17 @@ async function selectItems(
   all: readonly ParsedItem[],
   { backfill, call }: { backfill: number; call: FeedCall },
 ): Promise<{ items: ParsedItem[]; passed: string[]; hasMore: boolean }> {
+  // A feed begins with its newest item.
   const byId = new Map(all.toReversed().map((item) => [item.id, item]));
   const unknown = await call.unknown([...byId.keys()]);
   const newItems = sortedByDate([...byId.values()].filter(({ id }) => unknown.has(id)));
   const passedCount = call.cursor ? 0 : Math.max(0, newItems.length - backfill);
-  const starting = newItems.slice(passedCount);
+  const startingItems = newItems.slice(passedCount);
   const passed = newItems.slice(0, passedCount).map(({ id }) => id);
-  return { items: starting.slice(0, call.limit), passed, hasMore: starting.length > call.limit };
+  return { items: startingItems.slice(0, call.limit), passed, hasMore: startingItems.length > call.limit };
 }
 
-/** Sorts by date if all items have one. Otherwise, the first item of a document is the newest. */
+/** Returns the items by date if all have one. Otherwise keeps their order. */
 function sortedByDate(items: readonly ParsedItem[]): ParsedItem[] {
   const dates = new Map(items.map((item) => [item, Date.parse(item.date ?? '')]));
   if ([...dates.values()].some(Number.isNaN)) return [...items];
@@ -161,7 +162,7 @@ function snippetOf(html: string): string {
   return text.trim().slice(0, MAX_SNIPPET);
 }
 
-/** Decodes a document by its byte order mark, its header, or its declaration. */
+/** Decodes a document by its byte order mark, its `Content-Type`, or its XML declaration. Default: UTF-8. */
 function textOf(bytes: Uint8Array, contentType = ''): string {
   const declaration = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
   const declared = /^\s*<\?xml[^>]*encoding\s*=\s*["']([\w.:-]+)["']/i.exec(declaration)?.[1];

@@ -23,7 +23,7 @@ describe('the fields of a schedule', () => {
     [{ scheduleType: 'monthly', monthlyDay: 31, monthlyTime: '00:00' }, { cron: '0 0 31 * *' }],
     [{ scheduleType: 'custom', cronExpression: ' */5 9-17 * * 1-5 ' }, { cron: '*/5 9-17 * * 1-5' }],
     [{ scheduleType: 'cron', cronExpression: '@daily' }, { cron: '@daily' }],
-  ])('%j are due at %j', (fields, times) => {
+  ])('%j set the times %j', (fields, times) => {
     expect(configOf(fields)).toEqual({ times, timeZone: 'UTC', ...POLICY });
   });
 
@@ -38,7 +38,7 @@ describe('the fields of a schedule', () => {
     expect(configOf(fields)).toEqual({ times: { cron: '5 * * * *' }, timeZone: 'UTC', ...POLICY });
   });
 
-  it('have dates and times in the time zone, unless they have an offset', () => {
+  it('set the bounds in the time zone of the schedule, unless a bound has an offset', () => {
     const daily = { dailyTime: '09:00', timezone: 'america/new_york' };
     const bounds = { startsAt: '2026-07-01', endsAt: '2026-12-01T12:00' };
     expect(configOf({ ...daily, ...bounds })).toMatchObject({
@@ -51,7 +51,7 @@ describe('the fields of a schedule', () => {
     });
   });
 
-  it('have jitter and policies', () => {
+  it('set the jitter and the policies', () => {
     const policy = { jitterSeconds: '90', missedRuns: 'all', missedLimit: 3, overlap: 'queue' };
     expect(configOf({ dailyTime: '09:00', ...policy })).toMatchObject({
       ...{ jitterMs: 90_000, missed: 'all', missedLimit: 3, overlap: 'queue' },

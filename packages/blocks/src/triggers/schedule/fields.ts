@@ -170,13 +170,13 @@ function timesOf(fields: Fields): Schedule['times'] {
     case 'hourly':
       return { cron: `${hourlyMinute} * * * *` };
     case 'daily':
-      return { cron: `${atTime(fields.dailyTime)} * * *` };
+      return { cron: `${cronTimeOf(fields.dailyTime)} * * *` };
     case 'weekly':
       return {
-        cron: `${atTime(fields.weeklyDayTime)} * * ${weeklyDay.map((day) => day.slice(0, 3)).join(',')}`,
+        cron: `${cronTimeOf(fields.weeklyDayTime)} * * ${weeklyDay.map((day) => day.slice(0, 3)).join(',')}`,
       };
     case 'monthly':
-      return { cron: `${atTime(fields.monthlyTime)} ${monthlyDay} * *` };
+      return { cron: `${cronTimeOf(fields.monthlyTime)} ${monthlyDay} * *` };
     case 'custom':
     case 'cron':
       return { cron: cronExpression };
@@ -184,7 +184,7 @@ function timesOf(fields: Fields): Schedule['times'] {
 }
 
 /** Returns the minute and the hour of a cron expression for a time of day. */
-function atTime(text = ''): string {
+function cronTimeOf(text = ''): string {
   const [hour, minute] = text.split(':').map(Number);
   return `${minute} ${hour}`;
 }

@@ -4,21 +4,21 @@ import type { Schedule } from './next-due.ts';
 
 const at = (text: string): number => Date.parse(text);
 
-function cron(expression: string, timeZone = 'UTC', more: Partial<Schedule> = {}): Schedule {
-  return { times: { cron: expression }, timeZone, ...more };
+function cron(expression: string, timeZone = 'UTC', bounds: Partial<Schedule> = {}): Schedule {
+  return { times: { cron: expression }, timeZone, ...bounds };
 }
 
 /** Returns the first due instants after `after`. */
-function due(schedule: Schedule, after: string, count: number): string[] {
-  const found: string[] = [];
+function dueInstants(schedule: Schedule, after: string, count: number): string[] {
+  const instants: string[] = [];
   let from = at(after);
-  while (found.length < count) {
+  while (instants.length < count) {
     const next = nextDue(schedule, from);
     if (next === undefined) break;
-    found.push(new Date(next).toISOString().replace(':00.000Z', 'Z'));
+    instants.push(new Date(next).toISOString().replace(':00.000Z', 'Z'));
     from = next;
   }
-  return found;
+  return instants;
 }
 
 // Transitions from the published rules of each zone, written by hand. [zone, cron, after, due instants in UTC]
@@ -96,15 +96,15 @@ const EVERY_HOUR: readonly (readonly [string, string, string, readonly string[]]
 ];
 
 describe('the next due instant', () => {
-  it.each([...TRANSITIONS, ...EVERY_HOUR])('%s, "%s" after %s', (zone, expression, after, expected) => {
-    expect(due(cron(expression, zone), after, expected.length)).toEqual(expected);
+  it.each([...TRANSITIONS, ...EVERY_HOUR])('in %s of "%s" after %s', (zone, expression, after, expected) => {
+    expect(dueInstants(cron(expression, zone), after, expected.length)).toEqual(expected);
   });
 
   it('of an interval depends on elapsed time, in every zone', () => {
     const schedule = (timeZone: string): Schedule => ({ times: { everyMinutes: 40 }, timeZone });
     const expected = ['2026-03-08T06:40Z', '2026-03-08T07:20Z', '2026-03-08T08:00Z'];
-    expect(due(schedule('America/New_York'), '2026-03-08T06:00Z', 3)).toEqual(expected);
-    expect(due(schedule('UTC'), '2026-03-08T06:00Z', 3)).toEqual(expected);
+    expect(dueInstants(schedule('America/New_York'), '2026-03-08T06:00Z', 3)).toEqual(expected);
+    expect(dueInstants(schedule('UTC'), '2026-03-08T06:00Z', 3)).toEqual(expected);
   });
 
   it('of an interval with a start counts from the start', () => {
@@ -113,13 +113,13 @@ describe('the next due instant', () => {
       timeZone: 'UTC',
       startMs: at('2026-01-01T00:03Z'),
     };
-    expect(due(schedule, '2025-01-01T00:00Z', 2)).toEqual(['2026-01-01T00:03Z', '2026-01-01T00:10Z']);
-    expect(due(schedule, '2026-01-01T00:10Z', 1)).toEqual(['2026-01-01T00:17Z']);
+    expect(dueInstants(schedule, '2025-01-01T00:00Z', 2)).toEqual(['2026-01-01T00:03Z', '2026-01-01T00:10Z']);
+    expect(dueInstants(schedule, '2026-01-01T00:10Z', 1)).toEqual(['2026-01-01T00:17Z']);
   });
 
   it('is never before the start or after the end, and may be at both', () => {
     const bounds = { startMs: at('2026-01-05T09:00Z'), endMs: at('2026-01-06T09:00Z') };
-    expect(due(cron('0 9 * * *', 'UTC', bounds), '2020-01-01T00:00Z', 5)).toEqual([
+    expect(dueInstants(cron('0 9 * * *', 'UTC', bounds), '2020-01-01T00:00Z', 5)).toEqual([
       '2026-01-05T09:00Z',
       '2026-01-06T09:00Z',
     ]);
@@ -145,7 +145,7 @@ describe('the next due instant', () => {
     ['@weekly', '2026-01-01T00:00Z', ['2026-01-04T00:00Z', '2026-01-11T00:00Z']],
     ['@Hourly', '2026-01-01T00:00Z', ['2026-01-01T01:00Z', '2026-01-01T02:00Z']],
   ])('of "%s" after %s', (expression, after, expected) => {
-    expect(due(cron(expression), after, expected.length)).toEqual(expected);
+    expect(dueInstants(cron(expression), after, expected.length)).toEqual(expected);
   });
 });
 
@@ -160,7 +160,7 @@ describe('the last due instant', () => {
     expect(lastDue(yearly, span('2025-01-01T00:00Z', '2026-01-01T00:00Z'))).toBe(at('2026-01-01T00:00Z'));
   });
 
-  it('is in the month before, if the next month has none', () => {
+  it('may be many months before the end of the span', () => {
     const january = cron('* * * 1 *', 'Europe/Berlin');
     const span = { afterMs: at('2025-12-01T00:00Z'), untilMs: at('2026-12-01T00:00Z') };
     expect(lastDue(january, span)).toBe(at('2026-01-31T22:59Z'));

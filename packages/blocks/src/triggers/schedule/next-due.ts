@@ -61,7 +61,7 @@ function nextOfInterval(everyMs: number, afterMs: number, anchorMs: number): num
 }
 
 function nextOfCron(expression: string, zone: string, afterMs: number): number | undefined {
-  const next = localTimes(expression);
+  const next = localTimeFinder(expression);
   if (isEveryHour(expression)) return nextOfEveryHour(next, zone, afterMs);
   let local = next(localAt(zone, afterMs));
   while (local !== undefined) {
@@ -74,35 +74,35 @@ function nextOfCron(expression: string, zone: string, afterMs: number): number |
 }
 
 /** Returns the first instant after `afterMs` whose local time matches; in a repeated hour, both passes match. */
-function nextOfEveryHour(next: LocalTimes, zone: string, afterMs: number): number | undefined {
+function nextOfEveryHour(next: NextLocalTime, zone: string, afterMs: number): number | undefined {
   let fromMs = afterMs;
   for (;;) {
     const offset = offsetAt(zone, fromMs);
     const local = next(fromMs + offset);
     if (local === undefined) return undefined;
     const due = local - offset;
-    const nearMs = Math.min(due, fromMs + SPAN_MS);
-    const change = transitionBetween(zone, fromMs, nearMs);
+    const untilMs = Math.min(due, fromMs + SPAN_MS);
+    const change = transitionBetween(zone, fromMs, untilMs);
     if (change !== undefined) {
-      const first = localAt(zone, change);
-      if (next(first - 1) === first) return change;
+      const localAtChange = localAt(zone, change);
+      if (next(localAtChange - 1) === localAtChange) return change;
       fromMs = change;
-    } else if (nearMs === due) {
+    } else if (untilMs === due) {
       return due;
     } else {
       // No local time in between matches, at any offset.
-      fromMs = Math.max(nearMs, due - SPAN_MS);
+      fromMs = Math.max(untilMs, due - SPAN_MS);
     }
   }
 }
 
-type LocalTimes = (afterLocalMs: number) => number | undefined;
+type NextLocalTime = (afterLocalMs: number) => number | undefined;
 
 /**
  * Returns a function that finds the next local time of an expression. The library does not handle time zones here: it
  * gets local times as UTC.
  */
-function localTimes(expression: string): LocalTimes {
+function localTimeFinder(expression: string): NextLocalTime {
   const cron = parseCron(expression);
   return (afterLocalMs) => cron.nextRun(new Date(afterLocalMs))?.getTime();
 }

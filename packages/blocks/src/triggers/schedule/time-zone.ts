@@ -6,7 +6,7 @@ const MAX_FORMATS = 256;
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Returns the name of an IANA time zone in its usual case; undefined for an unknown one. */
+/** Returns the name of an IANA time zone, in its usual case unless it is an alias; undefined for an unknown zone. */
 export function zoneNamed(name: string): string | undefined {
   try {
     const { timeZone } = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions();
@@ -29,13 +29,13 @@ export function offsetAt(zone: string, atMs: number): number {
   const cached = offsets.get(key);
   if (cached !== undefined) return cached;
   if (offsets.size >= MAX_OFFSETS) offsets.clear();
-  const offset = computedOffset(zone, secondMs);
+  const offset = computeOffset(zone, secondMs);
   offsets.set(key, offset);
   return offset;
 }
 
 /** Returns the offset at a whole second, from the fields of the local time. */
-function computedOffset(zone: string, secondMs: number): number {
+function computeOffset(zone: string, secondMs: number): number {
   const match = /^(\d+)\/(\d+)\/(\d+), (\d+):(\d+):(\d+)$/.exec(formatOf(zone).format(secondMs));
   if (!match) throw new RangeError(`The local time of ${zone} at ${secondMs} cannot be read.`);
   const [month = 0, day = 0, year = 0, hour = 0, minute = 0, second = 0] = match.slice(1).map(Number);
@@ -53,25 +53,26 @@ export function localAt(zone: string, atMs: number): number {
  */
 export function instantOf(zone: string, localMs: number): number {
   // No zone is a day or more from UTC, and none changes its offset twice in two days.
-  const before = offsetAt(zone, localMs - DAY_MS);
-  const after = offsetAt(zone, localMs + DAY_MS);
-  if (before === after) return localMs - before;
-  const candidates = [localMs - before, localMs - after].filter((atMs) => localAt(zone, atMs) === localMs);
+  const offsetBefore = offsetAt(zone, localMs - DAY_MS);
+  const offsetAfter = offsetAt(zone, localMs + DAY_MS);
+  const [instantBefore, instantAfter] = [localMs - offsetBefore, localMs - offsetAfter];
+  if (offsetBefore === offsetAfter) return instantBefore;
+  const candidates = [instantBefore, instantAfter].filter((atMs) => localAt(zone, atMs) === localMs);
   if (candidates.length > 0) return Math.min(...candidates);
-  return transitionBetween(zone, localMs - after, localMs - before) ?? localMs - before;
+  return transitionBetween(zone, instantAfter, instantBefore) ?? instantBefore;
 }
 
 /**
  * Returns the first instant in (`fromMs`, `toMs`] at which the offset differs from that at `fromMs`; undefined if the
- * offsets of both are equal. The span has at most one change of the offset.
+ * offsets of both are equal. The span must have at most one change of the offset.
  */
 export function transitionBetween(zone: string, fromMs: number, toMs: number): number | undefined {
-  const before = offsetAt(zone, fromMs);
-  if (offsetAt(zone, toMs) === before) return undefined;
+  const offsetBefore = offsetAt(zone, fromMs);
+  if (offsetAt(zone, toMs) === offsetBefore) return undefined;
   let [low, high] = [fromMs, toMs];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
-    if (offsetAt(zone, middle) === before) low = middle;
+    if (offsetAt(zone, middle) === offsetBefore) low = middle;
     else high = middle;
   }
   return high;

@@ -26,7 +26,7 @@ export interface ParsedDelivery {
  */
 export type WebhookReply = { kind: 'now' } | { kind: 'json'; status: number; body: Json } | { kind: 'run' };
 
-/** The treatment of a request: as a test of the URL, as an ignored request, or as a delivery that starts a run. */
+/** What a request is: a test of the URL, an event that starts no run, or a delivery that starts a run. */
 export type WebhookMeaning =
   | { kind: 'handshake'; body: Json }
   | { kind: 'ignored'; event: string }

@@ -255,7 +255,7 @@ function hookOf({
   };
 }
 
-/** Returns the events that start runs, an empty list for all; undefined for an event that the provider lacks. */
+/** Returns the events that start runs: an empty list means all. Undefined if the provider lacks the selected event. */
 function eventsOf(
   provider: ProviderName,
   { selectedTriggerId: event, eventTypes }: z.output<typeof providerFields>,

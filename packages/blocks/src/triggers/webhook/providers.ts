@@ -8,7 +8,7 @@ export interface Provider {
   deliveryId: (delivery: ParsedDelivery) => string | undefined;
   /** Returns the name of the event; undefined if it has none. */
   event?: (delivery: ParsedDelivery) => string | undefined;
-  /** Returns the answer to a request that only tests the URL; undefined for events. */
+  /** Returns the body of the response to a request that only tests the URL; undefined for events. */
   handshake?: (delivery: ParsedDelivery) => Json | undefined;
   /** Returns the input of the run. Default: the payload. */
   input?: (payload: JsonObject, delivery: ParsedDelivery) => JsonObject;
@@ -18,7 +18,7 @@ export interface Provider {
   knows?: (event: string) => boolean;
 }
 
-/** Returns a value of the payload by its path. */
+/** Returns the value at a path of the payload; undefined if there is none. */
 function valueAt(payload: Json, ...path: readonly string[]): Json | undefined {
   let value: Json | undefined = payload;
   for (const key of path) {
@@ -35,7 +35,8 @@ export function textAt(payload: Json, ...path: readonly string[]): string | unde
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-const header =
+/** Returns a function that returns this header of a delivery. */
+const headerReader =
   (name: string) =>
   ({ headers }: ParsedDelivery): string | undefined =>
     headers.get(name) || undefined;
@@ -70,7 +71,7 @@ const GITHUB_EVENTS: { readonly [name: string]: GitHubEvent } = {
   github_workflow_run: { event: 'workflow_run' },
 };
 
-/** Returns the events that a hook of GitHub must send for the events that start runs. */
+/** Returns the GitHub events that a hook must subscribe to, for the events that start runs. */
 export function gitHubEventsOf(names: readonly string[] | undefined): string[] {
   const events = (names ?? ['github_webhook']).map((name) =>
     Object.hasOwn(GITHUB_EVENTS, name) ? (GITHUB_EVENTS[name] as GitHubEvent).event : '*',
@@ -78,17 +79,17 @@ export function gitHubEventsOf(names: readonly string[] | undefined): string[] {
   return events.includes('*') ? ['*'] : [...new Set(events)];
 }
 
-const gitHubEvent = header('x-github-event');
+const gitHubEventHeader = headerReader('x-github-event');
 
 const github: Provider = {
-  deliveryId: header('x-github-delivery'),
+  deliveryId: headerReader('x-github-delivery'),
   event: (delivery) => {
     const action = textAt(delivery.payload, 'action');
-    const event = gitHubEvent(delivery);
+    const event = gitHubEventHeader(delivery);
     return event !== undefined && action !== undefined ? `${event}.${action}` : event;
   },
-  handshake: (delivery) => (gitHubEvent(delivery) === 'ping' ? { ok: true } : undefined),
-  input: (payload, delivery) => ({ ...payload, event_type: gitHubEvent(delivery) ?? null }),
+  handshake: (delivery) => (gitHubEventHeader(delivery) === 'ping' ? { ok: true } : undefined),
+  input: (payload, delivery) => ({ ...payload, event_type: gitHubEventHeader(delivery) ?? null }),
   knows: (name) => name === 'github_webhook' || Object.hasOwn(GITHUB_EVENTS, name),
   wants: (names, delivery) =>
     names.some((name) => {
@@ -96,11 +97,11 @@ const github: Provider = {
       const { event, action, when = () => true } = GITHUB_EVENTS[name] as GitHubEvent;
       const { payload } = delivery;
       const hasAction = action === undefined || textAt(payload, 'action') === action;
-      return gitHubEvent(delivery) === event && hasAction && when(payload);
+      return gitHubEventHeader(delivery) === event && hasAction && when(payload);
     }),
 };
 
-/** Maximum number of characters of the challenge of Slack that the answer repeats. */
+/** Maximum number of characters of the challenge from Slack that the response repeats. */
 const MAX_CHALLENGE = 1000;
 
 const slack: Provider = {
@@ -116,10 +117,10 @@ const slack: Provider = {
     const event = own(payload, 'event');
     if (!isJsonObject(event)) return payload;
     const fields = { event_type: event['type'], timestamp: event['ts'], team_id: payload['team_id'] };
-    const known = Object.entries({ ...fields, event_id: payload['event_id'] }).filter(
+    const definedFields = Object.entries({ ...fields, event_id: payload['event_id'] }).filter(
       (entry): entry is [string, Json] => entry[1] !== undefined,
     );
-    return { ...payload, event: { ...Object.fromEntries(known), ...event } };
+    return { ...payload, event: { ...Object.fromEntries(definedFields), ...event } };
   },
 };
 
@@ -144,33 +145,34 @@ const LINEAR_ACTIONS: { readonly [name: string]: string } = {
   removed: 'remove',
 };
 
-/** Returns type and action of an event of Linear: `linear_issue_created`, with or without `_v2`. */
-function linearEvent(name: string): { type?: string | undefined; action?: string | undefined } {
+/** Returns the type and the action of an event such as `linear_issue_created`, with or without `_v2`. */
+function parseLinearEvent(name: string): { type?: string | undefined; action?: string | undefined } {
   const [, noun = '', verb = ''] = /^linear_(\w+)_(created|updated|removed)(?:_v2)?$/.exec(name) ?? [];
   return { type: LINEAR_TYPES[noun], action: LINEAR_ACTIONS[verb] };
 }
 
-const ALL_OF_LINEAR: ReadonlySet<string> = new Set(['linear_webhook', 'linear_webhook_v2']);
+/** The names that stand for all events of Linear. */
+const LINEAR_WILDCARDS: ReadonlySet<string> = new Set(['linear_webhook', 'linear_webhook_v2']);
 
 /** Returns the resource types of a webhook of Linear, for the events that start runs. */
 export function linearTypesOf(names: readonly string[] | undefined): string[] {
-  const types = (names ?? ['linear_webhook']).map((name) => linearEvent(name).type);
-  const known = types.filter((type) => type !== undefined);
-  return known.length === types.length ? [...new Set(known)] : Object.values(LINEAR_TYPES);
+  const types = (names ?? ['linear_webhook']).map((name) => parseLinearEvent(name).type);
+  const knownTypes = types.filter((type) => type !== undefined);
+  return knownTypes.length === types.length ? [...new Set(knownTypes)] : Object.values(LINEAR_TYPES);
 }
 
 const linear: Provider = {
-  deliveryId: header('linear-delivery'),
+  deliveryId: headerReader('linear-delivery'),
   event: ({ payload }) => {
     const type = textAt(payload, 'type');
     return type && `${type}.${textAt(payload, 'action') ?? ''}`;
   },
-  knows: (name) => ALL_OF_LINEAR.has(name) || linearEvent(name).type !== undefined,
+  knows: (name) => LINEAR_WILDCARDS.has(name) || parseLinearEvent(name).type !== undefined,
   wants: (names, { payload }) =>
     names.some((name) => {
-      const { type, action } = linearEvent(name);
+      const { type, action } = parseLinearEvent(name);
       const isMatch = textAt(payload, 'type') === type && textAt(payload, 'action') === action;
-      return ALL_OF_LINEAR.has(name) || isMatch;
+      return LINEAR_WILDCARDS.has(name) || isMatch;
     }),
 };
 
@@ -185,9 +187,7 @@ const CIRCLEBACK_EVENTS: ReadonlySet<string> = new Set([
   ...['circleback_webhook', 'circleback_meeting_completed', 'circleback_meeting_notes'],
 ]);
 
-/**
- * Meetings. The automation at Circleback chooses which meetings are sent, so the names of events make no difference.
- */
+/** Circleback sends meetings. Its automations choose which ones, so the names of events make no difference. */
 const circleback: Provider = {
   // The id in the payload identifies the meeting, not the delivery: a meeting can be sent several times.
   deliveryId: () => undefined,
@@ -195,13 +195,13 @@ const circleback: Provider = {
 };
 
 const standard: Provider = {
-  deliveryId: header('webhook-id'),
+  deliveryId: headerReader('webhook-id'),
   event: ({ payload }) => textAt(payload, 'type'),
 };
 
 /** Any sender, which may send the id of a delivery as `Idempotency-Key`. */
 const generic: Provider = {
-  deliveryId: header('idempotency-key'),
+  deliveryId: headerReader('idempotency-key'),
 };
 
 /** The providers, by name. */

@@ -47,18 +47,19 @@ interface HmacScheme {
 interface TokenScheme {
   kind: 'token';
   header: string;
-  /** The scheme of the header `Authorization`, in lower case with a space. */
+  /** The authentication scheme in the header `Authorization`, in lower case and with a space: `bearer `. */
   prefix?: string;
 }
 
 export type SignatureScheme = HmacScheme | TokenScheme;
 
-const FIVE_MINUTES = 300_000;
-const MINUTE = 60_000;
+const FIVE_MINUTES_MS = 300_000;
+const MINUTE_MS = 60_000;
 /** Maximum number of signatures of one request that are compared. */
 const MAX_SIGNATURES = 20;
 
-const seconds = (text: string | undefined): number =>
+/** Returns a time in seconds since 1970 as milliseconds; NaN for an invalid time. */
+const unixSecondsToMs = (text: string | undefined): number =>
   /^\d{1,12}$/.test(text ?? '') ? Number(text) * 1000 : NaN;
 
 /** Returns the parts of a list that begin with `prefix`, without it. */
@@ -89,8 +90,8 @@ export const SCHEMES = {
     read: singleSignature('v0='),
     timestampHeader: 'x-slack-request-timestamp',
     prefix: (timestamp) => `v0:${timestamp}:`,
-    timeOf: seconds,
-    windowMs: FIVE_MINUTES,
+    timeOf: unixSecondsToMs,
+    windowMs: FIVE_MINUTES_MS,
   },
   stripe: {
     kind: 'hmac',
@@ -101,8 +102,8 @@ export const SCHEMES = {
       return { signatures: withPrefix(parts, 'v1='), timestamp: withPrefix(parts, 't=')[0] };
     },
     prefix: (timestamp) => `${timestamp}.`,
-    timeOf: seconds,
-    windowMs: FIVE_MINUTES,
+    timeOf: unixSecondsToMs,
+    windowMs: FIVE_MINUTES_MS,
   },
   linear: {
     kind: 'hmac',
@@ -110,7 +111,7 @@ export const SCHEMES = {
     encoding: 'hex',
     read: singleSignature(),
     timeOf: (_timestamp, body) => timeInBody(body, 'webhookTimestamp'),
-    windowMs: MINUTE,
+    windowMs: MINUTE_MS,
   },
   standard: {
     kind: 'hmac',
@@ -123,8 +124,8 @@ export const SCHEMES = {
       return id === null ? undefined : `${id}.${timestamp}.`;
     },
     keyOf: (secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'),
-    timeOf: seconds,
-    windowMs: FIVE_MINUTES,
+    timeOf: unixSecondsToMs,
+    windowMs: FIVE_MINUTES_MS,
   },
   circleback: {
     kind: 'hmac',
@@ -143,7 +144,8 @@ export function tokenScheme(header?: string): SignatureScheme {
 }
 
 /**
- * Returns the scheme of HMAC-SHA256 over the body in a header of this name, in hexadecimal, with or without `sha256=`.
+ * Returns the scheme in which a header of this name has the HMAC-SHA256 of the body, in hexadecimal, with or without
+ * `sha256=`.
  */
 export function bodyHmacScheme(header: string): SignatureScheme {
   return {
@@ -190,9 +192,9 @@ function hmacProblem(
   secrets: readonly string[],
   { headers, body, nowMs, header }: SignedRequest & { header: string },
 ): SignatureProblem | undefined {
-  const { signatures, ...content } = scheme.read(header);
+  const { signatures, timestamp: headerTimestamp } = scheme.read(header);
   if (signatures.length === 0) return 'SIGNATURE_MISSING';
-  const timestamp = scheme.timestampHeader ? headers.get(scheme.timestampHeader) : content.timestamp;
+  const timestamp = scheme.timestampHeader ? headers.get(scheme.timestampHeader) : headerTimestamp;
   const prefix = scheme.prefix ? signedPrefix(scheme, timestamp ?? undefined, headers) : '';
   if (prefix === undefined) return 'TIMESTAMP_INVALID';
   const received = signatures.slice(0, MAX_SIGNATURES).map((text) => Buffer.from(text, scheme.encoding));

@@ -41,7 +41,7 @@ export interface WebhookTrigger extends TriggerInfo {
 
 const configOf = (config: JsonObject): WebhookConfig => config as unknown as WebhookConfig;
 
-/** The provider of each block type. Other blocks are triggers only in trigger mode. */
+/** The provider of each block type. */
 const TYPES: { readonly [type: string]: ProviderName } = {
   generic_webhook: 'generic',
   github: 'github',
@@ -56,8 +56,8 @@ const TYPES: { readonly [type: string]: ProviderName } = {
 
 /** The trigger types that requests of other systems fire. */
 export const webhookTriggers: readonly WebhookTrigger[] = [
-  ...Object.entries(TYPES).map(([type, provider]) => webhook(type, () => provider)),
-  webhook('webhook', ({ webhookProvider: name }) => providerNamed(name)),
+  ...Object.entries(TYPES).map(([type, provider]) => webhookTrigger(type, () => provider)),
+  webhookTrigger('webhook', ({ webhookProvider: name }) => providerNamed(name)),
 ];
 
 /** Returns the provider of an older block. An unknown provider is treated like any other sender. */
@@ -65,7 +65,7 @@ function providerNamed(name: Json | undefined): ProviderName {
   return typeof name === 'string' && Object.hasOwn(PROVIDERS, name) ? (name as ProviderName) : 'generic';
 }
 
-function webhook(type: string, providerFor: (fields: JsonObject) => ProviderName): WebhookTrigger {
+function webhookTrigger(type: string, providerFor: (fields: JsonObject) => ProviderName): WebhookTrigger {
   return {
     kind: 'webhook',
     type,
@@ -106,12 +106,12 @@ function schemeOf({ check, header }: WebhookConfig): SignatureScheme | undefined
 
 function meaningOf(config: WebhookConfig, delivery: ParsedDelivery): WebhookMeaning {
   const provider: Provider = PROVIDERS[config.provider];
-  // A generic webhook may use the signature scheme of a provider, which then identifies the sender.
+  // If a generic webhook uses the signature scheme of a provider, that provider is the sender.
   const signer: Provider = Object.hasOwn(PROVIDERS, config.check)
     ? PROVIDERS[config.check as ProviderName]
     : provider;
-  const answer = signer.handshake?.(delivery);
-  if (answer !== undefined) return { kind: 'handshake', body: answer };
+  const handshakeBody = signer.handshake?.(delivery);
+  if (handshakeBody !== undefined) return { kind: 'handshake', body: handshakeBody };
   const event = signer.event?.(delivery);
   if (config.events && provider.wants && !provider.wants(config.events, delivery))
     return { kind: 'ignored', event: event ?? '' };
@@ -163,8 +163,8 @@ function visibleHeaders({ header }: WebhookConfig, headers: Headers): JsonObject
 }
 
 /**
- * Returns the content of files in declared fields, which the engine stores. Other fields get only name, type and size
- * of their files.
+ * Returns the files by field. Files in declared fields have their content, which the engine stores. Files in other
+ * fields have only their name, type and size.
  */
 function filesOf({ fileFields }: WebhookConfig, { files }: ParsedDelivery): JsonObject {
   const byField = Map.groupBy(files, ({ field }) => field);

@@ -57,7 +57,7 @@ export const githubHooks: ProviderHooks = {
   },
 };
 
-/** Sends a request about the hooks of the repository. `accepted`: further statuses that are successful. */
+/** Sends a request about the hooks of the repository. Other statuses than 2xx and `accepted` are errors. */
 type Send = (
   request: Pick<HookRequest, 'method' | 'path'> & { body?: JsonObject },
   accepted?: readonly number[],
@@ -71,19 +71,19 @@ function senderFor({ owner = '', repo = '' }: HookConfig, call: HookCall, token:
   };
   return async ({ method, path, body }, accepted = []) => {
     const request = { method, path: base + path, headers, ...(body && { body: JSON.stringify(body) }) };
-    const answer = await hookRequest(SERVICE, call, request);
-    if (answer.status < 300 || accepted.includes(answer.status)) return answer;
-    throw errorOf(answer, call, `${owner}/${repo}`);
+    const response = await hookRequest(SERVICE, call, request);
+    if (response.status < 300 || accepted.includes(response.status)) return response;
+    throw errorOf(response, call, `${owner}/${repo}`);
   };
 }
 
-function errorOf(answer: HookResponse, call: HookCall, repository: string) {
-  const { status } = answer;
-  if (status === 429 || (status === 403 && isLimited(answer))) {
+function errorOf(response: HookResponse, call: HookCall, repository: string) {
+  const { status } = response;
+  if (status === 429 || (status === 403 && isRateLimited(response))) {
     const message = 'The rate limit of GitHub for this credential is reached.';
-    const reset = Number(headerOf(answer, 'x-ratelimit-reset')) * 1000 - call.nowMs;
-    const after = retryAfterMs(headerOf(answer, 'retry-after'), call.nowMs) ?? 0;
-    return failedHook(message, { retryAfterMs: [after, reset].find((ms) => ms > 0) });
+    const resetMs = Number(headerOf(response, 'x-ratelimit-reset')) * 1000 - call.nowMs;
+    const delayMs = retryAfterMs(headerOf(response, 'retry-after'), call.nowMs) ?? 0;
+    return failedHook(message, { retryAfterMs: [delayMs, resetMs].find((ms) => ms > 0) });
   }
   if (status === 403 || status === 404)
     return refusedHook(
@@ -93,16 +93,17 @@ function errorOf(answer: HookResponse, call: HookCall, repository: string) {
     return refusedHook(
       `GitHub refuses the webhook for ${repository}: check the URL of this server, and the number of webhooks there.`,
     );
-  return hookStatusError(SERVICE, answer, call);
+  return hookStatusError(SERVICE, response, call);
 }
 
-function isLimited(answer: HookResponse): boolean {
+function isRateLimited(response: HookResponse): boolean {
   return (
-    headerOf(answer, 'retry-after') !== undefined || headerOf(answer, 'x-ratelimit-remaining')?.trim() === '0'
+    headerOf(response, 'retry-after') !== undefined ||
+    headerOf(response, 'x-ratelimit-remaining')?.trim() === '0'
   );
 }
 
-/** Returns the hooks of the repository. */
+/** Returns the hooks of the repository, page by page. */
 async function* pagesOf(send: Send): AsyncGenerator<ListedHook[]> {
   for (let page = 1; ; page += 1) {
     const { body } = await send({ method: 'GET', path: `?per_page=${PAGE_SIZE}&page=${page}` });

@@ -4,7 +4,7 @@ import { isRetryableStatus, parseJson, retryAfterMs } from '@heddle/core/fields'
 import type { ActiveHook, HookCall } from '@heddle/engine/triggers';
 import { headerOf } from '../../http.ts';
 
-/** The location of a trigger's hook. Plain JSON. */
+/** The location of a trigger's hook: a webhook that Heddle creates at a provider. Plain JSON. */
 export interface HookConfig {
   /** Id of a stored credential. */
   credential: string;
@@ -21,13 +21,13 @@ export interface ProviderHooks {
   deactivate(hook: HookConfig, call: HookCall): Promise<void>;
 }
 
-/** Maximum number of pages that are read of a list of hooks. */
+/** Maximum number of pages of a list of hooks that are read. */
 const MAX_PAGES = 20;
 /** Number of entries in a page. */
 export const PAGE_SIZE = 100;
 
 /**
- * Time limit of a request, so that a provider that does not answer delays the webhooks of other providers by at most
+ * Time limit of a request, so that a provider that does not respond delays the webhooks of other providers by at most
  * this time.
  */
 const TIMEOUT_MS = 10_000;
@@ -43,10 +43,10 @@ export function failedHook(
   message: string,
   options: { retryAfterMs?: number | undefined; cause?: unknown } = {},
 ): BlockError {
-  const { retryAfterMs: after, cause } = options;
+  const { retryAfterMs: delayMs, cause } = options;
   return new BlockError('HOOK_FAILED', message, {
     ...{ retryable: true, cause },
-    ...(after !== undefined && { retryAfterMs: after }),
+    ...(delayMs !== undefined && { retryAfterMs: delayMs }),
   });
 }
 
@@ -91,12 +91,12 @@ export async function hookRequest(
   const { address: base = address, http } = await call.service(name);
   const url = base.replace(/\/+$/, '') + path;
   try {
-    const answer = await http.fetch({
+    const response = await http.fetch({
       ...{ ...request, url, signal: call.signal, redirect: 'manual' },
       ...{ timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_ANSWER_BYTES },
     });
-    const body = parseJson(new TextDecoder().decode(answer.body)) ?? null;
-    return { status: answer.status, headers: answer.headers, body };
+    const body = parseJson(new TextDecoder().decode(response.body)) ?? null;
+    return { status: response.status, headers: response.headers, body };
   } catch (error) {
     call.signal.throwIfAborted();
     // The message of the client is not shown, because it can contain a URL with a credential.
@@ -107,12 +107,12 @@ export async function hookRequest(
 /**
  * Returns the error for an unsuccessful status. It contains no text from the provider, which could repeat a credential.
  */
-export function hookStatusError({ title }: HookService, answer: HookResponse, call: HookCall): BlockError {
-  const { status } = answer;
+export function hookStatusError({ title }: HookService, response: HookResponse, call: HookCall): BlockError {
+  const { status } = response;
   if (status === 401) return refusedHook(`${title} does not accept the credential.`);
   const message = `${title} answered with the status ${status}.`;
   if (!isRetryableStatus(status)) return refusedHook(message);
-  return failedHook(message, { retryAfterMs: retryAfterMs(headerOf(answer, 'retry-after'), call.nowMs) });
+  return failedHook(message, { retryAfterMs: retryAfterMs(headerOf(response, 'retry-after'), call.nowMs) });
 }
 
 /** Returns the objects of a list; none for another value. */
@@ -146,7 +146,10 @@ export async function findHook(
   return undefined;
 }
 
-/** Removes the hook of the call. `remove` returns false for a hook that does not exist; `find` searches by its URL. */
+/**
+ * Removes the hook of the call. `remove` returns false for a hook that does not exist. `find` returns the id of a hook
+ * with the URL of the trigger that is not in `others`.
+ */
 export async function removeHook(
   { hookId, otherHookIds }: HookCall,
   {

@@ -21,7 +21,7 @@ import type { HookResponse, HookConfig, HookService, ListedHook, ProviderHooks }
 const SERVICE: HookService = { name: 'linear', title: 'Linear', address: 'https://api.linear.app' };
 /** Personal keys are sent unchanged, access tokens with `Bearer`. */
 const KEY_PREFIX = 'lin_api_';
-const REFUSED = 'Linear refuses the webhook: check the team, and the URL of this server.';
+const REFUSED_MESSAGE = 'Linear refuses the webhook: check the team, and the URL of this server.';
 
 const LIST = `query($first: Int!, $after: String) {
   webhooks(first: $first, after: $after) { nodes { id url team { id } } pageInfo { hasNextPage endCursor } }
@@ -38,7 +38,7 @@ const DELETE = 'mutation($id: String!) { webhookDelete(id: $id) { success } }';
 export const linearHooks: ProviderHooks = {
   locationOf: ({ credential, teamId = '' }) => `${credential} ${teamId}`,
   async activate(hook, call, names) {
-    const ask = queryFor(call, await call.credential(hook.credential));
+    const sendQuery = querySenderFor(call, await call.credential(hook.credential));
     const settings = {
       url: call.url,
       secret: call.secret,
@@ -46,21 +46,21 @@ export const linearHooks: ProviderHooks = {
       resourceTypes: linearTypesOf(names),
     };
     const recordedId = call.hookId;
-    if (recordedId !== undefined && (await ask(UPDATE, { id: recordedId, input: settings })))
+    if (recordedId !== undefined && (await sendQuery(UPDATE, { id: recordedId, input: settings })))
       return { id: recordedId };
-    const foundId = await findHook(SERVICE, call, { pages: pagesOf(ask, hook) });
-    if (foundId !== undefined && (await ask(UPDATE, { id: foundId, input: settings })))
+    const foundId = await findHook(SERVICE, call, { pages: pagesOf(sendQuery, hook) });
+    if (foundId !== undefined && (await sendQuery(UPDATE, { id: foundId, input: settings })))
       return { id: foundId };
     const input = { ...settings, label: 'Heddle', ...teamOf(hook) };
-    const created = await ask(CREATE, { input });
-    if (!created) throw refusedHook(REFUSED);
+    const created = await sendQuery(CREATE, { input });
+    if (!created) throw refusedHook(REFUSED_MESSAGE);
     return { id: hookIdOf(SERVICE, memberOf(created, 'webhookCreate', 'webhook')['id']) };
   },
   async deactivate(hook, call) {
-    const ask = queryFor(call, await call.credential(hook.credential));
+    const sendQuery = querySenderFor(call, await call.credential(hook.credential));
     await removeHook(call, {
-      remove: async (id) => (await ask(DELETE, { id })) !== undefined,
-      find: (others) => findHook(SERVICE, call, { pages: pagesOf(ask, hook), others }),
+      remove: async (id) => (await sendQuery(DELETE, { id })) !== undefined,
+      find: (others) => findHook(SERVICE, call, { pages: pagesOf(sendQuery, hook), others }),
     });
   },
 };
@@ -70,30 +70,30 @@ function teamOf({ teamId }: HookConfig): JsonObject {
 }
 
 /** Sends a query. Returns the data of the response; undefined if the entity does not exist. */
-type Ask = (query: string, variables: JsonObject) => Promise<JsonObject | undefined>;
+type SendQuery = (query: string, variables: JsonObject) => Promise<JsonObject | undefined>;
 
-function queryFor(call: HookCall, key: string): Ask {
+function querySenderFor(call: HookCall, key: string): SendQuery {
   const headers = {
     authorization: key.startsWith(KEY_PREFIX) ? key : `Bearer ${key}`,
     'content-type': 'application/json',
   };
   return async (query, variables) => {
     const body = JSON.stringify({ query, variables });
-    const answer = await hookRequest(SERVICE, call, { method: 'POST', path: '/graphql', headers, body });
-    return dataOf(answer, call);
+    const response = await hookRequest(SERVICE, call, { method: 'POST', path: '/graphql', headers, body });
+    return dataOf(response, call);
   };
 }
 
 /** Returns the data of a response; undefined if the entity does not exist. Failures have the status 200 or 400. */
-function dataOf(answer: HookResponse, call: HookCall): JsonObject | undefined {
-  const { status, body } = answer;
+function dataOf(response: HookResponse, call: HookCall): JsonObject | undefined {
+  const { status, body } = response;
   const { errors = null, data = null } = isJsonObject(body) ? body : {};
   const [error] = objectsIn(errors);
   if (error) {
     if (textOf(error['message']).includes('Entity not found')) return undefined;
     throw errorOf(textOf(memberOf(error, 'extensions')['code']));
   }
-  if (status !== 200) throw hookStatusError(SERVICE, answer, call);
+  if (status !== 200) throw hookStatusError(SERVICE, response, call);
   if (!isJsonObject(data)) throw unreadableHook(SERVICE);
   return data;
 }
@@ -106,13 +106,16 @@ function errorOf(code: string) {
       'The credential is not allowed to manage webhooks at Linear: give it the scope admin.',
     );
   if (code === 'INTERNAL_SERVER_ERROR') return failedHook('Linear reported an internal error.');
-  return refusedHook(REFUSED);
+  return refusedHook(REFUSED_MESSAGE);
 }
 
-/** Returns the webhooks of the team: an update cannot move a webhook to another team. */
-async function* pagesOf(ask: Ask, { teamId }: HookConfig): AsyncGenerator<ListedHook[]> {
+/**
+ * Returns the webhooks of the team, page by page. Webhooks of other teams are left out, because an update cannot move a
+ * webhook to another team.
+ */
+async function* pagesOf(sendQuery: SendQuery, { teamId }: HookConfig): AsyncGenerator<ListedHook[]> {
   for (let after: Json = null; ;) {
-    const list = memberOf((await ask(LIST, { first: PAGE_SIZE, after })) ?? {}, 'webhooks');
+    const list = memberOf((await sendQuery(LIST, { first: PAGE_SIZE, after })) ?? {}, 'webhooks');
     const teamHooks = objectsIn(list['nodes']).filter((node) => memberOf(node, 'team')['id'] === teamId);
     yield teamHooks.map(({ id, url }) => ({ id, url }));
     const { hasNextPage, endCursor = null } = memberOf(list, 'pageInfo');

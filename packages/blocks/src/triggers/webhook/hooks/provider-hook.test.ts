@@ -8,8 +8,8 @@ const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 
 type Request = Parameters<HttpClient['fetch']>[0];
 
-/** Returns a client whose requests are all answered with this status. */
-function answering(status: number, headers: { [name: string]: string } = {}) {
+/** Returns an HTTP client whose responses all have this status, and the list of its requests. */
+function clientWithStatus(status: number, headers: { [name: string]: string } = {}) {
   const requests: Request[] = [];
   const http = {
     fetch(request: Request) {
@@ -20,23 +20,23 @@ function answering(status: number, headers: { [name: string]: string } = {}) {
   return { http, requests };
 }
 
-const URL_HERE = 'https://flows.heddle.test/hook';
+const WEBHOOK_URL = 'https://flows.heddle.test/hook';
 const HOOK = { credential: 'stored', owner: 'ada', repo: 'loom' };
 
 /** Returns a call for a webhook of which only the URL is known. */
 function callWith(http: HttpClient): HookCall {
   return {
-    ...{ url: URL_HERE, secret: 'secret', hookId: undefined, formerUrls: [], otherHookIds: [] },
+    ...{ url: WEBHOOK_URL, secret: 'secret', hookId: undefined, formerUrls: [], otherHookIds: [] },
     credential: () => Promise.resolve('4711:AAtoken'),
     service: () => Promise.resolve({ address: undefined, http }),
     ...{ nowMs: NOW_MS, signal: new AbortController().signal },
   };
 }
 
-/** Creates the webhook of a provider. Returns the error. */
-async function refusal(provider: string, http: HttpClient): Promise<unknown> {
-  const created = providerHook.activate({ provider, hook: HOOK }, callWith(http));
-  return created.then(
+/** Creates the webhook of a provider. Returns the error; undefined if there is none. */
+async function activationError(provider: string, http: HttpClient): Promise<unknown> {
+  const activation = providerHook.activate({ provider, hook: HOOK }, callWith(http));
+  return activation.then(
     () => undefined,
     (error: unknown) => error,
   );
@@ -46,8 +46,8 @@ describe('the webhook of a provider', () => {
   it.each(['github', 'linear', 'stripe', 'telegram'])(
     'is created with requests of at most 10 seconds and 2 MiB, which follow no redirect: %s',
     async (provider) => {
-      const { http, requests } = answering(503);
-      expect(await refusal(provider, http)).toSatisfy(isBlockError);
+      const { http, requests } = clientWithStatus(503);
+      expect(await activationError(provider, http)).toSatisfy(isBlockError);
       expect(requests).toMatchObject([
         { timeoutMs: 10_000, maxResponseBytes: 2 * 2 ** 20, redirect: 'manual' },
       ]);
@@ -63,43 +63,46 @@ describe('the webhook of a provider', () => {
     ['seconds and the end of the rate limit', { ...reset, 'retry-after': '5' }, 5000],
     ['zero seconds and the end of the rate limit', { ...reset, 'retry-after': '0' }, 90_000],
     ['an invalid time', { 'retry-after': 'later' }, undefined],
-  ])('at GitHub is created again after the delay in the answer, given as %s', async (_as, headers, ms) => {
-    const error = await refusal('github', answering(403, headers).http);
+  ])('at GitHub is created again after the delay in the response, given as %s', async (_as, headers, ms) => {
+    const error = await activationError('github', clientWithStatus(403, headers).http);
     expect(error).toMatchObject({ message: expect.stringMatching(/rate limit of GitHub/), retryable: true });
     expect((error as { retryAfterMs?: number }).retryAfterMs).toBe(ms);
   });
 });
 
-const PAGE = 100;
+const PAGE_SIZE = 100;
 
 /**
- * Returns the body of a page of a list. A page without a hook with the URL of the trigger is full and not the last one.
+ * Functions that return the body of a page of a provider's list of webhooks. With a `url`, the page has a webhook with
+ * this URL and is the last page. Without, the page is full, and another page follows.
  */
 const LISTS: { readonly [provider: string]: (url: string | undefined) => unknown } = {
-  github: (url) => (url === undefined ? others((id) => ({ id, config: {} })) : [{ id: 7, config: { url } }]),
+  github: (url) =>
+    url === undefined ? fullPage((id) => ({ id, config: {} })) : [{ id: 7, config: { url } }],
   linear: (url) => {
-    const nodes = url === undefined ? others((id) => ({ id, url: 'https://other.test' })) : [{ id: 7, url }];
+    const nodes =
+      url === undefined ? fullPage((id) => ({ id, url: 'https://other.test' })) : [{ id: 7, url }];
     const pageInfo = { hasNextPage: url === undefined, endCursor: 'next' };
     return { data: { webhooks: { nodes, pageInfo }, webhookUpdate: { webhook: { id: '7' } } } };
   },
   stripe: (url) => ({
-    data: url === undefined ? others((id) => ({ id, url: 'https://other.test' })) : [{ id: 'we_7', url }],
+    data: url === undefined ? fullPage((id) => ({ id, url: 'https://other.test' })) : [{ id: 'we_7', url }],
     has_more: url === undefined,
   }),
 };
 
-function others(entry: (id: number) => unknown): unknown[] {
-  return Array.from({ length: PAGE }, (_, at) => entry(at + 100));
+function fullPage(webhookWith: (id: number) => unknown): unknown[] {
+  return Array.from({ length: PAGE_SIZE }, (_, index) => webhookWith(index + 100));
 }
 
 /** Removes a webhook that is on this page of the provider's list. Returns the requests. */
-async function removed(provider: string, page: number): Promise<Request[]> {
+async function removalRequests(provider: string, page: number): Promise<Request[]> {
   const requests: Request[] = [];
   const http = {
     fetch(request: Request) {
       requests.push(request);
       const isListed = requests.length === page;
-      const text = JSON.stringify(LISTS[provider]?.(isListed ? URL_HERE : undefined));
+      const text = JSON.stringify(LISTS[provider]?.(isListed ? WEBHOOK_URL : undefined));
       return Promise.resolve({ status: 200, headers: [], body: new TextEncoder().encode(text) });
     },
   } as unknown as HttpClient;
@@ -109,7 +112,7 @@ async function removed(provider: string, page: number): Promise<Request[]> {
 
 describe.each(Object.keys(LISTS))('a webhook at %s whose id is unknown', (provider) => {
   it('is found on a later page of the list, and removed', async () => {
-    const requests = await removed(provider, 3);
+    const requests = await removalRequests(provider, 3);
     expect(requests).toHaveLength(4);
     expect(new Set(requests.slice(0, 3).map(({ url, body }) => `${url} ${String(body)}`)).size).toBe(
       // The first request has no cursor; the following requests have the cursor of the simulation.
@@ -122,6 +125,6 @@ describe.each(Object.keys(LISTS))('a webhook at %s whose id is unknown', (provid
   });
 
   it('is searched for on at most 20 pages', async () => {
-    expect(await removed(provider, 21)).toHaveLength(20);
+    expect(await removalRequests(provider, 21)).toHaveLength(20);
   });
 });

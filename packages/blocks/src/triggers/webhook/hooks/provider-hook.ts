@@ -15,13 +15,13 @@ const HOOKS: { readonly [Name in ProviderName]?: ProviderHooks } = {
   telegram: telegramHooks,
 };
 
-/** Returns whether hooks of the provider are created. */
+/** Returns whether Heddle can create hooks at the provider. */
 export function hasHooks(provider: ProviderName): boolean {
   return HOOKS[provider] !== undefined;
 }
 
 /** The part of a webhook's configuration that is needed for its hook. */
-interface HookedConfig {
+interface HookFields {
   provider: ProviderName;
   events?: readonly string[];
   hook?: HookConfig;
@@ -43,13 +43,13 @@ export const providerHook: ProviderHook = {
   },
 };
 
-function configOf(config: JsonObject): HookedConfig {
-  return config as unknown as HookedConfig;
+function configOf(config: JsonObject): HookFields {
+  return config as unknown as HookFields;
 }
 
 function partsOf(config: JsonObject) {
   const { provider, hook, events } = configOf(config);
   const hooks = HOOKS[provider];
-  if (!hooks || !hook) throw new TypeError(`There are no hooks of ${provider} for this trigger.`);
+  if (!hooks || !hook) throw new TypeError(`The configuration of the trigger has no hook at ${provider}.`);
   return { hooks, hook, events };
 }

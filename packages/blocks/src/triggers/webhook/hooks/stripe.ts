@@ -31,7 +31,7 @@ export const stripeHooks: ProviderHooks = {
       const changed = await send({ method: 'POST', path: `/${recordedId}`, form }, [404]);
       if (changed.status !== 404) return { id: recordedId };
     }
-    // The secret of the endpoint is unknown, because the answer with it was lost.
+    // The response with the secret of this endpoint was lost: the endpoint is deleted and created again.
     const foundId = await findHook(SERVICE, call, { pages: pagesOf(send), others: call.otherHookIds });
     if (foundId !== undefined) await send({ method: 'DELETE', path: `/${foundId}` }, [404]);
     const form: Form = [['url', call.url], ['description', 'Heddle'], ...events];
@@ -50,6 +50,7 @@ export const stripeHooks: ProviderHooks = {
 };
 
 type Form = readonly (readonly [name: string, value: string])[];
+/** Sends a request about webhook endpoints. Other statuses than 2xx and `accepted` are errors. */
 type Send = (
   request: Pick<HookRequest, 'method' | 'path'> & { form?: Form },
   accepted?: readonly number[],
@@ -62,21 +63,21 @@ function senderFor(call: HookCall, key: string): Send {
       body: new URLSearchParams(form.map(([name, value]): [string, string] => [name, value])).toString(),
     };
     const request = { method, path: `/v1/webhook_endpoints${path}`, headers, ...body };
-    const answer = await hookRequest(SERVICE, call, request);
-    if (answer.status < 300 || accepted.includes(answer.status)) return answer;
-    if (answer.status === 403)
+    const response = await hookRequest(SERVICE, call, request);
+    if (response.status < 300 || accepted.includes(response.status)) return response;
+    if (response.status === 403)
       throw refusedHook(
         'The credential is not allowed to manage webhook endpoints at Stripe: give the key the permission Webhook Endpoints (write).',
       );
-    if (answer.status === 400)
+    if (response.status === 400)
       throw refusedHook(
         'Stripe refuses the webhook endpoint: check the URL of this server, the events, and the number of endpoints.',
       );
-    throw hookStatusError(SERVICE, answer, call);
+    throw hookStatusError(SERVICE, response, call);
   };
 }
 
-/** Returns the endpoints of the account. */
+/** Returns the endpoints of the account, page by page. */
 async function* pagesOf(send: Send): AsyncGenerator<ListedHook[]> {
   for (let after = ''; ;) {
     const { body } = await send({ method: 'GET', path: `?limit=${PAGE_SIZE}${after}` });

@@ -14,49 +14,49 @@ const TOKEN = /^(\d{1,20}):[\w-]{1,128}$/;
 export const telegramHooks: ProviderHooks = {
   locationOf: ({ credential }) => credential,
   async activate(hook, call) {
-    const { id, ask } = await botOf(hook.credential, call);
-    const current = await webhookUrlOf(ask);
-    if (current !== '' && current !== call.url && !call.formerUrls.includes(current))
+    const { id, callMethod } = await botOf(hook.credential, call);
+    const currentUrl = await webhookUrlOf(callMethod);
+    if (currentUrl !== '' && currentUrl !== call.url && !call.formerUrls.includes(currentUrl))
       throw refusedHook('The bot already has a webhook at another URL: remove it first.');
-    await ask('setWebhook', { url: call.url, secret_token: call.secret });
+    await callMethod('setWebhook', { url: call.url, secret_token: call.secret });
     return { id };
   },
   async deactivate(hook, call) {
-    const { ask } = await botOf(hook.credential, call);
-    if ((await webhookUrlOf(ask)) === call.url) await ask('deleteWebhook', {});
+    const { callMethod } = await botOf(hook.credential, call);
+    if ((await webhookUrlOf(callMethod)) === call.url) await callMethod('deleteWebhook', {});
   },
 };
 
 /** Calls a method of the bot. */
-type Ask = (method: string, parameters: JsonObject) => Promise<unknown>;
+type CallMethod = (method: string, parameters: JsonObject) => Promise<unknown>;
 
-async function botOf(credential: string, call: HookCall): Promise<{ id: string; ask: Ask }> {
+async function botOf(credential: string, call: HookCall): Promise<{ id: string; callMethod: CallMethod }> {
   const token = (await call.credential(credential)).trim();
   const [, id] = TOKEN.exec(token) ?? [];
   if (id === undefined) throw refusedHook('The stored credential is not the token of a Telegram bot.');
   const headers = { 'content-type': 'application/json' };
-  const ask: Ask = async (method, parameters) => {
+  const callMethod: CallMethod = async (method, parameters) => {
     const path = `/bot${token}/${method}`;
     const body = JSON.stringify(parameters);
-    const answer = await hookRequest(SERVICE, call, { method: 'POST', path, headers, body });
-    const { ok, result, parameters: details = null } = isJsonObject(answer.body) ? answer.body : {};
-    if (answer.status === 200 && ok === true) return result;
-    if (answer.status === 404) throw refusedHook('Telegram does not accept the credential.');
-    if (answer.status === 400)
+    const response = await hookRequest(SERVICE, call, { method: 'POST', path, headers, body });
+    const { ok, result, parameters: details = null } = isJsonObject(response.body) ? response.body : {};
+    if (response.status === 200 && ok === true) return result;
+    if (response.status === 404) throw refusedHook('Telegram does not accept the credential.');
+    if (response.status === 400)
       throw refusedHook(
         'Telegram refuses the URL of this server: it must have https and the port 443, 80, 88 or 8443.',
       );
     const seconds = isJsonObject(details) ? Number(details['retry_after']) : NaN;
-    if (answer.status === 429 && seconds > 0)
+    if (response.status === 429 && seconds > 0)
       throw failedHook('The rate limit of Telegram is reached.', { retryAfterMs: seconds * 1000 });
-    throw hookStatusError(SERVICE, answer, call);
+    throw hookStatusError(SERVICE, response, call);
   };
-  return { id, ask };
+  return { id, callMethod };
 }
 
 /** Returns the URL of the bot's webhook; an empty string if it has none. */
-async function webhookUrlOf(ask: Ask): Promise<string> {
-  const info = (await ask('getWebhookInfo', {})) as JsonObject | null | undefined;
+async function webhookUrlOf(callMethod: CallMethod): Promise<string> {
+  const info = (await callMethod('getWebhookInfo', {})) as JsonObject | null | undefined;
   const url = info?.['url'];
   return typeof url === 'string' ? url : '';
 }
