@@ -5,27 +5,27 @@ import { sleep } from '../sleep.ts';
 const MAX_ATTEMPTS = 3;
 const INITIAL_RETRY_DELAY_MS = 1000;
 /**
- * The longest delay before a call. If a service requests a longer delay, the block fails; its own retries may wait
- * longer.
+ * The longest delay before an attempt of a call. If a service requests a longer delay, the block fails. The retries
+ * of the block may wait longer.
  */
 export const MAX_RETRY_DELAY_MS = 30_000;
 
 /**
- * Returns the result of `once`. Calls it up to three times, with delays, while `mayRepeat` allows it for the failure
- * and time is left. Throws the last failure.
+ * Returns the result of `operation`, which returns a failure as a BlockError. Calls it up to three times, with delays,
+ * while `mayRepeat` accepts the failure and time is left. Throws the last failure.
  */
 export async function withRetries<T>(
   context: Pick<Context, 'clock' | 'signal' | 'remainingMs'>,
-  once: () => Promise<T | BlockError>,
+  operation: () => Promise<T | BlockError>,
   mayRepeat: (failure: BlockError) => boolean,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
-    const result = await once();
+    const result = await operation();
     if (!(result instanceof BlockError)) return result;
-    const pauseMs = Math.max(result.retryAfterMs ?? 0, INITIAL_RETRY_DELAY_MS * 2 ** (attempt - 1));
+    const delayMs = Math.max(result.retryAfterMs ?? 0, INITIAL_RETRY_DELAY_MS * 2 ** (attempt - 1));
     const isOver =
-      attempt === MAX_ATTEMPTS || pauseMs > Math.min(MAX_RETRY_DELAY_MS, context.remainingMs ?? Infinity);
+      attempt === MAX_ATTEMPTS || delayMs > Math.min(MAX_RETRY_DELAY_MS, context.remainingMs ?? Infinity);
     if (!mayRepeat(result) || isOver) throw result;
-    await sleep(context, pauseMs);
+    await sleep(context, delayMs);
   }
 }

@@ -5,7 +5,7 @@ export type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 /** Initial size of the buffer in bytes. It grows when it is full. */
 const INITIAL_BYTES = 64 * 1024;
 
-/** Reads until there are more than `limit` bytes, or the body ends: then `isWhole` is true. */
+/** Reads a body until more than `limit` bytes have arrived or the body ends. `isWhole`: the body has ended. */
 export async function startOf(
   reader: BodyReader,
   limit: number,

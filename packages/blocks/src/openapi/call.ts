@@ -34,9 +34,9 @@ export interface ServiceCall {
 const CALL_CHAIN_HEADER = 'x-sim-via';
 
 /**
- * Calls an operation of a service, and returns the result that its definition maps from the answer. Retries a call that
- * the service temporarily refuses, if the call cannot take effect twice. A list comes with all its pages, up to the
- * bound of the tool.
+ * Calls an operation of a service. Returns the parts of the response that the tool selects. Retries a call that the
+ * service temporarily refuses, if the call cannot take effect twice. Reads all pages of a list, up to the limit of the
+ * tool.
  *
  * Throws a BlockError: TOOL_ARGUMENTS_INVALID, TOOL_ADDRESS_MISSING, CREDENTIAL_UNKNOWN, HTTP_FAILED,
  * TOOL_PAGES_REPEATED, FILE_TOO_LARGE.
@@ -46,12 +46,12 @@ export async function callService(call: ServiceCall): Promise<ServiceResponse> {
   const { paging } = tool;
   const target = await targetOf(call);
   if (tool.upload) {
-    const answer = await sendFile(call, target, tool.upload);
-    return { ...answer, data: outputOf(tool, answer.data) };
+    const response = await sendFile(call, target, tool.upload);
+    return { ...response, data: outputOf(tool, response.data) };
   }
   const request = await requestFor(call, target);
-  const first = await callOnce(request, call, target);
-  if (!paging || isOnePage(tool, args)) return { ...first, data: outputOf(tool, first.data) };
+  const firstPage = await callOnce(request, call, target);
+  if (!paging || isOnePage(tool, args)) return { ...firstPage, data: outputOf(tool, firstPage.data) };
   const send = async (next: NextPage): Promise<ServiceResponse> => {
     if ('argument' in next) {
       const nextRequest = await requestFor(
@@ -63,8 +63,8 @@ export async function callService(call: ServiceCall): Promise<ServiceResponse> {
     const url = checkedLink(next.url, { at: request.url, address: target.address, id: tool.id });
     return callOnce({ ...request, url }, call, target);
   };
-  const { data, items } = await collectPages({ id: tool.id, paging }, { first, send });
-  return { ...first, data: outputOf(tool, data, items) };
+  const { data, items } = await collectPages({ id: tool.id, paging }, { first: firstPage, send });
+  return { ...firstPage, data: outputOf(tool, data, items) };
 }
 
 /** Sends a file: a first request with its size and type, then its parts. */
@@ -86,7 +86,7 @@ async function sendFile(
   return uploadParts(source, { firstResponse, request, sender: call, send });
 }
 
-/** The base URL of a call's requests, and their key. */
+/** The service, the base URL and the key of a call's requests. */
 interface Target {
   service: ConfiguredService;
   address: string;
@@ -128,11 +128,11 @@ async function sendWithinRate(
 ): Promise<ServiceResponse | BlockError> {
   const { context, tool } = call;
   if (keyRate !== undefined) await awaitKey(context, keyRate, tool.service);
-  const answer = await sendOnce(request, call, service);
-  if (keyRate === undefined || !(answer instanceof BlockError)) return answer;
-  if (answer.retryAfterMs !== undefined && isRefused(answer))
-    await refuseKey(context, keyRate, answer.retryAfterMs);
-  return answer;
+  const response = await sendOnce(request, call, service);
+  if (keyRate === undefined || !(response instanceof BlockError)) return response;
+  if (response.retryAfterMs !== undefined && isRefused(response))
+    await refuseKey(context, keyRate, response.retryAfterMs);
+  return response;
 }
 
 /** True if a call may be repeated. A refused call, such as a call with status 429, had no effect. */
@@ -140,7 +140,7 @@ function mayRepeat(failure: BlockError, tool: ServiceTool): boolean {
   return failure.retryable && (isRepeatable(tool) || isRefused(failure));
 }
 
-/** True if a second call with the same arguments and the same key has no further effect. */
+/** True if a second call with the same arguments and the same idempotency key has no further effect. */
 export function isRepeatable({ idempotent, keyHeader }: ServiceTool): boolean {
   return idempotent || keyHeader !== undefined;
 }

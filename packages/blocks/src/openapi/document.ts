@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 /** Maximum number of values in one document. The largest public documents have about two million. */
 const MAX_VALUES = 4_000_000;
 const MAX_LEVELS = 100;
-/** Maximum number of media types, or of schemes, for all operations of a Swagger 2.0 document. */
+/** Maximum length of the lists that a Swagger 2.0 document declares for all operations: media types and schemes. */
 const MAX_TYPES = 50;
 /** Maximum length of a chain of references. */
 const MAX_HOPS = 32;
@@ -15,7 +15,8 @@ export interface OpenApiDocument {
 }
 
 /**
- * A part of a document that cannot be used, with the reason for people: `refers to … , which is not in the document`.
+ * A part of a document that cannot be used. The message is a predicate, such as `refers to …, which is not in the
+ * document`.
  */
 export class UnsupportedDocumentError extends Error {
   override readonly name = 'UnsupportedDocumentError';

@@ -10,7 +10,7 @@ export const TOOL_FILE_VERSION = 1;
 /** Maximum number of tools of one file. */
 export const MAX_TOOLS = 20_000;
 const MAX_SERVICES = 1000;
-/** The largest answer that can be data, for tools whose larger answers become files. */
+/** Upper bound for `above`: the largest response that can be data although larger ones become files. */
 const MAX_DATA_BYTES = 8 * 2 ** 20;
 
 /** The id of a tool, and its name for models. */
@@ -95,16 +95,16 @@ const body = z.strictObject({
 /** A path in a body, as in references: `data.items[0].id`. */
 const path = text(500).regex(/^[\w@$-]+(?:\.[\w@$-]+|\[\d+\])*$/, 'must be a path such as data.items[0].id');
 
-/** The parts of an answer that determine its success and its result. */
+/** The parts of a response that determine the success and the result of the call. */
 const answer = z.strictObject({
-  /** The call has failed unless this is true. */
+  /** Path of a value: the call has failed unless the value is true. */
   ok: path.optional(),
   /**
-   * The call has failed if the answer has a value at this path, unless it is an empty list. Also the reason of
-   * failures.
+   * Path of the reason of a failure. The call has failed if the response has a value there, unless it is an empty
+   * list.
    */
   error: path.optional(),
-  /** The code of the failure, for `errors`. */
+  /** Path of the code of a failure, for `errors`. */
   code: path.optional(),
   /**
    * The codes, parts of reasons, or statuses of each kind of failure. The status decides the kind of other failures. A
@@ -117,25 +117,25 @@ const answer = z.strictObject({
       z.array(z.union([z.int().min(200).max(599), text(100).min(1)])).max(50),
     )
     .optional(),
-  /** The same as `errors.rate`. */
+  /** The name of `errors.rate` in earlier tool files. */
   retry: z.array(text(100).min(1)).max(20).optional(),
   /** The header with the time, in seconds or milliseconds since 1970, from which calls are accepted again. */
   reset: header.optional(),
   /**
-   * Answers that become files of the run as they arrive, so that they are never in memory as a whole. Their result is
-   * `{file}`.
+   * Which responses become files of the run. They are stored as they arrive, so that they are never in memory as a
+   * whole. Their result is `{file}`.
    */
   file: z
     .strictObject({
-      /** Answers with more bytes; smaller ones are data. */
+      /** Responses with more bytes become files; smaller ones are data. */
       above: z.int().min(0).max(MAX_DATA_BYTES),
-      /** The largest file. Default: what the engine allows. */
+      /** Maximum number of bytes of a file. Default: the limit of the engine. */
       maxBytes: z.int().min(1).optional(),
       /** The argument with the name of the file. Default: the name that the service sends. */
       name: argument.optional(),
     })
     .optional(),
-  /** The result: the value at a path, or an object of such values. Default: the body. */
+  /** The result: the path of a value in the body, or an object of such paths. Default: the whole body. */
   output: z.union([path, z.record(argument, path)]).optional(),
 });
 
@@ -144,13 +144,13 @@ const pages = z.int().min(1).max(100);
 /** Lists in pages: the request for the next page has the cursor of the previous page. */
 const cursorPaging = z.strictObject({
   by: z.undefined().optional(),
-  /** The list of a page. */
+  /** Path of the list of items of a page. */
   items: path,
-  /** The cursor of the next page; empty or absent on the last one. */
+  /** Path of the cursor of the next page. The cursor is empty or absent on the last page. */
   cursor: path,
-  /** The cursor is a path in the last item of the page, such as its id. */
+  /** `cursor` is a path in the last item of the page, such as the path of the id. */
   of: z.literal('last').optional(),
-  /** The page is the last one unless this is true. */
+  /** Path of a value: the page is the last one unless the value is true. */
   more: path.optional(),
   /** The argument that takes the cursor. Calls that set it get one page. */
   argument,
@@ -159,20 +159,20 @@ const cursorPaging = z.strictObject({
 });
 
 /**
- * The request for the next page has its number, or the number of items before it. The first page without items is the
- * last one.
+ * The request for the next page has the number of the page, or the number of items before it. The first page without
+ * items is the last one.
  */
 const countedPaging = z.strictObject({
   by: z.enum(['page', 'offset']),
-  /** The list of a page. Default: the body. */
+  /** Path of the list of items of a page. Default: the whole body. */
   items: path.optional(),
   /** The argument that takes the number. Calls that set it get one page. */
   argument,
   /** The number of the first page, default 1, or the offset of the first item, default 0. */
   first: z.int().min(0).optional(),
-  /** The page is the last one unless this is true. */
+  /** Path of a value: the page is the last one unless the value is true. */
   more: path.optional(),
-  /** The number of items of all pages. */
+  /** Path of the number of items of all pages. */
   total: path.optional(),
   pages,
 });
@@ -182,7 +182,7 @@ const countedPaging = z.strictObject({
  */
 const linkPaging = z.strictObject({
   by: z.literal('link'),
-  /** The list of a page. Default: the body. */
+  /** Path of the list of items of a page. Default: the whole body. */
   items: path.optional(),
   /** Calls that set this argument get one page. */
   argument: argument.optional(),
@@ -279,13 +279,13 @@ export type ServiceParameter = NonNullable<ServiceTool['parameters']>[number];
 export type ServiceBody = NonNullable<ServiceTool['body']>;
 
 /**
- * Checks a tool file and returns it. Throws OPTIONS_INVALID with the first problems of a value that is not such a file,
- * has two tools with one id, or has a tool that contradicts itself or is of a service that the file does not describe.
+ * Checks a tool file and returns it. Throws OPTIONS_INVALID with the first problems: the value is not a tool file, two
+ * tools have the same id, a tool contradicts itself, or the file does not describe the service of a tool.
  */
 export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
   const parsed = toolFile.safeParse(value);
   const problems = parsed.success
-    ? inconsistencies(parsed.data)
+    ? inconsistenciesIn(parsed.data)
     : parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`);
   if (parsed.success && problems.length === 0) return parsed.data;
   const shown = problems.slice(0, 5).join('; ');
@@ -295,7 +295,7 @@ export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
   );
 }
 
-function inconsistencies({ services, tools, code = [] }: ToolFile): string[] {
+function inconsistenciesIn({ services, tools, code = [] }: ToolFile): string[] {
   if (Object.keys(services).length > MAX_SERVICES) return [`services: more than ${MAX_SERVICES}`];
   const seen = new Set<string>();
   const isDuplicate = ({ id }: { id: string }): boolean => seen.size === seen.add(id).size;
@@ -306,25 +306,28 @@ function inconsistencies({ services, tools, code = [] }: ToolFile): string[] {
     ...tools
       .filter((each) => hasWrongPathKey(each))
       .map(
-        ({ id }) => `tools: "${id}" has a key in its path without a placeholder that is for the key alone`,
+        ({ id }) => `tools: "${id}" has a key for its path, which has no placeholder for this key alone`,
       ),
-    ...tools.flatMap((each) => contradictions(each).map((why) => `tools: "${each.id}" ${why}`)),
+    ...tools.flatMap((each) => contradictionsIn(each).map((why) => `tools: "${each.id}" ${why}`)),
     ...orphans.map((each) => `tools: "${each.id}" belongs to "${each.service}", which is not in services`),
   ];
 }
 
 /** Returns the contradictions between parts of a tool. */
-function contradictions(tool: ServiceTool): string[] {
+function contradictionsIn(tool: ServiceTool): string[] {
   const { paging, upload, answer, method } = tool;
   const rules: readonly [isWrong: boolean, why: string][] = [
     [
       paging?.by === 'link' && (method !== 'GET' || hasKeyInUrl(tool.credential)),
       'has pages by links, which need the method GET and a key that is not part of the URL',
     ],
-    [answer?.file !== undefined && paging !== undefined, 'has pages, and answers that are files'],
+    [
+      answer?.file !== undefined && paging !== undefined,
+      'has both "paging" and "answer.file": use one of them',
+    ],
     [
       upload !== undefined && !canUpload(tool),
-      'has an upload together with pages, a body, answers that are files, or the method GET',
+      'has "upload" together with "paging", "body", "answer.file" or the method GET',
     ],
   ];
   const unknown = [upload?.argument, answer?.file?.name].filter(

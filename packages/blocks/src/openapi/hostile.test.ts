@@ -89,7 +89,7 @@ describe('operations that cannot be tools', () => {
     );
   });
 
-  it('do not include those with an unreadable schema: it becomes a schema of any value', async () => {
+  it('do not include those with an unreadable schema, which becomes a schema of any value', async () => {
     const result = await importSpec(
       posting({ type: 'object', properties: { a: { $ref: 'other.json' }, b: { $ref: '#/nowhere' } } }),
     );
@@ -164,7 +164,7 @@ describe('documents', () => {
     expect(file.$defs).toEqual({ Thing: { type: 'object', properties: { a: { type: 'string' } } } });
   });
 
-  const nested = (depth: number): JsonObject => {
+  const nestedObject = (depth: number): JsonObject => {
     let value: JsonObject = {};
     for (let level = 0; level < depth; level++) value = { items: value };
     return value;
@@ -187,7 +187,7 @@ describe('documents', () => {
     ],
     [
       'with too many levels',
-      documentOf({ paths: {}, ...schemas({ A: nested(120) }) }),
+      documentOf({ paths: {}, ...schemas({ A: nestedObject(120) }) }),
       'more than 100 levels deep',
     ],
     ['with a function', { openapi: '3.0.0', paths: {}, x: () => 1 }, 'is not JSON'],

@@ -66,7 +66,7 @@ describe('schemas of imported tools', () => {
     expect(result.simplified).toEqual([]);
   });
 
-  it('keep patterns that cannot be checked in linear time for models only, and list the operation', async () => {
+  it('show models a pattern that needs backtracking, do not check it, and list the operation', async () => {
     const result = await importSpec(
       posting({
         type: 'object',
@@ -139,7 +139,7 @@ describe('schemas of imported tools', () => {
     expect(JSON.stringify(shown).length).toBeLessThan(30_000);
   });
 
-  it('that cannot be made small enough leave out their operation', async () => {
+  it('that cannot be made small enough exclude their operation', async () => {
     const properties = Object.fromEntries(
       Array.from({ length: 4000 }, (_, index) => [`property${index}`, { type: 'string' }]),
     );
@@ -167,7 +167,10 @@ describe('schemas of imported tools', () => {
 });
 
 describe('servers of documents', () => {
-  const at = async (servers: Json, options: Partial<ImportOptions> = {}): Promise<string | undefined> => {
+  const baseUrlOf = async (
+    servers: Json,
+    options: Partial<ImportOptions> = {},
+  ): Promise<string | undefined> => {
     const { file } = await importSpec({ servers, paths: { '/x': { get: { ...ok } } } }, options);
     return file.services['svc']?.address;
   };
@@ -177,15 +180,15 @@ describe('servers of documents', () => {
       url: 'https://{account}.{zone}.test/{base}/',
       variables: { zone: { default: 'eu' }, base: { default: 'v2' } },
     };
-    expect(await at([server])).toBeUndefined();
-    expect(await at([server], { variables: { account: 'acme', zone: 'us' } })).toBe(
+    expect(await baseUrlOf([server])).toBeUndefined();
+    expect(await baseUrlOf([server], { variables: { account: 'acme', zone: 'us' } })).toBe(
       'https://acme.us.test/v2',
     );
-    expect(await at([{ url: '/api/v3' }])).toBeUndefined();
-    expect(await at([{ url: '/api/v3' }], { source: 'https://h.test/docs/openapi.json' })).toBe(
+    expect(await baseUrlOf([{ url: '/api/v3' }])).toBeUndefined();
+    expect(await baseUrlOf([{ url: '/api/v3' }], { source: 'https://h.test/docs/openapi.json' })).toBe(
       'https://h.test/api/v3',
     );
-    expect(await at([])).toBeUndefined();
+    expect(await baseUrlOf([])).toBeUndefined();
   });
 
   it.each([
@@ -195,7 +198,7 @@ describe('servers of documents', () => {
     'https://{__proto__}.test',
     'x y',
   ])('that are not valid HTTP URLs are unknown: %s', async (url) => {
-    expect(await at([{ url }])).toBeUndefined();
+    expect(await baseUrlOf([{ url }])).toBeUndefined();
   });
 });
 
@@ -212,13 +215,13 @@ describe('selections of operations', () => {
     ['* /a', ['svc_getA', 'svc_addA']],
     ['tag:alpha', ['svc_getA']],
     ['.*', []],
-  ])('by %s', async (pattern, ids) => {
+  ])('with the pattern %s have only the operations that match', async (pattern, ids) => {
     const { file, unselected } = await importSpec({ paths }, { only: [pattern] });
     expect(file.tools.map(({ id }) => id)).toEqual(ids);
     expect(unselected).toBe(4 - ids.length);
   });
 
-  it('decide which methods may be repeated, and with which key', async () => {
+  it('in `idempotent` make operations repeatable, and do not change the header of their key', async () => {
     const { file } = await importSpec({ paths }, { idempotent: ['setB'], keyHeader: 'X-Once' });
     expect(file.tools.map(({ id, idempotent, keyHeader }) => [id, idempotent, keyHeader])).toEqual([
       ['svc_getA', true, undefined],

@@ -49,7 +49,7 @@ export interface ImportedTools {
 /** Maximum number of characters of JSON Schema that a tool may add to each model call. */
 export const MAX_SCHEMA_CHARS = 30_000;
 const MAX_DESCRIPTION = 1000;
-/** Responses that are not text become files of the run if they have more bytes. */
+/** Responses that are not text become files of the run if they have more bytes than this. */
 const FILE_ABOVE = 2 ** 20;
 
 /**
@@ -140,7 +140,7 @@ class Importer {
     const names = argumentNames([...parameters, { in: 'request', name: 'body' }]);
     const service = this.#serviceOf(operation);
     const args = this.#argumentsOf(operation, parameters, names);
-    this.#check(operation, args);
+    this.#checkSchema(operation, args);
     return {
       id,
       service,
@@ -198,7 +198,7 @@ class Importer {
 
   #bodySchema(body: Body): JsonObject {
     const kind = kindOf(body);
-    if (kind === 'binary') return { ...FILE };
+    if (kind === 'binary') return { ...FILE_SCHEMA };
     if (kind === 'text') return { type: 'string' };
     if (kind === 'json') return this.#schemas.convert(body.schema);
     return withFiles(this.#formSchema(body), this.#formFields(body));
@@ -223,7 +223,7 @@ class Importer {
     return { type: 'object', properties: { file: { contentMediaType: 'application/octet-stream' } } };
   }
 
-  /** Returns how fields of a form are sent, if they are not sent in the usual way. */
+  /** Returns how the fields of a form are sent. Fields that are sent in the default way are left out. */
   #formFields(body: Body): NonNullable<ServiceBody['fields']> {
     const { encoding } = body;
     const converted = this.#formSchema(body);
@@ -236,7 +236,7 @@ class Importer {
   }
 
   /** Throws UnsupportedDocumentError for a schema that is too large for models, or cannot be checked. */
-  #check(operation: Operation, schema: JsonObject): void {
+  #checkSchema(operation: Operation, schema: JsonObject): void {
     const bundle = bundleSchema(schema, this.#schemas.defs, MAX_SCHEMA_CHARS);
     if (!bundle)
       throw new UnsupportedDocumentError(
@@ -293,7 +293,7 @@ class Importer {
   }
 }
 
-/** Throws UnsupportedDocumentError for a tool that would be refused when the file is read. */
+/** Returns the tool. Throws UnsupportedDocumentError for a tool that would be refused when the file is read. */
 function checkTool(tool: ServiceTool): ServiceTool {
   const { error } = serviceTool.safeParse(tool);
   if (!error) return tool;
@@ -346,7 +346,7 @@ function bindingOf(
 }
 
 /** The schema of a file as an argument. */
-const FILE: JsonObject = {
+const FILE_SCHEMA: JsonObject = {
   description: 'A file: its text, or a file of the run, or {"name", "type", "base64"}.',
   anyOf: [
     { type: 'string' },
@@ -415,13 +415,13 @@ function withFiles(schema: JsonObject, fields: NonNullable<ServiceBody['fields']
   const entries = Object.entries(properties).map(([name, property]): [string, Json] => {
     if (fields[name]?.file !== true) return [name, property];
     const { description } = objectOf(property);
-    const file = { ...FILE, ...(description !== undefined && { description }) };
+    const file = { ...FILE_SCHEMA, ...(description !== undefined && { description }) };
     return [name, own(objectOf(property), 'type') === 'array' ? { type: 'array', items: file } : file];
   });
   return { ...schema, properties: Object.fromEntries(entries) };
 }
 
-/** Returns a message with the patterns that are not checked, because that would need backtracking. */
+/** Returns a message with the patterns that are not checked, because a check would need backtracking. */
 function uncheckedReason(patterns: readonly string[]): string {
   const shown = [...new Set(patterns)].slice(0, 3).map((pattern) => JSON.stringify(pattern.slice(0, 60)));
   return `patterns of its arguments cannot be checked in linear time: ${shown.join(', ')}`;

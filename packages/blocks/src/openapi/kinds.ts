@@ -4,7 +4,7 @@ import { isRetryableStatus } from '@heddle/core/fields';
 export const ERROR_KINDS = ['auth', 'not_found', 'rate', 'invalid', 'conflict', 'temporary'] as const;
 export type ErrorKind = (typeof ERROR_KINDS)[number];
 
-const BY_STATUS: { readonly [status: number]: ErrorKind } = {
+const KIND_BY_STATUS: { readonly [status: number]: ErrorKind } = {
   400: 'invalid',
   401: 'auth',
   403: 'auth',
@@ -17,14 +17,14 @@ const BY_STATUS: { readonly [status: number]: ErrorKind } = {
   429: 'rate',
 };
 
-/** The rules of a definition for failures. */
+/** The part of a tool that decides the kind of a failure. */
 interface Definition {
   errors?: { readonly [kind in ErrorKind]?: readonly (string | number)[] | undefined } | undefined;
   /** Older versions of tool files list the reasons for `rate` here. */
   retry?: readonly string[] | undefined;
 }
 
-/** A failure in an answer. */
+/** A failure that a response reports. */
 interface Failure {
   status: number;
   /** The code of the failure, if the service has such codes. */
@@ -33,8 +33,9 @@ interface Failure {
 }
 
 /**
- * Returns the kind of a failure: by the definition's rules for its code, its reason or its status, else by its status.
- * Undefined if the kind is unknown, such as for a failure with status 200.
+ * Returns the kind of a failure. The rules of the tool for the code come first, then those for the reason, then those
+ * for the status; without a matching rule, the usual meaning of the status decides. Undefined if the kind is unknown,
+ * such as for a failure with status 200.
  */
 export function kindOf(
   definition: Definition | undefined,
@@ -47,7 +48,7 @@ export function kindOf(
       criteria.some((criterion) => typeof criterion === 'string' && reason.includes(criterion)),
     ) ??
     rules.find(({ criteria }) => criteria.includes(status));
-  return found?.kind ?? BY_STATUS[status] ?? (isRetryableStatus(status) ? 'temporary' : undefined);
+  return found?.kind ?? KIND_BY_STATUS[status] ?? (isRetryableStatus(status) ? 'temporary' : undefined);
 }
 
 function criteriaOf(definition: Definition | undefined, kind: ErrorKind): readonly (string | number)[] {

@@ -10,7 +10,8 @@ export async function serviceToolsOf(options: BlocksOptions): Promise<ServiceToo
   const { toolFiles = [] } = options;
   if (toolFiles.length === 0) return undefined;
   const tools =
-    cachedTools.get(options) ?? import('./service-tools.ts').then((each) => new each.ServiceTools(toolFiles));
+    cachedTools.get(options) ??
+    import('./service-tools.ts').then((module) => new module.ServiceTools(toolFiles));
   cachedTools.set(options, tools);
   return tools;
 }

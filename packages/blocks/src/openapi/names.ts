@@ -6,8 +6,7 @@ const MAX_NAME = 64;
 
 /**
  * Returns a name for each operation: letters, digits, `_` and `-`, at most 64 characters. The names do not depend on
- * the order of the operations: names that would be equal, or too long, end in a digest of method and path instead of a
- * number.
+ * the order of the operations: names that would be equal or too long end in a digest of method and path.
  */
 export function operationNames(
   service: string,
@@ -40,8 +39,8 @@ function wordOf(text: string): string {
 }
 
 /**
- * Returns a name for each argument: letters, digits, `_`, `.` and `-`, at most 64 characters. Equal names get the
- * location of the parameter (`query_id`), then a digest.
+ * Returns a name for each argument: letters, digits, `_`, `.` and `-`, at most 64 characters. A name that is already
+ * used gets the location of the parameter as prefix (`query_id`). If this is used, too, the name ends in a digest.
  */
 export function argumentNames(parameters: readonly { in: string; name: string }[]): string[] {
   const usedNames = new Set<string>();

@@ -49,7 +49,7 @@ export interface Operation {
   body: Body | undefined;
   /** Media types of successful responses. */
   responses: string[];
-  /** Alternatives of security schemes; undefined: the document declares none. */
+  /** Alternatives, each an object of security schemes; undefined: the document declares none. */
   security: JsonObject[] | undefined;
   servers: JsonObject[];
 }
@@ -57,14 +57,15 @@ export interface Operation {
 /** An operation, or why it cannot be read. `at` is its method and path. */
 export type OperationResult = { at: string; operation: Operation } | { at: string; reason: string };
 
-const OWN_HEADERS =
+const RESERVED_HEADERS =
   /^(?:accept|authorization|content-type|content-length|content-encoding|transfer-encoding|te|trailer|connection|keep-alive|upgrade|expect|host|cookie|proxy-.*|sec-.*|x-forwarded-.*|forwarded|via|x-sim-via)$/i;
 
 /**
- * Returns true for a header that belongs to the client, the connection or the credential, so that no argument sets it.
+ * Returns true for a header that no argument may set, because it belongs to the client, the connection or the
+ * credential.
  */
 export function isOwnHeader(name: string): boolean {
-  return OWN_HEADERS.test(name);
+  return RESERVED_HEADERS.test(name);
 }
 
 /** Maximum number of characters of a path. No usual document has longer paths. */
@@ -158,9 +159,12 @@ function checkPath(path: string): void {
     throw new UnsupportedDocumentError('has a path with ".", "..", a backslash or a control character');
 }
 
-/** Returns the parameters of the path item, replaced and followed by the parameters of the operation. */
+/**
+ * Returns the parameters of the path item and of the operation. A parameter of the operation replaces a parameter of
+ * the path item with the same location and name.
+ */
 function parametersOf(document: OpenApiDocument, path: string, holders: readonly JsonObject[]): Parameter[] {
-  const names = new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name));
+  const placeholders = new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name));
   const parameters = new Map<string, Parameter>();
   const values = holders.flatMap((each) => listOf(own(each, 'parameters')));
   if (values.length > MAX_PARAMETERS)
@@ -169,11 +173,11 @@ function parametersOf(document: OpenApiDocument, path: string, holders: readonly
     const parameter = parameterOf(document, value);
     if (!parameter) continue;
     if (parameter.in === 'header' && isOwnHeader(parameter.name)) continue;
-    if (parameter.in === 'path' && !names.has(parameter.name)) continue;
+    if (parameter.in === 'path' && !placeholders.has(parameter.name)) continue;
     parameters.set(`${parameter.in} ${parameter.name}`, parameter);
   }
   // Some documents do not declare the parameters of the path.
-  for (const name of names)
+  for (const name of placeholders)
     if (!parameters.has(`path ${name}`)) parameters.set(`path ${name}`, { ...PATH_PARAMETER, name });
   return [...parameters.values()];
 }
@@ -264,7 +268,7 @@ function bodyOf(document: OpenApiDocument, value: Json | undefined): Body | unde
   };
 }
 
-/** A media type, with parameters that need no escapes, as a header can carry it. */
+/** A media type that a header can carry. Its parameters need no escapes. */
 const MEDIA_TYPE = /^(?:\*|[\w!#$&^.+-]+)\/[\w!#$&^.+*-]+(?:\s*;\s*[\w.-]+="?[\w .:/+-]*"?)*$/;
 const MAX_MEDIA_TYPES = 50;
 
@@ -274,7 +278,7 @@ interface Media {
   schema: Json | undefined;
 }
 
-/** Returns the first media type of a body or parameter that a pattern prefers, else the first one. */
+/** Returns the media type of a body or parameter that matches the first possible pattern; else the first media type. */
 function mediaOf(
   document: OpenApiDocument,
   { object, pointer }: Resolved,
@@ -303,7 +307,7 @@ function isMediaType(text: string): boolean {
 const MAX_REPEATED_CHARS = 1000;
 const sizes = new WeakMap<JsonObject, number>();
 
-/** Returns the schema; a reference to it if it is large and others may share it. */
+/** Returns the schema, or a reference to it if the schema is large and other operations may share it. */
 function schemaOf({ object, pointer }: Resolved, steps: readonly string[]): Json | undefined {
   const schema = own(object, 'schema');
   if (pointer === undefined || !isJsonObject(schema)) return schema;
@@ -322,10 +326,10 @@ function responsesOf(document: OpenApiDocument, value: Json | undefined): string
     try {
       const { object } = resolve(document, response) ?? {};
       if (!object) return [];
-      const known =
+      const mediaTypes =
         responseTypes.get(object) ?? Object.keys(objectOf(own(object, 'content'))).filter(isMediaType);
-      responseTypes.set(object, known.slice(0, 10));
-      return known;
+      responseTypes.set(object, mediaTypes.slice(0, 10));
+      return mediaTypes;
     } catch (error) {
       // An operation with an invalid description of a response can still be called.
       if (error instanceof UnsupportedDocumentError) return [];

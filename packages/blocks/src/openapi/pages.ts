@@ -6,7 +6,7 @@ import type { ServiceResponse } from './send.ts';
 
 type Paging = NonNullable<ServiceTool['paging']>;
 
-/** The request for a page: with a value of an argument, or at a URL in the previous page. */
+/** The request for the next page: with this value of an argument, or at the URL that the previous page names. */
 export type NextPage = { argument: string; value: Json } | { url: string };
 
 /** Maximum number of bytes of the items of all pages of a call, as JSON. */
@@ -19,7 +19,7 @@ interface Pages {
 }
 
 /**
- * Returns the items of all pages, up to the bound of the tool or 8 MiB, and the data of the last page.
+ * Returns the items of all pages, up to the page limit of the tool or 8 MiB, and the data of the last page.
  *
  * Throws TOOL_PAGES_REPEATED if a page leads back to an earlier page, and the errors of `send`.
  */
@@ -29,26 +29,26 @@ export async function collectPages(
 ): Promise<{ data: Json; items: Json[] }> {
   const items = itemsOf(paging, first.data);
   const requested = new Set<string>();
-  let answer = first;
-  let last = JSON.stringify(items);
-  let bytes = Buffer.byteLength(last);
+  let response = first;
+  let previousText = JSON.stringify(items);
+  let bytes = Buffer.byteLength(previousText);
   for (let page = 1; page < paging.pages && bytes < MAX_ITEMS_BYTES; page++) {
-    const next = nextPage(paging, { answer, page, count: items.length });
+    const next = nextPage(paging, { response, page, count: items.length });
     if (next === undefined) break;
-    const name = JSON.stringify(next);
-    if (requested.has(name)) throw repeatedPages(id, page, 'leads to a page that was read before');
-    requested.add(name);
-    answer = await send(next);
-    const nextItems = itemsOf(paging, answer.data);
+    const requestKey = JSON.stringify(next);
+    if (requested.has(requestKey)) throw repeatedPages(id, page, 'leads to a page that was read before');
+    requested.add(requestKey);
+    response = await send(next);
+    const nextItems = itemsOf(paging, response.data);
     const text = JSON.stringify(nextItems);
-    // A service that ignores the argument always answers with the first page.
-    if (paging.by !== undefined && nextItems.length > 0 && text === last)
+    // A service that ignores the argument always returns the first page.
+    if (paging.by !== undefined && nextItems.length > 0 && text === previousText)
       throw repeatedPages(id, page, 'is followed by the same page again');
-    last = text;
+    previousText = text;
     bytes += Buffer.byteLength(text);
     items.push(...nextItems);
   }
-  return { data: answer.data, items };
+  return { data: response.data, items };
 }
 
 function repeatedPages(id: string, page: number, problem: string): BlockError {
@@ -60,15 +60,15 @@ function repeatedPages(id: string, page: number, problem: string): BlockError {
 }
 
 interface Position {
-  answer: ServiceResponse;
-  /** Pages that were read. */
+  response: ServiceResponse;
+  /** Number of pages that were read. */
   page: number;
-  /** Items that were read. */
+  /** Number of items that were read. */
   count: number;
 }
 
 function nextPage(paging: Paging, position: Position): NextPage | undefined {
-  const { data, headers } = position.answer;
+  const { data, headers } = position.response;
   if (paging.by === 'link') {
     const url = nextLink(headers['link'] ?? '');
     return url === undefined ? undefined : { url };
@@ -84,7 +84,7 @@ function nextPage(paging: Paging, position: Position): NextPage | undefined {
 
 type CountedPaging = Extract<Paging, { by: 'page' | 'offset' }>;
 
-function isLastPage(paging: CountedPaging, { answer: { data }, count }: Position): boolean {
+function isLastPage(paging: CountedPaging, { response: { data }, count }: Position): boolean {
   const { more, total } = paging;
   if (itemsOf(paging, data).length === 0) return true;
   if (more !== undefined && valueAt(data, more) !== true) return true;

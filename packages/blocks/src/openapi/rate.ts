@@ -4,10 +4,11 @@ import type { Context } from '../define.ts';
 import { sleep } from '../sleep.ts';
 import { MAX_RETRY_DELAY_MS } from './attempts.ts';
 
-/** The longest time for which one answer of a service stops all calls with a key. */
+/** The longest time for which one response of a service stops all calls with a key. */
 const MAX_BLOCK_MS = 600_000;
-/** How far calls may exceed their rate: at most a tenth more calls in a period than it allows. */
+/** The part of a period by which calls may exceed their rate: a tenth more calls than the rate allows. */
 const BURST_SHARE = 0.1;
+/** Calls of services take no tokens, which only calls of models take. */
 const NO_TOKENS = { tokensMs: 0, tokenBurstMs: 0 };
 
 type ServiceRate = NonNullable<ConfiguredService['rate']>;
@@ -24,7 +25,7 @@ export interface KeyRate {
  * Waits while the rate of a key allows no call, or the service refuses the key, in this process or another. The block
  * releases its slot while it waits.
  *
- * Throws HTTP_FAILED if that would take too long.
+ * Throws HTTP_FAILED if the wait would be longer than the longest delay or the remaining time of the block.
  */
 export async function awaitKey(context: Context, { key, rate }: KeyRate, service: string): Promise<void> {
   const { rates } = context.services;
@@ -39,7 +40,7 @@ export async function awaitKey(context: Context, { key, rate }: KeyRate, service
     if (waitMs > Math.min(MAX_RETRY_DELAY_MS, context.remainingMs ?? Infinity))
       throw new BlockError(
         'HTTP_FAILED',
-        `The service "${service}" was not called: ${whyNot(rate, waitMs)}.`,
+        `The service "${service}" was not called: ${waitReason(rate, waitMs)}.`,
         {
           retryAfterMs: waitMs,
           details: { status: 429, kind: 'rate' },
@@ -49,7 +50,7 @@ export async function awaitKey(context: Context, { key, rate }: KeyRate, service
   }
 }
 
-function whyNot(rate: ServiceRate | undefined, waitMs: number): string {
+function waitReason(rate: ServiceRate | undefined, waitMs: number): string {
   const seconds = `${Math.ceil(waitMs / 1000)} s`;
   if (rate === undefined) return `it has refused calls with this credential for another ${seconds}`;
   return `its rate of ${rate.calls} calls in ${rate.seconds} s, or a refusal, allows the next call in ${seconds}`;

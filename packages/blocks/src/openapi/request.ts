@@ -14,7 +14,7 @@ export interface ServiceRequest {
   url: string;
   /** The URL for messages: without the query and without a key in the path. */
   displayUrl: string;
-  /** Keys that are part of the path, both unchanged and encoded. Errors and redirects can repeat the path. */
+  /** Keys in the path, unchanged and encoded, to be removed from errors and redirects, which can repeat the path. */
   pathKeys: string[];
   headers: [name: string, value: string][];
   body: string | Uint8Array | null;
@@ -79,9 +79,10 @@ export async function requestOf(
     const secret = decodeURIComponent(key);
     return [key, secret, encoded(secret)];
   });
-  const names = Object.keys(credential.path).map((name): [string, string] => [name, `{${name}}`]);
-  const visible = names.length === 0 ? path : filledPath(tool, args, Object.fromEntries(names));
-  const displayUrl = `${base}${visible}`.slice(0, 300);
+  const placeholders = Object.keys(credential.path).map((name): [string, string] => [name, `{${name}}`]);
+  const visiblePath =
+    placeholders.length === 0 ? path : filledPath(tool, args, Object.fromEntries(placeholders));
+  const displayUrl = `${base}${visiblePath}`.slice(0, 300);
   return { method: tool.method, url, displayUrl, pathKeys, headers, body };
 }
 
@@ -94,7 +95,7 @@ function withArgumentName<T>(argument: string, work: () => T): T {
   }
 }
 
-/** Returns the value to send: for a parameter with JSON, its text. */
+/** Returns the value to send: the JSON text of the value if the parameter is sent as JSON. */
 function wireValue({ json }: ServiceParameter, value: Json): Json {
   return json === true ? JSON.stringify(value) : value;
 }
@@ -149,7 +150,7 @@ interface CredentialParts {
   headers: [string, string][];
   query: string[];
   cookies: string[];
-  /** By placeholders of the path, encoded. */
+  /** Encoded keys by their placeholders in the path. */
   path: { [name: string]: string };
 }
 
@@ -158,7 +159,7 @@ function credentialParts({ credential }: ServiceTool, secret: string | undefined
   if (!credential || secret === undefined) return parts;
   const schemes = Object.entries(credential.schemes);
   for (const [name, scheme] of schemes) {
-    const value = schemes.length === 1 ? secret : partOf(secret, name, schemes.length);
+    const value = schemes.length === 1 ? secret : keyIn(secret, name, schemes.length);
     if (scheme.type === 'bearer') parts.headers.push(['authorization', bearerOf(value, scheme.bare)]);
     else if (scheme.type === 'basic') parts.headers.push(['authorization', `Basic ${basicOf(value)}`]);
     else if (scheme.in === 'header') parts.headers.push([scheme.name.toLowerCase(), value]);
@@ -189,7 +190,8 @@ function basicOf(value: string): string {
   return Buffer.from(value.includes(':') ? value : `${value}:`).toString('base64');
 }
 
-function partOf(secret: string, name: string, count: number): string {
+/** Returns the key of one scheme from a credential with several keys, which is a JSON object. */
+function keyIn(secret: string, name: string, count: number): string {
   let parts: Json = null;
   try {
     parts = JSON.parse(secret) as Json;
@@ -244,7 +246,7 @@ function filledJson(value: Json, args: JsonObject): Json | undefined {
     const filled = filledJson(member, args);
     return filled === undefined ? [] : [[key, filled] as const];
   });
-  // If no argument is given, the object would be empty.
+  // An object whose members all have no value is left out.
   return members.length === 0 && Object.keys(value).length > 0 ? undefined : Object.fromEntries(members);
 }
 
@@ -255,8 +257,8 @@ function fieldOf({ fields = {} }: ServiceBody, name: string): Field {
 }
 
 /**
- * Returns the text of a form. Fields with a style are sent like parameters of a query, lists of scalars are repeated,
- * and everything else is JSON.
+ * Returns the text of a form. Fields with a style are sent like parameters of a query. Without a style, a list of
+ * scalars becomes one pair per item, other lists and objects become JSON, and scalars become text.
  */
 function formText(body: ServiceBody, value: JsonObject): string {
   const pairs = Object.entries(value).flatMap(([name, item]) => {

@@ -7,12 +7,12 @@ type Paging = NonNullable<ServiceTool['paging']>;
 
 const REASON_CHARS = 500;
 
-/** Returns the value at a path of an answer. */
+/** Returns the value at a path of a response; undefined if there is none. */
 export function valueAt(data: Json, path: string): Json | undefined {
   return followPath(data, parsePath(path));
 }
 
-/** Returns the failure that the body reports, with any status; undefined if it reports none. */
+/** Returns the reason of the failure that the body reports, whatever the status; undefined if it reports none. */
 export function failureIn({ answer }: Pick<ServiceTool, 'answer'>, data: Json): string | undefined {
   if (!answer || (answer.ok === undefined && answer.error === undefined)) return undefined;
   const { ok, error } = answer;

@@ -12,9 +12,9 @@ const MAX_WORD = 200;
 const anyValue = (why: string): JsonObject => ({ description: `Any value: its schema ${why}.` });
 
 /**
- * Converts schemas of a document to JSON Schema 2020-12. Each schema that they refer to becomes an entry of `defs`,
- * converted once, so that circular references stay references. The result is valid for any document; a part that cannot
- * be read becomes any value.
+ * Converts schemas of a document to JSON Schema 2020-12. Each schema that they refer to is converted once, into `defs`,
+ * so that circular references stay references. The result is valid for any document: a part that cannot be read allows
+ * any value.
  */
 export class SchemaConverter {
   readonly defs: JsonObject = {};
@@ -27,7 +27,7 @@ export class SchemaConverter {
     this.#document = document;
   }
 
-  /** Returns the schema, whose references lead to `defs`. */
+  /** Returns the converted schema. Its references lead to `defs`. */
   convert(schema: Json | undefined): JsonObject {
     const converted = this.#schema(schema ?? {});
     for (let next = this.#queue.pop(); next; next = this.#queue.pop()) {
@@ -42,17 +42,17 @@ export class SchemaConverter {
     if (schema === false) return { not: {} };
     if (!isJsonObject(schema)) return {};
     const reference = own(schema, '$ref');
-    if (typeof reference === 'string') return nullable(schema, this.#reference(reference, schema));
+    if (typeof reference === 'string') return withNull(schema, this.#reference(reference, schema));
     const converted: JsonObject = {};
     for (const [keyword, read] of KEYWORDS) {
       const value = own(schema, keyword);
-      const result = value === undefined ? undefined : read(value, this.#inner, schema);
+      const result = value === undefined ? undefined : read(value, this.#convertInner, schema);
       if (result !== undefined) converted[keyword] = result;
     }
-    return nullable(schema, withBounds(schema, converted));
+    return withNull(schema, withBounds(schema, converted));
   }
 
-  readonly #inner = (schema: Json): JsonObject => this.#schema(schema);
+  readonly #convertInner = (schema: Json): JsonObject => this.#schema(schema);
 
   #reference(reference: string, schema: JsonObject): JsonObject {
     try {
@@ -84,9 +84,10 @@ export function digestOf(source: string): string {
   return createHash('sha256').update(source).digest('hex').slice(0, 8);
 }
 
-type Inner = (schema: Json) => JsonObject;
+/** Converts a schema inside another schema. */
+type ConvertInner = (schema: Json) => JsonObject;
 /** Returns the value of a keyword in JSON Schema; undefined leaves it out. */
-type Reader = (value: Json, inner: Inner, schema: JsonObject) => Json | undefined;
+type Reader = (value: Json, convertInner: ConvertInner, schema: JsonObject) => Json | undefined;
 
 const TYPES: ReadonlySet<Json> = new Set([
   'string',
@@ -116,9 +117,9 @@ const isShallow = (value: Json, levels = MAX_DATA_LEVELS): boolean =>
   value === null ||
   (levels > 0 && Object.values(value).every((item) => isShallow(item, levels - 1)));
 const data: Reader = (value) => (isShallow(value) ? value : undefined);
-const subschema: Reader = (value, inner) => inner(value);
-const subschemas: Reader = (value, inner) =>
-  Array.isArray(value) && value.length > 0 ? value.map(inner) : undefined;
+const subschema: Reader = (value, convertInner) => convertInner(value);
+const subschemas: Reader = (value, convertInner) =>
+  Array.isArray(value) && value.length > 0 ? value.map(convertInner) : undefined;
 
 /**
  * The keywords that are kept, in this order. Others are for documentation, XML or responses, or would change
@@ -138,25 +139,27 @@ const KEYWORDS: ReadonlyMap<string, Reader> = new Map(
     enum: (value) => (Array.isArray(value) && value.length > 0 && isShallow(value) ? value : undefined),
     const: data,
     default: data,
-    properties: (value, inner) =>
+    properties: (value, convertInner) =>
       isJsonObject(value)
         ? Object.fromEntries(
             Object.entries(value)
               .filter(([, schema]) => !isReadOnly(schema))
-              .map(([name, schema]) => [name, inner(schema)]),
+              .map(([name, schema]) => [name, convertInner(schema)]),
           )
         : undefined,
-    required: (value, _inner, schema) => {
+    required: (value, _convertInner, schema) => {
       const names = namesOf(value).filter((name) => !isReadOnly(propertyOf(schema, name)));
       return names.length > 0 ? [...new Set(names)] : undefined;
     },
-    patternProperties: (value, inner) =>
+    patternProperties: (value, convertInner) =>
       isJsonObject(value)
-        ? Object.fromEntries(Object.entries(value).map(([pattern, schema]) => [pattern, inner(schema)]))
+        ? Object.fromEntries(
+            Object.entries(value).map(([pattern, schema]) => [pattern, convertInner(schema)]),
+          )
         : undefined,
-    additionalProperties: (value, inner) =>
-      value === false ? false : isJsonObject(value) ? inner(value) : undefined,
-    items: (value, inner) => (Array.isArray(value) ? undefined : inner(value)),
+    additionalProperties: (value, convertInner) =>
+      value === false ? false : isJsonObject(value) ? convertInner(value) : undefined,
+    items: (value, convertInner) => (Array.isArray(value) ? undefined : convertInner(value)),
     prefixItems: subschemas,
     allOf: subschemas,
     anyOf: subschemas,
@@ -192,7 +195,7 @@ function isReadOnly(schema: Json | undefined): boolean {
   return isJsonObject(schema) && own(schema, 'readOnly') === true;
 }
 
-/** Adds the bounds of OpenAPI 3.0: `exclusiveMinimum: true` belongs to `minimum`. */
+/** Converts exclusive bounds of OpenAPI 3.0, in which `exclusiveMinimum: true` makes `minimum` exclusive. */
 function withBounds(schema: JsonObject, converted: JsonObject): JsonObject {
   const bounded = { ...converted };
   for (const [bound, exclusive] of [
@@ -207,7 +210,7 @@ function withBounds(schema: JsonObject, converted: JsonObject): JsonObject {
 }
 
 /** Allows null if the schema has `nullable: true`, as in OpenAPI 3.0. */
-function nullable(schema: JsonObject, converted: JsonObject): JsonObject {
+function withNull(schema: JsonObject, converted: JsonObject): JsonObject {
   if (own(schema, 'nullable') !== true) return converted;
   const { type, enum: values, description, ...others } = converted;
   const annotations = description === undefined ? {} : { description };
@@ -237,6 +240,7 @@ interface Detail {
   descriptions: boolean;
 }
 
+/** From complete to coarse. The first one that makes the schema small enough is used. */
 const DETAILS: readonly Detail[] = [
   { hops: 1000, levels: 28, descriptions: true },
   { hops: 1000, levels: 28, descriptions: false },
@@ -251,8 +255,8 @@ const DETAILS: readonly Detail[] = [
 const TOO_LARGE = anyValue('is too large to show');
 
 /**
- * Returns the schema with the entries of `defs` that it needs, in at most `maxChars` characters of JSON. If it is
- * larger, inner descriptions and the innermost schemas are left out, and `isWhole` is false. Undefined: it is still too
+ * Returns the schema with the definitions that it needs, in at most `maxChars` characters of JSON. If it is larger,
+ * inner descriptions and the innermost schemas are left out, and `isWhole` is false. Undefined if it is still too
  * large.
  */
 export function bundleSchema(
@@ -336,7 +340,7 @@ class Reducer {
       return schema.map((item) => this.#schema(item, level + 1));
     }
     if (!isJsonObject(schema)) return this.#data(schema);
-    if (level >= this.#detail.levels) return this.#type(schema);
+    if (level >= this.#detail.levels) return this.#cut(schema);
     const reference = own(schema, '$ref');
     if (typeof reference === 'string') this.#require(reference.slice('#/$defs/'.length));
     return this.#copy(schema, (keyword, value) => {
@@ -360,7 +364,8 @@ class Reducer {
     return copy;
   }
 
-  #type({ type }: JsonObject): Json {
+  /** Returns only the type of a schema. */
+  #cut({ type }: JsonObject): Json {
     this.isCut = true;
     this.#spend(30);
     return type === undefined ? {} : { type };

@@ -13,7 +13,7 @@ export type Scheme =
 
 /** The security of an operation. */
 export interface Security {
-  /** By their names in the document. With several, the credential is a JSON object with a value for each. */
+  /** The schemes by their names in the document. If there are several, the credential is a JSON object of keys. */
   schemes: { [name: string]: Scheme };
   /** True: the operation can also be called without a credential. */
   isOptional: boolean;
@@ -24,7 +24,7 @@ const MAX_SCOPES = 50;
 const MAX_SCHEMES = 5;
 
 /**
- * Returns the security of an operation: the alternative with the fewest credentials that Heddle can send.
+ * Returns the security of an operation: of the alternatives that Heddle can send, the one with the fewest credentials.
  *
  * Throws UnsupportedDocumentError if there is none.
  */
@@ -56,11 +56,11 @@ function readAlternative(document: OpenApiDocument, alternative: JsonObject): Se
   for (const name of names) {
     const scheme = readScheme(document, name, alternative[name]);
     if (typeof scheme === 'string') return scheme;
-    const known = Object.values(schemes);
-    const bearer = known.find(({ type }) => type === 'bearer');
+    const earlierSchemes = Object.values(schemes);
+    const bearer = earlierSchemes.find(({ type }) => type === 'bearer');
     const isSame = (other: Scheme): boolean =>
       scheme.type === 'key' && other.type === 'key' && locationOf(other) === locationOf(scheme);
-    if (known.some(isSame)) continue;
+    if (earlierSchemes.some(isSame)) continue;
     if (scheme.type === 'bearer' && bearer?.type === 'bearer')
       bearer.scopes = [...new Set([...bearer.scopes, ...scheme.scopes])];
     else schemes[name] = scheme;

@@ -10,7 +10,7 @@ import { isTransient, kindOf } from './kinds.ts';
 import type { ErrorKind } from './kinds.ts';
 import type { ServiceRequest } from './request.ts';
 
-/** The answer of a service. */
+/** The response of a service. */
 export interface ServiceResponse {
   /**
    * The body: JSON, text, `{type, size, base64}` for other content, or `{file}` if it was stored as a file of the run.
@@ -29,10 +29,10 @@ export interface Sender {
 
 const TIMEOUT_MS = 300_000;
 const EXCERPT_CHARS = 2000;
-/** Maximum number of bytes of an error answer that are read, for tools whose answers can be files. */
+/** Maximum number of bytes of an error response that are read, for tools whose responses can be files. */
 const ERROR_BYTES = 64 * 1024;
 
-/** Sends a request once. Returns the answer, or HTTP_FAILED for any failed call. Throws other errors. */
+/** Sends a request once. Returns the response, or HTTP_FAILED for any failed call. Throws other errors. */
 export async function sendOnce(
   request: ServiceRequest,
   { tool, args, context }: Sender,
@@ -40,25 +40,25 @@ export async function sendOnce(
 ): Promise<ServiceResponse | BlockError> {
   const { signal } = context;
   const name = `${request.method} ${request.displayUrl}`;
-  let answer: ServiceResponse;
+  let response: ServiceResponse;
   try {
-    answer = await exchange(request, { tool, args, context }, http);
+    response = await exchange(request, { tool, args, context }, http);
   } catch (error) {
     signal.throwIfAborted();
     if (!isHttpClientError(error)) throw error;
     return clientFailure(name, error, request.pathKeys);
   }
-  const { status, headers, data } = answer;
-  const refusal = failureIn(tool, data);
-  if (status >= 200 && status < 400 && refusal === undefined) return answer;
-  const reason = redact(refusal ?? excerpt(data), request.pathKeys);
+  const { status, headers, data } = response;
+  const statedReason = failureIn(tool, data);
+  if (status >= 200 && status < 400 && statedReason === undefined) return response;
+  const reason = redact(statedReason ?? excerpt(data), request.pathKeys);
   const kind = kindOf(tool.answer, { status, code: codeIn(tool, data), reason });
   const delayMs =
     retryAfterMs(headers['retry-after'], context.clock.now()) ??
-    (kind === 'rate' ? untilReset(tool, headers, context.clock.now()) : undefined);
+    (kind === 'rate' ? msUntilReset(tool, headers, context.clock.now()) : undefined);
   return statusFailure(name, {
     ...{ status, kind, reason, retryAfterMs: delayMs, service: tool.service },
-    isStated: refusal !== undefined,
+    isStated: statedReason !== undefined,
   });
 }
 
@@ -121,7 +121,7 @@ interface FailedCall {
   kind: ErrorKind | undefined;
   /** The service's message. */
   reason: string;
-  /** True: the reason comes from the path that the definition has for it. */
+  /** True: the reason comes from the body, as `answer.ok` or `answer.error` of the tool reports it. */
   isStated: boolean;
   retryAfterMs: number | undefined;
   service: string;
@@ -136,11 +136,11 @@ function statusFailure(name: string, failure: FailedCall): BlockError {
   });
 }
 
-/** Larger values are milliseconds since 1970, other values seconds. */
+/** Larger times are in milliseconds since 1970, other times in seconds. */
 const MAX_SECONDS = 1e11;
 
 /** Returns the milliseconds until the time that a header of the service names. */
-function untilReset(
+function msUntilReset(
   { answer }: ServiceTool,
   headers: ServiceResponse['headers'],
   nowMs: number,
@@ -160,7 +160,7 @@ function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Returns the failure of a call without an answer: the connection failed, or the egress policy refused it. */
+/** Returns the failure of a call without a response: the connection failed, or the egress policy refused it. */
 function clientFailure(name: string, error: unknown, pathKeys: readonly string[]): BlockError {
   const code = codeOf(error);
   const retryable = code !== 'EGRESS_DENIED' && code !== 'EGRESS_TOO_LARGE';

@@ -9,7 +9,7 @@ import { MAX_SCHEMA_CHARS } from './import.ts';
 import { matchesPattern } from './names.ts';
 import { bundleSchema } from './schemas.ts';
 
-/** A tool with the file that it is from. */
+/** A tool that is ready to be called, with the services of its file. */
 export interface LoadedTool {
   tool: ServiceTool;
   services: ToolFile['services'];
@@ -23,12 +23,14 @@ export interface Selection {
   /** Ids of tools, with `*` for any text. Undefined: all. */
   operations: readonly string[] | undefined;
   tags: readonly string[] | undefined;
+  /** True: only tools that change nothing. */
   readOnly: boolean;
 }
 
 const MAX_QUERY = 300;
 
-interface Entry {
+/** A tool in its file. `loaded` is set at its first use. */
+interface FileTool {
   tool: ServiceTool;
   file: ToolFile;
   loaded?: LoadedTool;
@@ -36,10 +38,10 @@ interface Entry {
 
 /** The tools of several files, by id and by service. */
 export class ServiceTools {
-  readonly #entries = new Map<string, Entry>();
+  readonly #byId = new Map<string, FileTool>();
   readonly #indexes = new Map<string, MiniSearch>();
   readonly #code = new Map<string, CodeTool>();
-  /** By the name of the service. Tools of its other servers (`NAME:HOST`) also by the first part of the name. */
+  /** The tools by the name of their service. Tools of a further server (`NAME:HOST`) are also under `NAME`. */
   readonly #byService = new Map<string, ServiceTool[]>();
 
   /** Throws OPTIONS_INVALID. */
@@ -48,9 +50,9 @@ export class ServiceTools {
       const file = readToolFile(value, `number ${index + 1} of tools`);
       for (const tool of file.tools) {
         this.#expectNew(tool.id);
-        this.#entries.set(tool.id, { tool, file });
+        this.#byId.set(tool.id, { tool, file });
         const [main = tool.service] = tool.service.split(':');
-        for (const name of new Set([main, tool.service])) this.#tools(name).push(tool);
+        for (const name of new Set([main, tool.service])) this.#toolsOf(name).push(tool);
       }
       for (const tool of file.code ?? []) {
         this.#expectNew(tool.id);
@@ -60,7 +62,7 @@ export class ServiceTools {
   }
 
   #expectNew(id: string): void {
-    if (this.#entries.has(id) || this.#code.has(id))
+    if (this.#byId.has(id) || this.#code.has(id))
       throw new EngineError('OPTIONS_INVALID', `Two tool files have a tool "${id}".`);
   }
 
@@ -71,30 +73,30 @@ export class ServiceTools {
 
   /** Returns the tool with this id. Throws OPTIONS_INVALID if its schema cannot be used. */
   get(id: string): LoadedTool | undefined {
-    const entry = this.#entries.get(id);
-    return entry && (entry.loaded ??= load(entry));
+    const fileTool = this.#byId.get(id);
+    return fileTool && (fileTool.loaded ??= load(fileTool));
   }
 
-  /** Returns whether files have tools of this service. */
+  /** Returns whether a file has tools of this service. */
   hasService(name: string): boolean {
     return this.#byService.has(name);
   }
 
   /** Returns the tools of a service that may be used. */
   selected(service: string, selection: Selection): ServiceTool[] {
-    return this.#tools(service).filter((tool) => isSelected(tool, selection));
+    return this.#toolsOf(service).filter((tool) => isSelected(tool, selection));
   }
 
   /** Returns the tools of a service that may be used and match a query, the best first. */
   search(service: string, query: string, selection: Selection): ServiceTool[] {
     const found = this.#indexOf(service).search(query.slice(0, MAX_QUERY));
     return found.flatMap(({ id }) => {
-      const tool = this.#entries.get(id as string)?.tool;
+      const tool = this.#byId.get(id as string)?.tool;
       return tool && isSelected(tool, selection) ? [tool] : [];
     });
   }
 
-  #tools(service: string): ServiceTool[] {
+  #toolsOf(service: string): ServiceTool[] {
     const tools = this.#byService.get(service) ?? [];
     this.#byService.set(service, tools);
     return tools;
@@ -110,7 +112,7 @@ export class ServiceTools {
       searchOptions: { prefix: true, boost: { id: 2, title: 3 }, combineWith: 'OR' },
     });
     index.addAll(
-      this.#tools(service).map(({ id, description, tags = [], method, path }) => {
+      this.#toolsOf(service).map(({ id, description, tags = [], method, path }) => {
         const [title = '', ...others] = description.split('\n');
         return { id, title, text: `${others.join(' ')} ${method} ${path}`, tags: tags.join(' ') };
       }),
@@ -156,13 +158,13 @@ function isSelected({ id, tags = [], readOnly }: ServiceTool, selection: Selecti
   return selection.operations?.some((pattern) => matchesPattern(pattern, id)) ?? true;
 }
 
-function load({ tool, file }: Entry): LoadedTool {
-  const refuse = (why: string): EngineError =>
+function load({ tool, file }: FileTool): LoadedTool {
+  const schemaError = (why: string): EngineError =>
     new EngineError('OPTIONS_INVALID', `The tool "${tool.id}" has arguments whose schema ${why}.`);
   const bundle = bundleSchema(tool.arguments as JsonObject, definitionsOf(file), MAX_SCHEMA_CHARS);
-  if (!bundle) throw refuse(`is larger than ${MAX_SCHEMA_CHARS} characters`);
+  if (!bundle) throw schemaError(`is larger than ${MAX_SCHEMA_CHARS} characters`);
   const schema = withCheckedPatterns(bundle.schema);
-  return { tool, services: file.services, schema, problemsOf: compileSchema(schema, refuse) };
+  return { tool, services: file.services, schema, problemsOf: compileSchema(schema, schemaError) };
 }
 
 /** Returns a schema of arguments without the arguments with these names. */

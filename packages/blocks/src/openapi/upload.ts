@@ -18,7 +18,7 @@ type Send = (request: ServiceRequest) => Promise<ServiceResponse | BlockError>;
 
 /** Bytes of one request: a multiple of 256 KiB, as services require. */
 const CHUNK_BYTES = 3 * 2 ** 20;
-/** "Resume Incomplete": the service has a part of the file. */
+/** The status "Resume Incomplete": the service has a part of the file. */
 const INCOMPLETE = 308;
 
 /** Returns the file that an upload sends. Throws an ArgumentError. */
@@ -61,7 +61,7 @@ export async function uploadParts(
     send,
   }: { firstResponse: ServiceResponse; request: ServiceRequest; sender: Sender; send: Send },
 ): Promise<ServiceResponse> {
-  const url = sessionOf(firstResponse, request, sender);
+  const url = sessionUrlOf(firstResponse, request, sender);
   const put = (range: string, body: Uint8Array): Promise<ServiceResponse | BlockError> =>
     send({
       ...request,
@@ -73,22 +73,22 @@ export async function uploadParts(
   for await (const chunk of slices(source)) {
     const end = start + chunk.length;
     let from = start;
-    const answer = await withRetries(
+    const response = await withRetries(
       sender.context,
       async () => {
         const body = chunk.subarray(from - start);
         const result = await put(source.bytes === 0 ? '*' : `${from}-${end - 1}`, body);
         if (!(result instanceof BlockError) || !result.retryable) return result;
-        const state = await put('*', new Uint8Array());
-        if (state instanceof BlockError) return result;
-        if (state.status !== INCOMPLETE || receivedIn(state) >= end) return state;
-        from = Math.max(start, receivedIn(state));
+        const progress = await put('*', new Uint8Array());
+        if (progress instanceof BlockError) return result;
+        if (progress.status !== INCOMPLETE || receivedIn(progress) >= end) return progress;
+        from = Math.max(start, receivedIn(progress));
         return result;
       },
       ({ retryable }) => retryable,
     );
-    if (answer.status !== INCOMPLETE) return answer;
-    if (receivedIn(answer) !== end)
+    if (response.status !== INCOMPLETE) return response;
+    if (receivedIn(response) !== end)
       throw uploadFailed(sender, 'has received another part of the file than was sent');
     start = end;
   }
@@ -102,7 +102,7 @@ function receivedIn({ headers }: ServiceResponse): number {
 }
 
 /** Returns the URL for the parts. It must belong to the service, so that no other host gets the file. */
-function sessionOf({ headers }: ServiceResponse, { url }: ServiceRequest, sender: Sender): string {
+function sessionUrlOf({ headers }: ServiceResponse, { url }: ServiceRequest, sender: Sender): string {
   const location = headers['location'] ?? '';
   const found = location !== '' && URL.canParse(location, url) ? new URL(location, url) : undefined;
   if (found?.origin === new URL(url).origin && found.username === '') return found.href;

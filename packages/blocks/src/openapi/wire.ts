@@ -28,18 +28,18 @@ export function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll("'", '%27');
 }
 
-/** Returns the text for a query, in which it keeps reserved characters that cannot add a parameter or end the query. */
+/** Returns the text, percent-encoded for a query except for reserved characters that cannot end a parameter. */
 export function encodedReserved(text: string): string {
   return encoded(text).replaceAll(/%(?:3A|2F|3F|40|24|2C|3B|5B|5D)/g, (code) => decodeURIComponent(code));
 }
 
-type Entry = [name: string, value: Json];
+type Member = [name: string, value: Json];
 
 /** Returns the members of an object that have a value. */
-function entriesOf(value: JsonObject): Entry[] {
-  const entries = Object.entries(value).filter(([, item]) => item !== null);
-  if (entries.length > MAX_PAIRS) throw new ArgumentError(`has more than ${MAX_PAIRS} members`);
-  return entries;
+function membersOf(value: JsonObject): Member[] {
+  const members = Object.entries(value).filter(([, item]) => item !== null);
+  if (members.length > MAX_PAIRS) throw new ArgumentError(`has more than ${MAX_PAIRS} members`);
+  return members;
 }
 
 function checkedList(value: Json[]): Json[] {
@@ -82,11 +82,11 @@ export function cookieText(value: Json): string {
   return piecesOf(value, false, encoded).join(',');
 }
 
-/** Returns a list as its items, an object as `key=value` or as keys and values in turn, anything else as itself. */
+/** Returns the items of a list, the members of an object as `key=value` or as keys and values in turn, or a scalar. */
 function piecesOf(value: Json, explode: boolean, encode: (text: string) => string): string[] {
   if (Array.isArray(value)) return checkedList(value).map((item) => encode(plainText(item)));
   if (!isJsonObject(value)) return [encode(plainText(value))];
-  return entriesOf(value).flatMap(([key, item]) => {
+  return membersOf(value).flatMap(([key, item]) => {
     const [name, text] = [encode(key), encode(plainText(item))];
     return explode ? [`${name}=${text}`] : [name, text];
   });
@@ -105,7 +105,7 @@ export function queryPairs(name: string, value: Json, { style, explode }: Style)
   if (typeof value !== 'object' || value === null) return [pair(name, value)];
   if (explode) {
     if (Array.isArray(value)) return checkedList(value).map((item) => pair(name, item));
-    return entriesOf(value).map(([key, item]) => pair(key, item));
+    return membersOf(value).map(([key, item]) => pair(key, item));
   }
   const separator = { spaceDelimited: '%20', pipeDelimited: '%7C' }[style] ?? ',';
   return [{ name, text: piecesOf(value, false, encoded).join(separator), raw: true }];
@@ -120,10 +120,10 @@ function deepPairs(name: string, value: Json, pairs: Pair[], level = 0): Pair[] 
   if (typeof value !== 'object' || value === null) pairs.push(pair(name, value));
   else if (level >= MAX_LEVELS) throw new ArgumentError(`is nested more than ${MAX_LEVELS} levels deep`);
   else {
-    const entries: Entry[] = Array.isArray(value)
-      ? value.map((item, index): Entry => [String(index), item])
-      : entriesOf(value);
-    for (const [key, item] of entries) deepPairs(`${name}[${key}]`, item, pairs, level + 1);
+    const members: Member[] = Array.isArray(value)
+      ? value.map((item, index): Member => [String(index), item])
+      : membersOf(value);
+    for (const [key, item] of members) deepPairs(`${name}[${key}]`, item, pairs, level + 1);
   }
   return pairs;
 }
@@ -131,14 +131,14 @@ function deepPairs(name: string, value: Json, pairs: Pair[], level = 0): Pair[] 
 /** Returns pairs as the text of a query or form. */
 export function queryText(pairs: readonly Pair[], encodeText: (text: string) => string = encoded): string {
   return pairs
-    .map(({ name, text, raw }) => `${encodedReservedName(name)}=${raw ? text : encodeText(text)}`)
+    .map(({ name, text, raw }) => `${encodeParameterName(name)}=${raw ? text : encodeText(text)}`)
     .join('&');
 }
 
 /**
- * Returns the encoded name with plain brackets, which servers with parameter names of PHP or Rails expect; both forms
- * are equivalent.
+ * Returns the name, percent-encoded except for brackets. Servers that read `name[key]` as PHP and Rails do expect plain
+ * brackets.
  */
-function encodedReservedName(name: string): string {
+function encodeParameterName(name: string): string {
   return encoded(name).replaceAll(/%5B|%5D/g, (code) => decodeURIComponent(code));
 }
