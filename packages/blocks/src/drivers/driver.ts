@@ -3,9 +3,12 @@ import type { HostFeature } from '@heddle/core/drafts';
 import type { Argument } from '../integrations/integration.ts';
 import type { Context } from '../define.ts';
 
-/** An argument of a tool of a driver. */
+/** An argument of a driver's tool. */
 export interface DriverArgument extends Argument {
-  /** True for a statement: references in the field of a block become bound parameters. Rows of agents cannot set it. */
+  /**
+   * True for a statement: references in the field of a block become bound parameters. A row of an agent (a tool in the
+   * field "tools" of the agent) cannot set it.
+   */
   statement?: true;
   /** True if only blocks have the argument: models do not get it. */
   blocksOnly?: true;
@@ -42,7 +45,7 @@ export interface DriverCall {
   context: Context;
 }
 
-/** A service, or data of the host, with its tools. */
+/** A driver: an integration whose tools are code, because they use a client library or data of the host. */
 export interface DriverIntegration {
   /**
    * Name of the service: for `--service`, for `--credential`, and as provider of stored credentials. For data of the

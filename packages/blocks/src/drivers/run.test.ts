@@ -41,7 +41,7 @@ describe('a row of an agent', () => {
     expect(() => schemaOf(row)).toThrow(/which only a block of PostgreSQL can have/);
   });
 
-  it('refuses arguments of a model that it does not offer', async () => {
+  it('refuses arguments that it does not offer to the model', async () => {
     const tool = driverRow(context, { type: 'postgresql', operation: 'delete' }, integration);
     const signal = new AbortController().signal;
     const call = {
@@ -54,7 +54,7 @@ describe('a row of an agent', () => {
     await expect(tool?.run({ table: 'orders', host: 'evil.example' }, call)).rejects.toThrow(/do not match/);
   });
 
-  it('is unknown for an operation that the integration does not have', () => {
+  it('selects no tool for an operation that the integration does not have', () => {
     expect(driverRow(context, { type: 'postgresql', operation: 'toString' }, integration)).toBeUndefined();
   });
 });

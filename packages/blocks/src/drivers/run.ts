@@ -53,7 +53,7 @@ export async function runDriver(context: Context, driver: DriverIntegration): Pr
   const credentialId = credentialIdIn((name) => context.field(name));
   const output = await context.step(
     id,
-    ({ idempotencyKey }) => call(tool, { args, values, settings, credentialId, idempotencyKey, context }),
+    ({ idempotencyKey }) => callTool(tool, { args, values, settings, credentialId, idempotencyKey, context }),
     { idempotent: tool.idempotent },
   );
   return { output: isJsonObject(output) ? output : { data: output } };
@@ -69,15 +69,19 @@ function blockArguments(context: Context, tool: DriverTool): { args: JsonObject;
   const params = context.field('params', 'json');
   const offset = Object.hasOwn(tool.arguments, 'params') && Array.isArray(params) ? params.length : 0;
   const values: Json[] = [];
-  const unusable = (why: string): BlockError => invalid(context, why);
+  const configError = (why: string): BlockError => invalid(context, why);
   const args = argumentsFrom(
     tool,
     (name, mode) => {
       const value = context.field(name, mode);
       if (!statements.has(name) || !Array.isArray(value)) return value;
-      return boundText(value, { values, offset, refuse: (why) => unusable(`has a "${name}" that ${why}`) });
+      return boundText(value, {
+        values,
+        offset,
+        refuse: (why) => configError(`has a "${name}" that ${why}`),
+      });
     },
-    unusable,
+    configError,
   );
   return { args, values };
 }
@@ -92,28 +96,28 @@ export function driverRow(
   if (!selected) return undefined;
   const { id, tool, schema, problemsOf } = selected;
   const params = isJsonObject(row['params']) ? row['params'] : {};
-  const unusable = (why: string): BlockError => invalid(context, why);
+  const configError = (why: string): BlockError => invalid(context, why);
   const read = (name: string): Json | undefined => own(params, name);
-  const fixed = argumentsFrom(tool, read, unusable);
+  const authorArgs = argumentsFrom(tool, read, configError);
   for (const [name, { statement, blocksOnly }] of Object.entries(tool.arguments))
     // Values of references would be part of the statement, as text.
-    if ((statement || blocksOnly) && Object.hasOwn(fixed, name))
-      throw unusable(
+    if ((statement || blocksOnly) && Object.hasOwn(authorArgs, name))
+      throw configError(
         `has "${name}" set in its tool "${id}", which only a block of ${integration.title} can have`,
       );
-  expectTogether(tool, fixed, (name, other) =>
-    unusable(
+  expectTogether(tool, authorArgs, (name, other) =>
+    configError(
       `has "${name}" set in its tool "${id}", but not "${other}": a model could choose where it is sent`,
     ),
   );
-  const hidden = Object.keys(tool.arguments).filter(
+  const hiddenNames = Object.keys(tool.arguments).filter(
     (name) => tool.arguments[name]?.blocksOnly ?? tool.arguments[name]?.onlyWith,
   );
-  const settings = argumentsFrom({ arguments: integration.settings }, read, unusable);
+  const settings = argumentsFrom({ arguments: integration.settings }, read, configError);
   const credentialId = credentialIdIn(
     (name) => read(name) ?? (name === 'credential' ? row['credentialId'] : undefined),
   );
-  const inputSchema = withoutArguments(schema, new Set([...Object.keys(fixed), ...hidden]));
+  const inputSchema = withoutArguments(schema, new Set([...Object.keys(authorArgs), ...hiddenNames]));
   return {
     definition: {
       type: 'function',
@@ -124,32 +128,32 @@ export function driverRow(
     isIdempotent: () => tool.idempotent,
     run: async (modelArgs, { idempotencyKey }) => {
       const visibleArgs = Object.fromEntries(
-        Object.entries(modelArgs).filter(([name]) => !hidden.includes(name)),
+        Object.entries(modelArgs).filter(([name]) => !hiddenNames.includes(name)),
       );
-      const args = { ...visibleArgs, ...fixed };
+      const args = { ...visibleArgs, ...authorArgs };
       expectMatch(args, problemsOf);
-      return call(tool, { args, values: [], settings, credentialId, idempotencyKey, context });
+      return callTool(tool, { args, values: [], settings, credentialId, idempotencyKey, context });
     },
   };
 }
 
-/** Throws the error of `refuse` if a row sets an argument without the argument that names its destination. */
+/** Throws the result of `errorFor` if a row sets an argument without the argument that names its destination. */
 function expectTogether(
   { arguments: all }: DriverTool,
-  fixed: JsonObject,
-  refuse: (name: string, other: string) => BlockError,
+  authorArgs: JsonObject,
+  errorFor: (name: string, other: string) => BlockError,
 ): void {
   for (const [name, { onlyWith }] of Object.entries(all))
-    if (onlyWith !== undefined && Object.hasOwn(fixed, name) && !Object.hasOwn(fixed, onlyWith))
-      throw refuse(name, onlyWith);
+    if (onlyWith !== undefined && Object.hasOwn(authorArgs, name) && !Object.hasOwn(authorArgs, onlyWith))
+      throw errorFor(name, onlyWith);
 }
 
-function call(tool: DriverTool, parts: DriverCall): Promise<Json> {
+function callTool(tool: DriverTool, call: DriverCall): Promise<Json> {
   return withRetries<Json>(
-    parts.context,
+    call.context,
     async () => {
       try {
-        return await tool.run(parts);
+        return await tool.run(call);
       } catch (error) {
         if (isBlockError(error)) return error;
         throw error;

@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { boundText, conditionProblem } from './statement.ts';
 
-/** Returns a statement with a reference to `value`, written in it as `@`. */
-function bound(authored: string, value: Json, offset = 0) {
+/** Binds the references of a statement: each `@` in `authored` is a reference to `value`. */
+function bindStatement(authored: string, value: Json, offset = 0) {
   const values: Json[] = [];
   const refuse = (why: string) => new BlockError('BLOCK_CONFIG_INVALID', why);
   const parts = authored
@@ -14,10 +14,10 @@ function bound(authored: string, value: Json, offset = 0) {
   return { sql: boundText(parts, { values, offset, refuse }), values };
 }
 
-/** Returns the statement, or why it is refused. */
-function boundOrRefused(authored: string, value: Json): string {
+/** Returns the SQL with its references bound, or why it is refused. */
+function sqlOrRefusal(authored: string, value: Json): string {
   try {
-    return bound(authored, value).sql;
+    return bindStatement(authored, value).sql;
   } catch (error) {
     if (error instanceof BlockError) return error.message;
     throw error;
@@ -46,7 +46,7 @@ describe('references in statements', () => {
     ['SELECT 1 /* @ */', 'SELECT 1 /*  */', []],
     ['SELECT "@"', `SELECT "'""; DROP TABLE x; -- */ $$ \\"`, []],
   ])('become parameters: %s', (authored, sql, values) => {
-    expect(bound(authored, HOSTILE)).toEqual({ sql, values });
+    expect(bindStatement(authored, HOSTILE)).toEqual({ sql, values });
   });
 
   it.each([
@@ -57,11 +57,11 @@ describe('references in statements', () => {
     'SELECT tab_@',
     "SELECT '@",
   ])('are refused in places where they cannot be bound: %s', (authored) => {
-    expect(() => bound(authored, 'x')).toThrow(/^has a /);
+    expect(() => bindStatement(authored, 'x')).toThrow(/^has a /);
   });
 
   it('are numbered after the parameters of the author', () => {
-    expect(bound('SELECT $1, $2, @', 7, 2).sql).toBe('SELECT $1, $2,  $3 ');
+    expect(bindStatement('SELECT $1, $2, @', 7, 2).sql).toBe('SELECT $1, $2,  $3 ');
   });
 
   it('never let a value change the rest of a statement', () => {
@@ -70,9 +70,9 @@ describe('references in statements', () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 24 }), (pieces) => {
-        const plain = boundOrRefused(pieces.join(''), 'MARK');
+        const plain = sqlOrRefusal(pieces.join(''), 'MARK');
         const expected = plain.replaceAll('MARK', () => HOSTILE.replaceAll('"', '""'));
-        expect(boundOrRefused(pieces.join(''), HOSTILE)).toBe(expected);
+        expect(sqlOrRefusal(pieces.join(''), HOSTILE)).toBe(expected);
         // The statement contains values only as parts of quoted names.
         expect(plain.split('MARK', 2).length === 2 && !plain.split('MARK', 1)[0]?.includes('"')).toBe(false);
       }),

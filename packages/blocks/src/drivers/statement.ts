@@ -27,7 +27,7 @@ const WORD_END = /[\w$\u0080-\uffff]$/;
 const ESCAPE_PREFIX = /(?:^|[^\w$\u0080-\uffff])e$/i;
 
 /** Reads SQL piece by piece, and tracks whether a position is in code, a string, a name or a comment. */
-class Reader {
+class SqlReader {
   state: State = 'code';
   /** Number of open comments, which may be nested. */
   #depth = 0;
@@ -39,17 +39,17 @@ class Reader {
    */
   read(text: string, onPiece: (piece: string, before: State, after: State) => void): void {
     for (let at = 0; at < text.length;) {
-      const { index, token } = this.#token(text, at);
+      const { index, token } = this.#findToken(text, at);
       if (index > at) onPiece(text.slice(at, index), this.state, this.state);
       at = index + token.length;
       if (token === '') return;
       const before = this.state;
-      this.#next(token, text.slice(Math.max(0, index - 2), index));
+      this.#applyToken(token, text.slice(Math.max(0, index - 2), index));
       onPiece(token, before, this.state);
     }
   }
 
-  #token(text: string, from: number): { index: number; token: string } {
+  #findToken(text: string, from: number): { index: number; token: string } {
     if (this.state === 'dollar') {
       const index = text.indexOf(this.#tag, from);
       return index === -1 ? { index: text.length, token: '' } : { index, token: this.#tag };
@@ -60,15 +60,15 @@ class Reader {
     return found ? { index: found.index, token: found[0] } : { index: text.length, token: '' };
   }
 
-  #next(token: string, before: string): void {
-    if (this.state === 'code') this.#begin(token, before);
+  #applyToken(token: string, before: string): void {
+    if (this.state === 'code') this.#leaveCode(token, before);
     else if (this.state === 'comment') {
       this.#depth += token === '/*' ? 1 : -1;
       if (this.#depth === 0) this.state = 'code';
     } else if (token.length === 1 || this.state === 'dollar') this.state = 'code';
   }
 
-  #begin(token: string, before: string): void {
+  #leaveCode(token: string, before: string): void {
     if (token === "'") this.state = ESCAPE_PREFIX.test(before) ? 'escaped' : 'string';
     else if (token === '"') this.state = 'name';
     else if (token === '--') this.state = 'line';
@@ -85,12 +85,12 @@ class Reader {
 
 /** Builds a statement from authored SQL and values. */
 class StatementBinder {
-  readonly #reader = new Reader();
+  readonly #reader = new SqlReader();
   readonly #binding: Binding;
   readonly #sql: string[] = [];
   /**
-   * The content of the open string, and the number of pieces before it. `isBound`: the string contains a reference.
-   * `isPrefixed`: it directly follows a word or `&`.
+   * The open string: its content, and the number of pieces before it. `isBound`: the string contains a reference.
+   * `isPrefixed`: the string directly follows a word or `&`.
    */
   #open = { content: '', at: 0, isBound: false, isPrefixed: false };
 
@@ -107,7 +107,7 @@ class StatementBinder {
         return;
       }
       if (before === 'string') this.#open.content += piece === "''" ? "'" : piece;
-      else if (after === 'string') this.#begin();
+      else if (after === 'string') this.#beginString();
       this.#sql.push(piece);
     });
   }
@@ -121,7 +121,7 @@ class StatementBinder {
           'has a reference in a dollar-quoted string or a string with the prefix E: use plain quotes',
         );
       case 'code':
-        if (WORD_END.test(this.#last()))
+        if (WORD_END.test(this.#lastCharacter()))
           throw refuse('has a reference directly after a word: put a space before it');
         this.#addParameter(value);
         break;
@@ -147,9 +147,9 @@ class StatementBinder {
     return this.#sql.join('');
   }
 
-  #begin(): void {
-    const last = this.#last();
-    const isPrefixed = WORD_END.test(last) || last === '&';
+  #beginString(): void {
+    const previous = this.#lastCharacter();
+    const isPrefixed = WORD_END.test(previous) || previous === '&';
     this.#open = { content: '', at: this.#sql.length, isBound: false, isPrefixed };
   }
 
@@ -158,7 +158,7 @@ class StatementBinder {
     this.#sql.push(` $${offset + values.push(value)} `);
   }
 
-  #last(): string {
+  #lastCharacter(): string {
     return this.#sql.at(-1)?.at(-1) ?? '';
   }
 }
@@ -179,7 +179,7 @@ export function boundText(parts: readonly Json[], binding: Binding): string {
 
 /** Returns why SQL cannot be put between parentheses as one condition; undefined if it can. */
 export function conditionProblem(sql: string): string | undefined {
-  const reader = new Reader();
+  const reader = new SqlReader();
   let depth = 0;
   let problem: string | undefined;
   let isEmpty = true;

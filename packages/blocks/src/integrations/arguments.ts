@@ -17,24 +17,24 @@ export function fieldsOf(name: string, { fields }: Argument): readonly string[] 
 type Mode = 'text' | 'native' | 'json';
 
 /**
- * Returns the arguments that fields set. Empty fields set no argument. Throws the error of `unusable` if two fields set
- * an argument to different values.
+ * Returns the arguments that fields set. Empty fields set no argument. Throws the result of `errorFor` if two fields
+ * set an argument to different values.
  */
 export function argumentsFrom(
   { arguments: all }: WithArguments,
   read: (name: string, mode: Mode) => Json | undefined,
-  unusable: (why: string) => BlockError,
+  errorFor: (why: string) => BlockError,
 ): JsonObject {
   const args: JsonObject = {};
   for (const [name, argument] of Object.entries(all)) {
-    const filled = fieldsOf(name, argument).flatMap((field) => {
+    const filledFields = fieldsOf(name, argument).flatMap((field) => {
       const value = typedValue(argument, (mode) => read(field, mode));
       return value === undefined ? [] : [{ field, value }];
     });
-    const [first, second] = filled;
+    const [first, second] = filledFields;
     // One of the two values is outdated, and it is unknown which.
     if (first && second && JSON.stringify(first.value) !== JSON.stringify(second.value))
-      throw unusable(
+      throw errorFor(
         `has a value in "${first.field}" and in "${second.field}", which set the same argument: clear one of them`,
       );
     if (first) args[name] = first.value;
@@ -49,7 +49,7 @@ function typedValue({ schema }: Argument, read: (mode: Mode) => Json | undefined
   const value = read(isText ? 'text' : isStructure(types) ? 'json' : 'native') ?? null;
   if (value === null || (typeof value === 'string' && value.trim() === '')) return undefined;
   if (isText) return plainText(value);
-  // JSON text that a model has written, or a number in a text field.
+  // The value may be JSON text that a model has written, or a number in a text field.
   const parsed = parsedText(value);
   return typeof parsed === 'object' || !types.includes('string') ? parsed : value;
 }

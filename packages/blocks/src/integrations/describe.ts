@@ -24,7 +24,8 @@ function describeDriver(type: string, integration: DriverIntegration): BlockDesc
   const { title, summary = `Uses ${title}.`, docs, settings, tools, outputs } = integration;
   const fields = commonFields(operationsOf(integration, type));
   if (docs === undefined) fields.delete('credential');
-  for (const all of [settings, ...Object.values(tools).map((tool) => tool.arguments)]) addFields(fields, all);
+  for (const args of [settings, ...Object.values(tools).map((tool) => tool.arguments)])
+    addFields(fields, args);
   return {
     type,
     summary,
@@ -54,9 +55,9 @@ function commonFields(operations: Integration['operations']): Map<string, JsonOb
   ]);
 }
 
-/** Adds the fields that set these arguments. */
-function addFields(fields: Map<string, JsonObject>, all: { readonly [name: string]: Argument }): void {
-  for (const [name, argument] of Object.entries(all))
+/** Adds descriptions of the fields that set these arguments. A description that is already there is kept. */
+function addFields(fields: Map<string, JsonObject>, args: { readonly [name: string]: Argument }): void {
+  for (const [name, argument] of Object.entries(args))
     for (const field of fieldsOf(name, argument)) {
       const description = argument.schema['description'] ?? '';
       if (!fields.has(field)) fields.set(field, { description });

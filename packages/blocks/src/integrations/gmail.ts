@@ -14,15 +14,15 @@ const message = {
   replyToMessageId: text('Message-ID of the message to reply to'),
 };
 
-/** Returns a header of a message. Throws for a line break, which would begin another header. */
-function header(name: string, value: Json | undefined): string[] {
+/** Returns the line of a header; none without a value. Throws for a line break, which would begin another header. */
+function headerLines(name: string, value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const line = plainText(value);
   if (/[\r\n\0]/.test(line)) throw new ArgumentError(`"${name.toLowerCase()}" contains a line break`);
   return [`${name}: ${/^[\x20-\x7e]*$/.test(line) ? line : encodedWords(line)}`];
 }
 
-/** Returns text that is not ASCII as encoded words of RFC 2047, each up to 75 characters. */
+/** Returns text that is not ASCII as encoded words (RFC 2047) of up to 75 characters. */
 function encodedWords(line: string): string {
   const words: string[] = [];
   let part = '';
@@ -36,8 +36,8 @@ function encodedWords(line: string): string {
   return [...words, part].map((word) => `=?UTF-8?B?${Buffer.from(word).toString('base64')}?=`).join('\r\n ');
 }
 
-/** Returns a header with email addresses. The names of recipients are encoded, addresses are not. */
-function addresses(name: string, value: Json | undefined): string[] {
+/** Returns the line of a header with email addresses; none without a value. Encodes only the names of recipients. */
+function addressLines(name: string, value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const argument = name.toLowerCase();
   if (/[\r\n\0]/.test(plainText(value))) throw new ArgumentError(`"${argument}" contains a line break`);
@@ -45,30 +45,30 @@ function addresses(name: string, value: Json | undefined): string[] {
     .split(',')
     .map((each) => each.trim())
     .filter((each) => each !== '');
-  const encoded = recipients.map((recipient) => {
+  const encodedRecipients = recipients.map((recipient) => {
     const at = recipient.lastIndexOf('<');
     const [displayName, address] =
       at < 0 ? ['', recipient] : [recipient.slice(0, at).trim(), recipient.slice(at)];
     if (!/^[\x21-\x7e]+$/.test(address))
       throw new ArgumentError(`"${argument}" has an address with spaces or characters that are not ASCII`);
-    const headerName = /^[\x20-\x7e]*$/.test(displayName)
+    const encodedName = /^[\x20-\x7e]*$/.test(displayName)
       ? displayName
       : encodedWords(displayName.replace(/^"(.*)"$/, '$1'));
-    return headerName === '' ? address : `${headerName} ${address}`;
+    return encodedName === '' ? address : `${encodedName} ${address}`;
   });
-  return [`${name}: ${encoded.join(', ')}`];
+  return [`${name}: ${encodedRecipients.join(', ')}`];
 }
 
-/** Returns the arguments with the message as RFC 2822, in URL-safe Base64. */
+/** Returns the arguments with the whole message as `raw`: in the format of RFC 2822, in URL-safe Base64. */
 function withRaw(args: JsonObject): JsonObject {
   const { to, cc, bcc, subject, body, contentType, replyToMessageId } = args;
   const lines = [
-    ...addresses('To', to),
-    ...addresses('Cc', cc),
-    ...addresses('Bcc', bcc),
-    ...header('Subject', subject),
-    ...header('In-Reply-To', replyToMessageId),
-    ...header('References', replyToMessageId),
+    ...addressLines('To', to),
+    ...addressLines('Cc', cc),
+    ...addressLines('Bcc', bcc),
+    ...headerLines('Subject', subject),
+    ...headerLines('In-Reply-To', replyToMessageId),
+    ...headerLines('References', replyToMessageId),
     'MIME-Version: 1.0',
     `Content-Type: text/${contentType === 'html' ? 'html' : 'plain'}; charset=UTF-8`,
     'Content-Transfer-Encoding: base64',

@@ -8,7 +8,7 @@ const fileId = text('Id of the file', { required: true, fields: ['fileId', 'manu
 const fileName = text('Name of the file; default: its name in Drive', { fields: ['fileName'] });
 const FIELDS = { fields: 'nextPageToken,files(id,name,mimeType,size,webViewLink,modifiedTime)' };
 
-/** Returns the arguments with the content as file, and with its name. */
+/** Returns the arguments with the content as `file`. The default of `name` is the name of the file. */
 function withFile(args: JsonObject): JsonObject {
   const { file: input, content, name, ...others } = args;
   if ((input === undefined) === (content === undefined))
@@ -20,8 +20,8 @@ function withFile(args: JsonObject): JsonObject {
     base64: Buffer.from(plainText(content ?? '')).toString('base64'),
     type: 'text/plain',
   };
-  const ownName = isJsonObject(file) && typeof file['name'] === 'string' ? file['name'] : 'file.txt';
-  return { ...others, file, name: name ?? ownName };
+  const inputName = isJsonObject(file) && typeof file['name'] === 'string' ? file['name'] : 'file.txt';
+  return { ...others, file, name: name ?? inputName };
 }
 
 export const integration = defineIntegration({

@@ -19,13 +19,13 @@ const values = data(
   'Rows, each a list of values: [["a", 1], ["b", 2]]. One row may be a list of values, and rows may be objects.',
   { required: true },
 );
-const input = text(
+const valueInputOption = text(
   'USER_ENTERED (default): values are read as if a person had typed them; RAW: as they are',
   {
     schema: { enum: ['USER_ENTERED', 'RAW'] },
   },
 );
-const updates = {
+const updateOutputs = {
   updatedRange: 'updatedRange',
   updatedRows: 'updatedRows',
   updatedColumns: 'updatedColumns',
@@ -50,7 +50,7 @@ function cellOf(value: Json): Json {
   return value !== null && typeof value === 'object' ? JSON.stringify(value) : (value ?? '');
 }
 
-/** Returns the range in A1 notation: the name of a sheet is quoted, so that it is not a range. */
+/** Returns the arguments with the range in A1 notation. If `cells` is set, the name of the sheet is quoted. */
 function withRange({ range: sheet, cells: area, ...args }: JsonObject): JsonObject {
   const name = plainText(sheet ?? '');
   const isComplete = name.includes('!') || area === undefined;
@@ -67,10 +67,10 @@ const writeCells: IntegrationTool = {
   description: 'Writes cells of a sheet or a range.',
   method: 'PUT',
   path: '/v4/spreadsheets/{spreadsheetId}/values/{range}',
-  arguments: { spreadsheetId, range, cells, values, valueInputOption: { ...input, in: 'query' } },
+  arguments: { spreadsheetId, range, cells, values, valueInputOption: { ...valueInputOption, in: 'query' } },
   json: { majorDimension: 'ROWS', values: arg('rows') },
   prepare: prepareWrite,
-  answer: { output: updates },
+  answer: { output: updateOutputs },
 };
 
 export const integration = defineIntegration({
@@ -104,7 +104,7 @@ export const integration = defineIntegration({
       path: '/v4/spreadsheets/{spreadsheetId}/values/{range}:append',
       arguments: {
         ...{ spreadsheetId, range, values },
-        valueInputOption: { ...input, in: 'query' },
+        valueInputOption: { ...valueInputOption, in: 'query' },
         insertDataOption: text('How to add the rows: INSERT_ROWS or OVERWRITE', {
           schema: { enum: ['INSERT_ROWS', 'OVERWRITE'] },
           in: 'query',
@@ -115,7 +115,9 @@ export const integration = defineIntegration({
       answer: {
         output: {
           tableRange: 'tableRange',
-          ...Object.fromEntries(Object.entries(updates).map(([name, path]) => [name, `updates.${path}`])),
+          ...Object.fromEntries(
+            Object.entries(updateOutputs).map(([name, path]) => [name, `updates.${path}`]),
+          ),
         },
       },
     },

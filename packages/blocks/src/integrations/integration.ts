@@ -51,7 +51,7 @@ export interface Integration {
   /** The base URL. Undefined: each account has its own, which the operator configures. */
   address: string | undefined;
   credential: NonNullable<ServiceTool['credential']>['schemes'][string];
-  /** The field of blocks that names their account: the host of its base URL, or the first part of the host. */
+  /** The field of blocks that names the account: the host of the base URL, or the first part of the host. */
   account?: string;
   /** Headers of all requests. */
   headers?: { readonly [name: string]: string };

@@ -5,7 +5,7 @@ import { ArgumentError } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, text } from './integration.ts';
 import type { PrepareHelp } from './integration.ts';
 
-/** Returns the document in the form that Mistral accepts: a URL, or the content of a file of the run in a data URL. */
+/** Adds the argument `document`: the URL of the document, or the content of a file of the run as a data URL. */
 async function withDocument(args: JsonObject, { file }: PrepareHelp): Promise<JsonObject> {
   const { fileReference } = args;
   const source: Json = (Array.isArray(fileReference) ? fileReference[0] : fileReference) ?? null;
@@ -25,7 +25,7 @@ async function withDocument(args: JsonObject, { file }: PrepareHelp): Promise<Js
   return { ...args, document };
 }
 
-const parse = {
+const parseTool = {
   description: 'Reads a document, such as a PDF, as Markdown.',
   method: 'POST',
   path: '/ocr',
@@ -62,5 +62,5 @@ export const integration = defineIntegration({
     mistral_parser_v2: 'mistral_parser_v3',
     mistral_parser: 'mistral_parser_v3',
   },
-  tools: { mistral_parser_v3: parse as never },
+  tools: { mistral_parser_v3: parseTool as never },
 });

@@ -3,8 +3,8 @@ import type { HostFeature } from '@heddle/core/drafts';
 import { NEEDED_FIELDS } from './needed-fields.ts';
 
 /**
- * Returns the types of integrations with the fields that their operations need, for checks of workflows. They come from
- * a table, so that a check loads no definitions.
+ * Returns the types of integrations with the fields that their operations need, for checks of workflows. The fields
+ * come from a table, so that a check loads no definitions.
  */
 export function integrationTypeInfos(): BlockTypeInfo[] {
   return Object.entries(NEEDED_FIELDS).map(([type, text]) => {

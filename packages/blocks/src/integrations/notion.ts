@@ -3,11 +3,12 @@ import { isJsonObject } from '@heddle/core/blocks';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, integer, members, text } from './integration.ts';
 
-/** Maximum number of characters of one text, and blocks of one request, that Notion accepts. */
+/** Maximum number of characters of one text that Notion accepts. */
 const MAX_TEXT = 2000;
+/** Maximum number of blocks of one request that Notion accepts. */
 const MAX_BLOCKS = 100;
 
-const page = {
+const pageOutput = {
   id: 'id',
   url: 'url',
   created_time: 'created_time',
@@ -17,7 +18,7 @@ const pageId = text('Id of the page', { required: true, fields: ['pageId', 'page
 const databaseId = text('Id of the database', { required: true, fields: ['databaseId', 'databaseSelector'] });
 const content = text('Content as text; empty lines separate paragraphs');
 
-function richText(value: string): Json[] {
+function richTextOf(value: string): Json[] {
   const parts: Json[] = [];
   let remaining = value;
   while (remaining !== '') {
@@ -29,7 +30,7 @@ function richText(value: string): Json[] {
   return parts;
 }
 
-function paragraphs(value: Json | undefined): Json[] | undefined {
+function paragraphsOf(value: Json | undefined): Json[] | undefined {
   if (value === undefined || value === null) return undefined;
   const texts = plainText(value)
     .split(/\n[ \t]*\n/)
@@ -37,7 +38,7 @@ function paragraphs(value: Json | undefined): Json[] | undefined {
   const blocks = texts.map((each): Json => ({
     object: 'block',
     type: 'paragraph',
-    paragraph: { rich_text: richText(each).slice(0, 100) },
+    paragraph: { rich_text: richTextOf(each).slice(0, 100) },
   }));
   if (blocks.length > MAX_BLOCKS)
     throw new ArgumentError(
@@ -47,18 +48,18 @@ function paragraphs(value: Json | undefined): Json[] | undefined {
 }
 
 function withChildren(args: JsonObject): JsonObject {
-  const children = paragraphs(args['content']);
+  const children = paragraphsOf(args['content']);
   return { ...args, ...(children && { children }) };
 }
 
 /**
- * Returns the arguments of a new page. The title is the property `title`: under a page by the property's name, in
- * databases by its id.
+ * Returns the arguments of a new page with its properties in `allProperties`. The title is set under the key `title`.
+ * In a database, `title` is the id of the title property; under another page, it is the name of the property.
  */
-function newPage(args: JsonObject): JsonObject {
+function withProperties(args: JsonObject): JsonObject {
   const { title, properties } = args;
   const otherProperties = isJsonObject(properties) ? properties : {};
-  const titleProperty = title === undefined ? {} : { title: { title: richText(plainText(title)) } };
+  const titleProperty = title === undefined ? {} : { title: { title: richTextOf(plainText(title)) } };
   return { ...withChildren(args), allProperties: { ...otherProperties, ...titleProperty } };
 }
 
@@ -95,8 +96,8 @@ export const integration = defineIntegration({
         properties: arg('allProperties'),
         children: arg('children'),
       },
-      prepare: newPage,
-      answer: { output: { ...page, title: 'properties.title.title[0].plain_text' } },
+      prepare: withProperties,
+      answer: { output: { ...pageOutput, title: 'properties.title.title[0].plain_text' } },
     },
     notion_add_database_row: {
       description: 'Adds a row, which is a page, to a database.',
@@ -113,8 +114,8 @@ export const integration = defineIntegration({
         properties: arg('allProperties'),
         children: arg('children'),
       },
-      prepare: newPage,
-      answer: { output: page },
+      prepare: withProperties,
+      answer: { output: pageOutput },
     },
     notion_write: {
       description: 'Adds text to the end of a page.',

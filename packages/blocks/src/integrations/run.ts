@@ -52,7 +52,7 @@ export async function runIntegration(context: Context, integration: Integration)
   const access = accessOf((name) => context.field(name));
   const output = await context.step(
     loaded.tool.id,
-    ({ idempotencyKey }) => call(context, selected, { args, access, idempotencyKey }),
+    ({ idempotencyKey }) => callTool(context, selected, { args, access, idempotencyKey }),
     { idempotent: isRepeatable(loaded.tool) },
   );
   return { output: isJsonObject(output) ? output : { data: output } };
@@ -69,7 +69,7 @@ export function integrationRow(
   const { definition, loaded } = selected;
   const { tool, schema } = loaded;
   const params = isJsonObject(row['params']) ? row['params'] : {};
-  const fixed = argumentsFrom(
+  const authorArgs = argumentsFrom(
     definition,
     (name) => own(params, name),
     (why) => invalid(context, why),
@@ -82,19 +82,22 @@ export function integrationRow(
       type: 'function',
       name: tool.id,
       description: tool.description,
-      inputSchema: withoutArguments(schema, new Set(Object.keys(fixed))) as never,
+      inputSchema: withoutArguments(schema, new Set(Object.keys(authorArgs))) as never,
     },
     isIdempotent: () => isRepeatable(tool),
     run: async (modelArgs, { idempotencyKey }) => {
       await expectAccount(context, integration, (name) => own(params, name));
-      const args = { ...modelArgs, ...fixed };
+      const args = { ...modelArgs, ...authorArgs };
       expectMatch(args, loaded.problemsOf);
-      return call(context, selected, { args, access, idempotencyKey });
+      return callTool(context, selected, { args, access, idempotencyKey });
     },
   };
 }
 
-/** Throws BLOCK_CONFIG_INVALID if the base URL is of another account, which must not get the credential of this one. */
+/**
+ * Throws BLOCK_CONFIG_INVALID if the configured base URL belongs to another account than the field names: that account
+ * must not get the credential.
+ */
 async function expectAccount(
   context: Context,
   { account, service, title }: Integration,
@@ -122,18 +125,25 @@ interface Call {
   idempotencyKey: string;
 }
 
-async function call(
+async function callTool(
   context: Context,
   { definition, loaded }: SelectedTool,
   { args, access, idempotencyKey }: Call,
 ): Promise<Json> {
   const { tool, services } = loaded;
-  const requestArgs = await preparedArguments(context, { tool: definition, id: tool.id }, args);
-  const answer = await callService({ tool, services, context, idempotencyKey, args: requestArgs, ...access });
-  return answer.data;
+  const requestArgs = await prepareArguments(context, { tool: definition, id: tool.id }, args);
+  const response = await callService({
+    tool,
+    services,
+    context,
+    idempotencyKey,
+    args: requestArgs,
+    ...access,
+  });
+  return response.data;
 }
 
-async function preparedArguments(
+async function prepareArguments(
   { services }: Context,
   { tool, id }: { tool: IntegrationTool; id: string },
   args: JsonObject,

@@ -27,7 +27,7 @@ export function selectedTool<Tool>(
   return undefined;
 }
 
-/** Returns the names that a row of an agent's tools gives its tool. */
+/** Returns the names of the tool in a row of an agent: the operation and the id, if they are set. */
 export function namesInRow(row: JsonObject): string[] {
   return [row['operation'], row['toolId']].filter(
     (name): name is string => typeof name === 'string' && name !== '',
@@ -43,10 +43,10 @@ export function operationOf<Found>(
   const operation = textIn(context.field('operation'));
   const found = find(operation === '' ? [] : [operation]);
   if (found) return found;
-  const known = Object.keys(operations).join(', ');
+  const supported = Object.keys(operations).join(', ');
   throw invalid(
     context,
-    `has the operation "${operation.slice(0, 100)}", which ${title} does not support: use ${known}`,
+    `has the operation "${operation.slice(0, 100)}", which ${title} does not support: use ${supported}`,
   );
 }
 

@@ -4,8 +4,10 @@ import type { IntegrationTool } from './integration.ts';
 
 const KEY_HEADER = 'Idempotency-Key';
 
-/** Returns settings of a tool whose arguments, except `ids` in the path, are the fields of a form. */
-const form = (...ids: readonly string[]): Pick<IntegrationTool, 'body' | 'prepare' | 'keyHeader'> => ({
+/** Returns settings of a tool that sends a form. Its fields are all arguments except `ids`, which are in the path. */
+const formSettings = (
+  ...ids: readonly string[]
+): Pick<IntegrationTool, 'body' | 'prepare' | 'keyHeader'> => ({
   body: {
     argument: 'form',
     type: 'form',
@@ -18,8 +20,8 @@ const form = (...ids: readonly string[]): Pick<IntegrationTool, 'body' | 'prepar
   keyHeader: KEY_HEADER,
   prepare: (args) => {
     const fields = Object.entries(args).filter(([name]) => !ids.includes(name));
-    const inPath = Object.entries(args).filter(([name]) => ids.includes(name));
-    return { ...(Object.fromEntries(inPath) as JsonObject), form: Object.fromEntries(fields) };
+    const pathArgs = Object.entries(args).filter(([name]) => ids.includes(name));
+    return { ...(Object.fromEntries(pathArgs) as JsonObject), form: Object.fromEntries(fields) };
   },
 });
 
@@ -37,7 +39,8 @@ const page = {
   limit: integer('Number of objects per page, up to 100', [1, 100]),
   starting_after: text('Id of the last object of the previous page', { fields: [] }),
 };
-const list = (name: string): Pick<IntegrationTool, 'paging' | 'answer'> => ({
+/** Returns settings of a tool that lists objects. `name`: the name of the list in the result. */
+const listSettings = (name: string): Pick<IntegrationTool, 'paging' | 'answer'> => ({
   paging: {
     items: 'data',
     cursor: 'id',
@@ -74,7 +77,7 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/v1/customers',
       arguments: customerFields,
-      ...form(),
+      ...formSettings(),
     },
     stripe_retrieve_customer: {
       description: 'Returns a customer.',
@@ -87,14 +90,14 @@ export const integration = defineIntegration({
       method: 'POST',
       path: '/v1/customers/{customer}',
       arguments: { customer: idOf('customer'), ...customerFields },
-      ...form('customer'),
+      ...formSettings('customer'),
     },
     stripe_list_customers: {
       description: 'Lists customers, the newest first.',
       method: 'GET',
       path: '/v1/customers',
       arguments: { ...page, email: text('Only customers with this email address') },
-      ...list('customers'),
+      ...listSettings('customers'),
     },
     stripe_create_payment_intent: {
       description: 'Creates a payment intent.',
@@ -118,7 +121,7 @@ export const integration = defineIntegration({
         receipt_email: text('Email address for the receipt'),
         metadata,
       },
-      ...form(),
+      ...formSettings(),
     },
     stripe_retrieve_payment_intent: {
       description: 'Returns a payment intent.',
@@ -131,7 +134,7 @@ export const integration = defineIntegration({
       method: 'GET',
       path: '/v1/payment_intents',
       arguments: { ...page, customer },
-      ...list('payment_intents'),
+      ...listSettings('payment_intents'),
     },
     stripe_retrieve_invoice: {
       description: 'Returns an invoice.',
@@ -150,7 +153,7 @@ export const integration = defineIntegration({
           schema: { enum: ['draft', 'open', 'paid', 'uncollectible', 'void'] },
         }),
       },
-      ...list('invoices'),
+      ...listSettings('invoices'),
     },
   },
 });

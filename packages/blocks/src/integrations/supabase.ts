@@ -24,7 +24,7 @@ function prepare(args: JsonObject): JsonObject {
   const conditions = new Map<string, string>();
   for (const part of args['filter'].split('&').filter((each) => each.trim() !== '')) {
     const [, column = '', condition = ''] = /^([^=]+)=(.+)$/s.exec(part.trim()) ?? [];
-    const name = decoded(column).trim();
+    const name = decode(column).trim();
     if (name === '' || !/^(?:not\.)?(?:\w+(?:\(\w+\))?\.|\()/.test(condition))
       throw new ArgumentError(
         `"filter" has the invalid condition "${part.slice(0, 100)}": write one such as id=eq.1`,
@@ -33,14 +33,14 @@ function prepare(args: JsonObject): JsonObject {
       throw new ArgumentError(`"filter" has "${name}", which is not a column: use the field for it`);
     if (conditions.has(name))
       throw new ArgumentError(`"filter" has "${name}" twice: write and=(${name}.gt.1,${name}.lt.9)`);
-    conditions.set(name, decoded(condition));
+    conditions.set(name, decode(condition));
   }
   // Without a condition, a change would affect all rows.
   if (conditions.size === 0) throw new ArgumentError('"filter" has no condition');
   return { ...args, filter: Object.fromEntries(conditions) };
 }
 
-function decoded(value: string): string {
+function decode(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {

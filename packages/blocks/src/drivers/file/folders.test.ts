@@ -7,8 +7,8 @@ describe('the path of a folder', () => {
     ['/Reports', '/Reports'],
     [' /Reports/Q3%20Results/ ', '/Reports/Q3%20Results'],
     ['/R%C3%A9sum%C3%A9s/a.b', '/R%C3%A9sum%C3%A9s/a.b'],
-  ])('%j is %j', (given, path) => {
-    expect(folderIn({ folder: given }, 'folder')).toBe(path);
+  ])('in %j is %j', (value, path) => {
+    expect(folderIn({ folder: value }, 'folder')).toBe(path);
   });
 
   it('is absent without a value', () => {
@@ -32,20 +32,20 @@ describe('the path of a folder', () => {
     `/${'a'.repeat(4096)}`,
     7,
     ['/a'],
-  ])('is not %j', (given) => {
-    expect(() => folderIn({ folder: given }, 'folder')).toThrow(/has an invalid folder/);
+  ])('cannot be %j', (value) => {
+    expect(() => folderIn({ folder: value }, 'folder')).toThrow(/has an invalid folder/);
   });
 });
 
 describe('the name of a file', () => {
-  it.each(['a.txt', ' notes ', 'Größe (1).csv', '.env'])('can be %j', (given) => {
-    expect(nameIn(given)).toBe(given.trim());
+  it.each(['a.txt', ' notes ', 'Größe (1).csv', '.env'])('can be %j', (value) => {
+    expect(nameIn(value)).toBe(value.trim());
   });
 
   it.each(['', ' ', '.', '..', 'a/b', 'a\\b', '../a', 'a\nb', 'a\u202Eb', 'x'.repeat(256), 7, undefined])(
     'cannot be %j',
-    (given) => {
-      expect(() => nameIn(given)).toThrow(/a name has 1 to 255 characters/);
+    (value) => {
+      expect(() => nameIn(value)).toThrow(/a name has 1 to 255 characters/);
     },
   );
 });

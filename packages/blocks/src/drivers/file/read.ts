@@ -83,7 +83,7 @@ export function withRecords(parsed: readonly ParsedFile[]): JsonObject {
   return { files, combinedContent: combinedText(parsed) };
 }
 
-/** Returns the files of a call: those in its argument, else all files of its folder. */
+/** Returns the files of a call: those in the argument `file`, else all files of the folder. */
 async function selectedSources({ args, context }: DriverCall): Promise<Source[]> {
   const file = own(args, 'file');
   if (file !== undefined) return sourcesOf(file);
@@ -95,7 +95,7 @@ async function selectedSources({ args, context }: DriverCall): Promise<Source[]>
   if (!listing) throw unknownFolder(folderPath);
   if (listing.files.length > MAX_FILES || listing.truncated)
     throw invalidCallError(
-      `reads a folder with more than ${MAX_FILES} files or ${MAX_ENTRIES} entries: choose a smaller one, or files`,
+      `reads a folder with more than ${MAX_FILES} files or ${MAX_ENTRIES} entries: choose a smaller folder, or name the files`,
     );
   return listing.files.map(({ id }) => ({ kind: 'workspace', id }));
 }
@@ -123,7 +123,7 @@ async function readFile(context: Context, source: Source): Promise<JsonObject> {
   return { ...record, workspaceFileId: source.id };
 }
 
-/** Returns the texts of the files, or some lines of each. */
+/** Returns the texts of the files, or the lines of each that `offset` and `limit` select. */
 export async function textsOf(call: DriverCall): Promise<JsonObject> {
   const { args, context } = call;
   const [first, count] = ['offset', 'limit'].map((name) => own(args, name));
@@ -145,7 +145,7 @@ export async function textsOf(call: DriverCall): Promise<JsonObject> {
   return { contents, ...(lineRanges.length > 0 && { lineRanges }) };
 }
 
-/** Returns the headers of a table (rows `{cells: {Key, Value}}`) or an object. Throws TOOL_ARGUMENTS_INVALID. */
+/** Returns the headers in a table (rows `{cells: {Key, Value}}`) or in an object. Throws TOOL_ARGUMENTS_INVALID. */
 export function headersIn(value: Json | undefined): [string, string][] {
   if (value === undefined) return [];
   const rows = Array.isArray(value) ? value.map(cellsOf) : [value];

@@ -69,7 +69,7 @@ function namedSource(text: string): Source {
   throw invalidCallError('has a URL that does not begin with http:// or https://');
 }
 
-/** Refuses ids with slashes, which a host could interpret as paths. */
+/** Returns the id. Throws TOOL_ARGUMENTS_INVALID for an id with slashes, which a host could interpret as a path. */
 function checkedId(text: string): string {
   if (text !== '' && text.length <= MAX_ID_CHARS && text.isWellFormed() && !/[/\\\p{Cc}]/u.test(text))
     return text;
@@ -96,7 +96,7 @@ interface OpenedFile {
   chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Opens a file of any size of the run or the workspace. Throws FILE_UNKNOWN. */
+/** Opens a file of the run or the workspace, which may have any size. Throws FILE_UNKNOWN. */
 export async function openSource(
   context: Context,
   source: Exclude<Source, { kind: 'url' }>,

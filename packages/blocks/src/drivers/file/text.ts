@@ -30,8 +30,8 @@ export function textOf({ name, type = '', bytes }: Content): string {
   const isBinary = bytes.includes(0);
   if (format === undefined && !isBinary) {
     if (isUtf8(bytes)) return Buffer.from(bytes).toString('utf8');
-    const declared = declaredEncoding(type);
-    if (declared) return declared.decode(bytes);
+    const decoder = declaredDecoder(type);
+    if (decoder) return decoder.decode(bytes);
   }
   throw refuse(
     'FILE_TYPE_UNSUPPORTED',
@@ -45,7 +45,8 @@ function zippedFormat(head: string, name: string): string | undefined {
   return Object.hasOwn(ZIPPED_FORMATS, extension) ? ZIPPED_FORMATS[extension] : 'an archive';
 }
 
-function declaredEncoding(type: string): InstanceType<typeof TextDecoder> | undefined {
+/** Returns the decoder for the character set of a media type; undefined if it names none or an unknown one. */
+function declaredDecoder(type: string): InstanceType<typeof TextDecoder> | undefined {
   const label = /;\s*charset="?([\w.:-]{1,40})/i.exec(type)?.[1];
   try {
     return label === undefined ? undefined : new TextDecoder(label);

@@ -64,7 +64,7 @@ async function newContent(
 /** Adds a text to the end of a file. The content is streamed, not held in memory. */
 export async function appendToFile(call: DriverCall): Promise<JsonObject> {
   const text = plainText(own(call.args, 'content') ?? null);
-  const changed = await change(call, async (_file, chunks) =>
+  const changed = await changeContent(call, async (_file, chunks) =>
     (async function* () {
       yield* chunks;
       yield* textChunks(text);
@@ -75,16 +75,16 @@ export async function appendToFile(call: DriverCall): Promise<JsonObject> {
 
 /** Replaces a text that occurs exactly once in the file. */
 export async function editFile(call: DriverCall): Promise<JsonObject> {
-  const [from = '', to = ''] = ['oldString', 'newString'].map((name) =>
+  const [oldText = '', newText = ''] = ['oldString', 'newString'].map((name) =>
     plainText(own(call.args, name) ?? null),
   );
-  if (from === '') throw invalidCallError('has no text to replace');
-  return editedText(call, (text) => {
-    const positions = occurrencesOf(from, text, MAX_SHOWN_LINES + 1);
+  if (oldText === '') throw invalidCallError('has no text to replace');
+  return editText(call, (text) => {
+    const positions = occurrencesOf(oldText, text, MAX_SHOWN_LINES + 1);
     const [position] = positions;
     if (position === undefined) throw invalidCallError('replaces a text that is not in the file');
     if (positions.length > 1) throw invalidCallError(ambiguityProblem(text, positions));
-    return text.slice(0, position) + to + text.slice(position + from.length);
+    return text.slice(0, position) + newText + text.slice(position + oldText.length);
   });
 }
 
@@ -94,21 +94,21 @@ function ambiguityProblem(text: string, positions: readonly number[]): string {
   return `replaces a text that is in the file ${times} times, on lines ${lines.join(', ')}: add more of the text around it`;
 }
 
-/** Inserts lines after a line; 0 is the beginning. */
+/** Inserts lines after a line; line 0 is the beginning of the file. */
 export async function insertIntoFile(call: DriverCall): Promise<JsonObject> {
-  const after = Number(own(call.args, 'afterLine') ?? 0);
+  const afterLine = Number(own(call.args, 'afterLine') ?? 0);
   const content = plainText(own(call.args, 'content') ?? null);
-  return editedText(call, (text) => {
+  return editText(call, (text) => {
     const lines = text === '' ? [] : text.split('\n');
-    if (after > lines.length)
-      throw invalidCallError(`inserts lines after line ${after} of a file with ${lines.length} lines`);
-    return [...lines.slice(0, after), content.replace(/\n$/, ''), ...lines.slice(after)].join('\n');
+    if (afterLine > lines.length)
+      throw invalidCallError(`inserts lines after line ${afterLine} of a file with ${lines.length} lines`);
+    return [...lines.slice(0, afterLine), content.replace(/\n$/, ''), ...lines.slice(afterLine)].join('\n');
   });
 }
 
-async function editedText(call: DriverCall, edit: (text: string) => string): Promise<JsonObject> {
+async function editText(call: DriverCall, edit: (text: string) => string): Promise<JsonObject> {
   let lineCount: number | undefined;
-  const changed = await change(call, async ({ name, type }, chunks) => {
+  const changed = await changeContent(call, async ({ name, type }, chunks) => {
     const text = edit(textOf({ name, type, bytes: await readWhole(name, chunks) }));
     lineCount = lineCountOf(text);
     return textChunks(text);
@@ -126,13 +126,13 @@ async function linesOf(context: Context, { id }: TenantFile): Promise<number> {
  * Replaces the content of the file that a call names, and retries if the file has been changed in the meantime. A
  * repeated call changes nothing.
  */
-async function change(
+async function changeContent(
   { args, context, idempotencyKey }: DriverCall,
   contentFrom: (file: TenantFile, chunks: Chunks) => Promise<Chunks>,
 ): Promise<TenantFile> {
   const files = workspaceFiles(context);
-  const earlier = await files.stored(idempotencyKey);
-  if (earlier) return earlier;
+  const storedFile = await files.stored(idempotencyKey);
+  if (storedFile) return storedFile;
   const id = await targetIn(args, files);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const found = await files.open(id);

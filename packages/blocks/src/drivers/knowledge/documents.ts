@@ -40,7 +40,7 @@ export async function createDocument(call: DriverCall): Promise<JsonObject> {
   };
 }
 
-/** Stores a text as a document, in place of earlier ones with the id or the name, if there are any. */
+/** Stores a text as a document, and replaces the document with the given id, or else all with the same name. */
 export async function upsertDocument(call: DriverCall): Promise<JsonObject> {
   const id = textIn(call.args, 'documentId')?.trim();
   const { document, replaced } = await store(call, id ? { id } : 'name');

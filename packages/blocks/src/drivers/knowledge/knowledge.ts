@@ -148,7 +148,7 @@ const tools: { readonly [tool: string]: Omit<DriverTool, 'idempotent' | 'uses'> 
   },
 };
 
-const OPERATION = /^knowledge_/;
+const TOOL_PREFIX = /^knowledge_/;
 
 export const integration = defineDriver({
   service: 'knowledge',
@@ -158,7 +158,7 @@ export const integration = defineDriver({
     'The host stores knowledge bases: an embedder passes the option [`tenantKnowledge`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without it, the block fails with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn of it. `heddle run` and `heddle serve` store no knowledge bases yet.\n\nA block can access only knowledge bases of the workspace of its workflow; others are treated as unknown ([KNOWLEDGE_UNKNOWN](../errors.md#knowledge_unknown)). A model chooses the knowledge base only if the author of the agent has not set it. A change is made once, even if a crash or a retry repeats the call.',
   types: ['knowledge'],
   settings: {},
-  operations: Object.fromEntries(Object.keys(tools).map((tool) => [tool.replace(OPERATION, ''), tool])),
+  operations: Object.fromEntries(Object.keys(tools).map((tool) => [tool.replace(TOOL_PREFIX, ''), tool])),
   outputs: {
     results:
       'The results of a search, best first: documentId, documentName, sourceUrl, content, chunkIndex, similarity, metadata.',

@@ -78,14 +78,15 @@ async function run(call: DriverCall, statement: Statement): Promise<Json> {
   return { message: `${rowCount} ${rowCount === 1 ? 'row' : 'rows'}.`, rows, rowCount };
 }
 
-function runText(call: DriverCall, options: { readOnly: boolean; idempotent: boolean }): Promise<Json> {
+/** Runs the statement in the argument `query`. */
+function runQuery(call: DriverCall, options: { readOnly: boolean; idempotent: boolean }): Promise<Json> {
   const { query: sql, params } = call.args;
   const values = [...(Array.isArray(params) ? params : []), ...call.values];
   return run(call, { sql: plainText(sql ?? ''), values, ...options });
 }
 
 /** Lists the tables of a schema that the user can read, with their columns. */
-const TABLES = `
+const LIST_TABLES = `
 SELECT table_schema AS schema, table_name AS table, json_agg(json_build_object(
   'name', column_name, 'type', data_type, 'nullable', is_nullable = 'YES', 'default', column_default
 ) ORDER BY ordinal_position) AS columns
@@ -118,7 +119,7 @@ export const integration = defineDriver({
       description: 'Returns the rows of a query. The database refuses changes.',
       arguments: { query, params },
       idempotent: true,
-      run: (call) => runText(call, { readOnly: true, idempotent: true }),
+      run: (call) => runQuery(call, { readOnly: true, idempotent: true }),
     },
     postgresql_insert: {
       description: 'Adds rows to a table, and returns them.',
@@ -182,7 +183,7 @@ export const integration = defineDriver({
       description: 'Runs one SQL statement of any kind, in a transaction.',
       arguments: { query, params },
       idempotent: false,
-      run: (call) => runText(call, { readOnly: false, idempotent: false }),
+      run: (call) => runQuery(call, { readOnly: false, idempotent: false }),
     },
     postgresql_introspect: {
       description: 'Returns the tables of a schema with their columns.',
@@ -190,7 +191,7 @@ export const integration = defineDriver({
       idempotent: true,
       run: (call) => {
         const { schema = 'public' } = call.args;
-        return run(call, { sql: TABLES, values: [schema], readOnly: true, idempotent: true });
+        return run(call, { sql: LIST_TABLES, values: [schema], readOnly: true, idempotent: true });
       },
     },
   },

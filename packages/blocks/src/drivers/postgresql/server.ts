@@ -107,7 +107,7 @@ async function secretOf(
 
 type Parts = Omit<Server, 'port' | 'http' | 'tls'> & { port: string; tls: string };
 
-/** Returns the parts of a URL. Messages do not repeat it, because it can have a password. */
+/** Returns the parts of a URL. Messages do not repeat the URL, because it can have a password. */
 function partsOf(text: string, subject: string): Omit<Parts, 'ca'> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || url.hostname === '')
@@ -149,7 +149,7 @@ function configError(why: string): ReturnType<typeof refuse> {
   return refuse('BLOCK_CONFIG_INVALID', `PostgreSQL cannot be used: ${why}.`);
 }
 
-/** Returns a name in quotes. Quotes each part of `schema.table` separately. */
+/** Returns the name of a table in quotes. Each part of `schema.table` has its own quotes. */
 export function quotedTable(name: string): string {
   const parts = name.trim().split('.');
   if (parts.length > 2 || parts.some((part) => part === ''))

@@ -23,7 +23,7 @@ export interface Statement {
 /** The result of a statement. */
 export interface Rows {
   rows: JsonObject[];
-  /** Rows that were returned or changed. */
+  /** Number of rows that were returned or changed. */
   rowCount: number;
 }
 
@@ -101,7 +101,7 @@ class Session {
   readonly #client: Client;
   /** True if the statement has been sent. */
   #isSent = false;
-  #received = 0;
+  #receivedBytes = 0;
   /** The reason why the result is too large. Data that has already arrived is still read. */
   #excess: string | undefined;
 
@@ -134,7 +134,7 @@ class Session {
     const settings = [
       `BEGIN${readOnly ? ' READ ONLY' : ''}`,
       `SET LOCAL statement_timeout = ${ms}`,
-      // The formats of values, and of the string literals from which references were taken.
+      // The format of dates in results, and the syntax of the string literals in which references were bound.
       "SET LOCAL datestyle = 'ISO'",
       'SET LOCAL standard_conforming_strings = on',
     ];
@@ -156,7 +156,8 @@ class Session {
     } as never);
     return new Promise((resolve, reject) => {
       query.on('row', (row: unknown, result) => {
-        if (rows.length >= MAX_ROWS) return this.#refuse(`returns more than ${MAX_ROWS} rows: add a LIMIT`);
+        if (rows.length >= MAX_ROWS)
+          return this.#refuseResult(`returns more than ${MAX_ROWS} rows: add a LIMIT`);
         const cells = row as Json[];
         rows.push(
           Object.fromEntries((result?.fields ?? []).map(({ name }, index) => [name, cells[index] ?? null])),
@@ -203,15 +204,15 @@ class Session {
   }
 
   /** Closes the connection, because the result is too large. */
-  #refuse(why: string): void {
+  #refuseResult(why: string): void {
     this.#excess ??= why;
     this.#stop(new Error(why));
   }
 
   #countBytes(socket: Socket): Socket {
     return socket.on('data', (chunk: Buffer) => {
-      this.#received += chunk.length;
-      if (this.#received > MAX_BYTES) this.#refuse(`returns more than ${MAX_BYTES / 2 ** 20} MiB`);
+      this.#receivedBytes += chunk.length;
+      if (this.#receivedBytes > MAX_BYTES) this.#refuseResult(`returns more than ${MAX_BYTES / 2 ** 20} MiB`);
     });
   }
 
@@ -276,9 +277,9 @@ function checkedSocket(addresses: Addresses): Socket {
     else callback(null, first.address, first.family);
   };
   const socket = new Socket();
-  const original = socket.connect.bind(socket) as (options: object) => Socket;
+  const connect = socket.connect.bind(socket) as (options: object) => Socket;
   socket.connect = ((port: number, host: string) =>
-    original({ port, host, lookup, autoSelectFamily: all.length > 1 })) as Socket['connect'];
+    connect({ port, host, lookup, autoSelectFamily: all.length > 1 })) as Socket['connect'];
   return socket;
 }
 

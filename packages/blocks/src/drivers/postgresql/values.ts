@@ -17,7 +17,7 @@ const PARSERS: { readonly [oid: number]: Parse } = {
   3802: parsedText,
 };
 /** The element type of each array type whose values are parsed. */
-const ARRAYS: { readonly [oid: number]: number } = {
+const ELEMENT_TYPES: { readonly [oid: number]: number } = {
   1000: 16,
   1016: 20,
   1005: 21,
@@ -34,8 +34,8 @@ const ARRAYS: { readonly [oid: number]: number } = {
   1185: 1184,
   1182: 1082,
 };
-/** Parses an array of strings. */
-const listOf = types.getTypeParser(1009 as never, 'text') as (text: string) => unknown;
+/** Parses the text of an array into an array of strings. */
+const parseArray = types.getTypeParser(1009 as never, 'text') as (text: string) => unknown;
 
 /** Returns the number; the unchanged text if a JSON number cannot represent it exactly. */
 function numberIn(text: string): Json {
@@ -45,10 +45,10 @@ function numberIn(text: string): Json {
 
 /** Returns the parser of a type. Values of types without one stay strings: dates, exact decimals, bytes. */
 export function parserOf(oid: number): Parse {
-  const item = ARRAYS[oid];
-  if (item === undefined) return PARSERS[oid] ?? ((text) => text);
-  const parse = PARSERS[item] ?? ((text) => text);
-  return (text) => itemsOf(listOf(text), parse);
+  const elementOid = ELEMENT_TYPES[oid];
+  if (elementOid === undefined) return PARSERS[oid] ?? ((text) => text);
+  const parse = PARSERS[elementOid] ?? ((text) => text);
+  return (text) => itemsOf(parseArray(text), parse);
 }
 
 function itemsOf(value: unknown, parse: Parse): Json {

@@ -31,8 +31,8 @@ interface Account {
 }
 
 /**
- * Returns the client of a call. All its requests go through the egress policy, and it reads neither the environment nor
- * files nor a metadata service for keys. Close it with `destroy`.
+ * Returns the client of a call. All requests of the client are subject to the egress policy. The client reads neither
+ * the environment nor files nor a metadata service for keys. Close it with `destroy`.
  *
  * Throws a BlockError: BLOCK_CONFIG_INVALID, CREDENTIAL_UNKNOWN.
  */
@@ -55,7 +55,7 @@ export async function clientOf(call: DriverCall): Promise<S3Client> {
     // The checksum of a body that the HTTP client has decompressed would be wrong.
     ...{ requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED' },
     customUserAgent: 'heddle',
-    requestHandler: handlerOver(http, call),
+    requestHandler: handlerFor(http, call),
   });
 }
 
@@ -125,17 +125,17 @@ interface Request {
 type Handler = NonNullable<S3ClientConfig['requestHandler']>;
 
 /**
- * Sends the requests of the library with the HTTP client of blocks. Redirects are not followed: they lead to other
- * hosts.
+ * Returns a request handler for the library that sends its requests with the HTTP client of blocks. Redirects are not
+ * followed: they lead to other hosts.
  */
-function handlerOver(
+function handlerFor(
   http: HttpClient,
   { context: { signal, remainingMs = TIMEOUT_MS } }: DriverCall,
 ): Handler {
   const handle = async (request: Request): Promise<unknown> => {
     const { protocol, hostname, port, path, query = {}, headers, method, body } = request;
     const pairs = Object.entries(query).flatMap(([name, value]) =>
-      [value].flat().map((each) => `${percentEncoded(name)}=${percentEncoded(each ?? '')}`),
+      [value].flat().map((each) => `${percentEncode(name)}=${percentEncode(each ?? '')}`),
     );
     const host = port === undefined ? hostname : `${hostname}:${port}`;
     const options = {
@@ -165,7 +165,7 @@ function handlerOver(
 }
 
 /** Percent-encodes a value as in RFC 3986, on which signatures are based. */
-function percentEncoded(value: string): string {
+function percentEncode(value: string): string {
   return encodeURIComponent(value).replaceAll(
     /[!'()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,

@@ -39,7 +39,7 @@ export async function readObject(
   }
 }
 
-/** Returns the file of the run that a call stores, if it is stored in parts. */
+/** Returns the file of the run that a call stores; undefined for content that is stored in one request. */
 export async function largeFileOf({ args, context }: DriverCall): Promise<LargeFile | undefined> {
   const value = own(args, 'file');
   const [record] = isJsonObject(value) ? filesIn(value) : [];

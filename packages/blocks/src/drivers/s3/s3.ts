@@ -53,7 +53,7 @@ function bucketKeyIn(uri: string): BucketKey | undefined {
   return path !== '' && BUCKET.test(bucketName) ? { Bucket: bucketName, Key: path } : undefined;
 }
 
-/** Returns a URL at AWS with its bucket and its key. The bucket is in the host or first in the path. */
+/** Returns the URL of an object at AWS, its bucket and its key. The bucket is in the host or first in the path. */
 function partsOfAwsUrl(uri: string): [string, string, string] | undefined {
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
   const host = /^(?:(.+)\.)?s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com$/.exec(url?.hostname ?? '');
@@ -185,8 +185,9 @@ export const integration = defineDriver({
       run: (call) =>
         withClient(call, async (client, { PutObjectCommand }) => {
           const object = bucketKeyOf(call);
-          const large = await largeFileOf(call);
-          if (large) return { metadata: metadataOf(await storeInParts(client, { ...object, ...large })) };
+          const largeFile = await largeFileOf(call);
+          if (largeFile)
+            return { metadata: metadataOf(await storeInParts(client, { ...object, ...largeFile })) };
           const { Body, ContentType } = await contentOf(call);
           const { ETag } = await client.send(new PutObjectCommand({ ...object, Body, ContentType }));
           return { metadata: metadataOf({ ContentType, ContentLength: Buffer.byteLength(Body), ETag }) };
