@@ -32,7 +32,7 @@ export interface IntegrationTool extends Partial<
   /** True if a call changes nothing. Default: true for GET and HEAD. */
   readOnly?: boolean;
   /** Returns the arguments in the form that the service requires. Throws an ArgumentError. */
-  prepare?(args: JsonObject, help: PrepareHelp): JsonObject | Promise<JsonObject>;
+  prepare?(args: JsonObject, context: PrepareHelp): JsonObject | Promise<JsonObject>;
 }
 
 /** The context of `prepare`. */

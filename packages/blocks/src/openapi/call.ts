@@ -83,7 +83,7 @@ async function sendFile(
     target,
   );
   const send = (part: ServiceRequest) => sendWithinRate(part, call, target);
-  return uploadParts(source, { firstResponse, request, sender: call, send });
+  return uploadParts(source, { firstResponse, request, call, send });
 }
 
 /** The service, the base URL and the key of a call's requests. */

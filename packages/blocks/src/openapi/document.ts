@@ -70,14 +70,14 @@ export function resolve(document: OpenApiDocument, value: Json | undefined): Res
 /** Returns the value that a reference of the document names. Throws UnsupportedDocumentError if there is none. */
 export function valueAt({ root }: OpenApiDocument, reference: string): Json {
   if (reference !== '#' && !reference.startsWith('#/'))
-    throw new UnsupportedDocumentError(`refers to another document (${shortened(reference)})`);
+    throw new UnsupportedDocumentError(`refers to another document (${shorten(reference)})`);
   let current: Json | undefined = root;
   for (const step of stepsOf(reference)) {
     if (Array.isArray(current)) current = /^\d+$/.test(step) ? current[Number(step)] : undefined;
     else current = isJsonObject(current) ? own(current, step) : undefined;
   }
   if (current === undefined)
-    throw new UnsupportedDocumentError(`refers to ${shortened(reference)}, which is not in the document`);
+    throw new UnsupportedDocumentError(`refers to ${shorten(reference)}, which is not in the document`);
   return current;
 }
 
@@ -92,12 +92,12 @@ function stepsOf(reference: string): string[] {
     return steps.map((step) => decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~'));
   } catch {
     throw new UnsupportedDocumentError(
-      `has a reference with invalid percent-encoding (${shortened(reference)})`,
+      `has a reference with invalid percent-encoding (${shorten(reference)})`,
     );
   }
 }
 
-function shortened(text: string): string {
+function shorten(text: string): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 

@@ -30,7 +30,7 @@ describe('names of imported tools', () => {
     expect(second.file.tools.map(({ id }) => id).slice(1)).toEqual(ids.toReversed());
   });
 
-  it('of arguments are valid for models, and unique', async () => {
+  it('and of their arguments are valid for models, and unique', async () => {
     const parameters = [
       { name: 'id', in: 'path' },
       { name: 'id', in: 'query' },
@@ -150,7 +150,7 @@ describe('schemas of imported tools', () => {
     ]);
   });
 
-  it('of parameters that many operations share are stored once', async () => {
+  it('are stored once if many operations share a parameter', async () => {
     const values = Array.from({ length: 500 }, (_, index) => `value-${index}`);
     const parameter = { name: 'p', in: 'query', schema: { type: 'string', enum: values } };
     const paths = Object.fromEntries(

@@ -89,7 +89,7 @@ export function* operationsOf(document: OpenApiDocument): Generator<OperationRes
       seen.add(item);
       yield* operationsAt(document, path, item);
     } catch (error) {
-      yield { at: `* ${shortened(path)}`, reason: reasonOf(error) };
+      yield { at: `* ${shorten(path)}`, reason: reasonOf(error) };
     }
   }
 }
@@ -100,7 +100,7 @@ function* operationsAt(
   item: JsonObject,
 ): Generator<OperationResult> {
   for (const [key, value] of Object.entries(item)) {
-    const at = `${key.toUpperCase()} ${shortened(path)}`;
+    const at = `${key.toUpperCase()} ${shorten(path)}`;
     if (OTHER_METHODS.includes(key)) yield { at, reason: `uses the method ${key.toUpperCase()}` };
     const method = METHODS.find((each) => each.toLowerCase() === key);
     if (!method) continue;
@@ -358,6 +358,6 @@ function tagOf(value: Json): string {
   return typeof value === 'string' ? value.slice(0, 100) : '';
 }
 
-function shortened(text: string): string {
+function shorten(text: string): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

@@ -36,14 +36,14 @@ export async function collectPages(
     const next = nextPage(paging, { response, page, count: items.length });
     if (next === undefined) break;
     const requestKey = JSON.stringify(next);
-    if (requested.has(requestKey)) throw repeatedPages(id, page, 'leads to a page that was read before');
+    if (requested.has(requestKey)) throw repeatedPagesError(id, page, 'leads to a page that was read before');
     requested.add(requestKey);
     response = await send(next);
     const nextItems = itemsOf(paging, response.data);
     const text = JSON.stringify(nextItems);
     // A service that ignores the argument always returns the first page.
     if (paging.by !== undefined && nextItems.length > 0 && text === previousText)
-      throw repeatedPages(id, page, 'is followed by the same page again');
+      throw repeatedPagesError(id, page, 'is followed by the same page again');
     previousText = text;
     bytes += Buffer.byteLength(text);
     items.push(...nextItems);
@@ -51,7 +51,7 @@ export async function collectPages(
   return { data: response.data, items };
 }
 
-function repeatedPages(id: string, page: number, problem: string): BlockError {
+function repeatedPagesError(id: string, page: number, problem: string): BlockError {
   return new BlockError(
     'TOOL_PAGES_REPEATED',
     `The list of the tool "${id}" does not end: page ${page} ${problem}.`,

@@ -48,7 +48,7 @@ export async function requestOf(
     const value = own(args, parameter.argument);
     return value === undefined || (value === null && parameter.in !== 'path') ? [] : [{ parameter, value }];
   });
-  const path = filledPath(tool, args, credential.path);
+  const path = fillPath(tool, args, credential.path);
   const query = [
     ...Object.entries(tool.query ?? {}).map(([name, value]) => `${encoded(name)}=${encoded(value)}`),
     ...parameters
@@ -81,7 +81,7 @@ export async function requestOf(
   });
   const placeholders = Object.keys(credential.path).map((name): [string, string] => [name, `{${name}}`]);
   const visiblePath =
-    placeholders.length === 0 ? path : filledPath(tool, args, Object.fromEntries(placeholders));
+    placeholders.length === 0 ? path : fillPath(tool, args, Object.fromEntries(placeholders));
   const displayUrl = `${base}${visiblePath}`.slice(0, 300);
   return { method: tool.method, url, displayUrl, pathKeys, headers, body };
 }
@@ -101,7 +101,7 @@ function wireValue({ json }: ServiceParameter, value: Json): Json {
 }
 
 /** Returns the path with the arguments and the keys in place of its placeholders. */
-function filledPath(
+function fillPath(
   { path, parameters = [] }: ServiceTool,
   args: JsonObject,
   keys: CredentialParts['path'],
@@ -217,7 +217,7 @@ async function bodyOf(
   parts: RequestParts,
 ): Promise<{ type?: string; body: ServiceRequest['body'] }> {
   if (json !== undefined)
-    return { type: 'application/json', body: JSON.stringify(filledJson(json, args) ?? null) };
+    return { type: 'application/json', body: JSON.stringify(fillJson(json, args) ?? null) };
   const value = body && own(args, body.argument);
   if (!body || value === undefined) return { body: null };
   const { type, mediaType, argument } = body;
@@ -234,16 +234,16 @@ async function bodyOf(
 }
 
 /** Returns a JSON body with its arguments; undefined in place of an argument without a value. */
-function filledJson(value: Json, args: JsonObject): Json | undefined {
+function fillJson(value: Json, args: JsonObject): Json | undefined {
   if (Array.isArray(value)) {
-    const items = value.map((item) => filledJson(item, args)).filter((item) => item !== undefined);
+    const items = value.map((item) => fillJson(item, args)).filter((item) => item !== undefined);
     return items.length === 0 && value.length > 0 ? undefined : items;
   }
   if (!isJsonObject(value)) return value;
   const name = own(value, '$argument');
   if (typeof name === 'string') return own(args, name);
   const members = Object.entries(value).flatMap(([key, member]) => {
-    const filled = filledJson(member, args);
+    const filled = fillJson(member, args);
     return filled === undefined ? [] : [[key, filled] as const];
   });
   // An object whose members all have no value is left out.

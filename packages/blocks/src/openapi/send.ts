@@ -20,7 +20,7 @@ export interface ServiceResponse {
   headers: { [name: string]: string };
 }
 
-/** A call whose request is sent. */
+/** The call of a tool for which a request is sent. */
 export interface Sender {
   tool: ServiceTool;
   args: JsonObject;
@@ -104,10 +104,11 @@ function nameOf(
   const disposition = (headers['content-disposition'] ?? '').slice(0, 2000);
   const [, encoded] = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(disposition) ?? [];
   const [, quoted, plain] = /;\s*filename\s*=\s*(?:"([^"]*)"|([^;\s"]+))/i.exec(disposition) ?? [];
-  return decoded(encoded) ?? quoted ?? plain ?? decoded(new URL(displayUrl).pathname) ?? 'file';
+  return tryDecode(encoded) ?? quoted ?? plain ?? tryDecode(new URL(displayUrl).pathname) ?? 'file';
 }
 
-function decoded(text: string | undefined): string | undefined {
+/** Returns the text without percent-encoding; undefined for text that is not encoded correctly. */
+function tryDecode(text: string | undefined): string | undefined {
   try {
     return text === undefined ? undefined : decodeURIComponent(text);
   } catch {
@@ -202,7 +203,7 @@ export function dataOf(body: Uint8Array, contentType: string): Json {
   const type = plainType(contentType);
   if (type === '' || TEXT.test(type)) {
     const text = new TextDecoder().decode(body);
-    return type === '' || /[/+]json$/.test(type) ? parsedJson(text) : text;
+    return type === '' || /[/+]json$/.test(type) ? jsonOrText(text) : text;
   }
   return { type, size: body.length, base64: Buffer.from(body).toString('base64') };
 }
@@ -220,7 +221,7 @@ export function isTextType(contentType: string): boolean {
   return type.includes('*') || TEXT.test(type);
 }
 
-function parsedJson(text: string): Json {
+function jsonOrText(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {

@@ -57,11 +57,11 @@ export async function uploadParts(
   {
     firstResponse,
     request,
-    sender,
+    call,
     send,
-  }: { firstResponse: ServiceResponse; request: ServiceRequest; sender: Sender; send: Send },
+  }: { firstResponse: ServiceResponse; request: ServiceRequest; call: Sender; send: Send },
 ): Promise<ServiceResponse> {
-  const url = sessionUrlOf(firstResponse, request, sender);
+  const url = sessionUrlOf(firstResponse, request, call);
   const put = (range: string, body: Uint8Array): Promise<ServiceResponse | BlockError> =>
     send({
       ...request,
@@ -74,7 +74,7 @@ export async function uploadParts(
     const end = start + chunk.length;
     let from = start;
     const response = await withRetries(
-      sender.context,
+      call.context,
       async () => {
         const body = chunk.subarray(from - start);
         const result = await put(source.bytes === 0 ? '*' : `${from}-${end - 1}`, body);
@@ -89,10 +89,10 @@ export async function uploadParts(
     );
     if (response.status !== INCOMPLETE) return response;
     if (receivedIn(response) !== end)
-      throw uploadFailed(sender, 'has received another part of the file than was sent');
+      throw uploadError(call, 'has received another part of the file than was sent');
     start = end;
   }
-  throw uploadFailed(sender, 'expects more than the whole file');
+  throw uploadError(call, 'expects more than the whole file');
 }
 
 /** Returns how many bytes the service has. */
@@ -102,19 +102,19 @@ function receivedIn({ headers }: ServiceResponse): number {
 }
 
 /** Returns the URL for the parts. It must belong to the service, so that no other host gets the file. */
-function sessionUrlOf({ headers }: ServiceResponse, { url }: ServiceRequest, sender: Sender): string {
+function sessionUrlOf({ headers }: ServiceResponse, { url }: ServiceRequest, call: Sender): string {
   const location = headers['location'] ?? '';
   const found = location !== '' && URL.canParse(location, url) ? new URL(location, url) : undefined;
   if (found?.origin === new URL(url).origin && found.username === '') return found.href;
-  throw uploadFailed(
-    sender,
+  throw uploadError(
+    call,
     found
       ? `names a URL at ${found.origin} for the file, which is another host`
       : 'names no URL for the file',
   );
 }
 
-function uploadFailed({ tool }: Sender, why: string): BlockError {
+function uploadError({ tool }: Sender, why: string): BlockError {
   return new BlockError('HTTP_FAILED', `The upload of the tool "${tool.id}" failed: the service ${why}.`, {
     retryable: false,
   });

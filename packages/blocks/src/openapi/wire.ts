@@ -42,7 +42,7 @@ function membersOf(value: JsonObject): Member[] {
   return members;
 }
 
-function checkedList(value: Json[]): Json[] {
+function checkList(value: Json[]): Json[] {
   if (value.length > MAX_PAIRS) throw new ArgumentError(`has more than ${MAX_PAIRS} items`);
   return value;
 }
@@ -84,7 +84,7 @@ export function cookieText(value: Json): string {
 
 /** Returns the items of a list, the members of an object as `key=value` or as keys and values in turn, or a scalar. */
 function piecesOf(value: Json, explode: boolean, encode: (text: string) => string): string[] {
-  if (Array.isArray(value)) return checkedList(value).map((item) => encode(plainText(item)));
+  if (Array.isArray(value)) return checkList(value).map((item) => encode(plainText(item)));
   if (!isJsonObject(value)) return [encode(plainText(value))];
   return membersOf(value).flatMap(([key, item]) => {
     const [name, text] = [encode(key), encode(plainText(item))];
@@ -104,7 +104,7 @@ export function queryPairs(name: string, value: Json, { style, explode }: Style)
   if (style === 'deepObject') return deepPairs(name, value, []);
   if (typeof value !== 'object' || value === null) return [pair(name, value)];
   if (explode) {
-    if (Array.isArray(value)) return checkedList(value).map((item) => pair(name, item));
+    if (Array.isArray(value)) return checkList(value).map((item) => pair(name, item));
     return membersOf(value).map(([key, item]) => pair(key, item));
   }
   const separator = { spaceDelimited: '%20', pipeDelimited: '%7C' }[style] ?? ',';

@@ -36,14 +36,14 @@ export async function parsedFiles(
   const parsed: ParsedFile[] = [];
   for (const source of sourcesOf(value)) {
     const content = await contentOf(context, source, headers);
-    const text = limitedText(textOf(content), budget);
+    const text = limitText(textOf(content), budget);
     parsed.push({ content: text, file: await recordOf(context, source, content) });
   }
   return parsed;
 }
 
 /** Returns `text`, and subtracts its length from `budget`. Throws FILE_TOO_LARGE if the budget is exceeded. */
-function limitedText(text: string, budget: { chars: number }): string {
+function limitText(text: string, budget: { chars: number }): string {
   budget.chars -= text.length;
   if (budget.chars >= 0) return text;
   throw refuse(
@@ -132,13 +132,13 @@ export async function textsOf(call: DriverCall): Promise<JsonObject> {
   const lineRanges: JsonObject[] = [];
   for (const source of await selectedSources(call)) {
     const content = await contentOf(context, source);
-    if (first === undefined && count === undefined) contents.push(limitedText(textOf(content), budget));
+    if (first === undefined && count === undefined) contents.push(limitText(textOf(content), budget));
     else {
       const lines = textOf(content).split('\n');
       const start = typeof first === 'number' ? first : 1;
       const end = typeof count === 'number' ? start - 1 + count : lines.length;
       const range = lines.slice(start - 1, end);
-      contents.push(limitedText(range.join('\n'), budget));
+      contents.push(limitText(range.join('\n'), budget));
       lineRanges.push({ offset: start, lineCount: range.length, totalLines: lines.length });
     }
   }

@@ -50,27 +50,27 @@ export function sourcesOf(value: Json): Source[] {
 }
 
 function sourceOf(value: Json): Source {
-  if (typeof value === 'string') return namedSource(value.trim());
+  if (typeof value === 'string') return parseSource(value.trim());
   const [record] = filesIn(value);
   if (record && (record as unknown) === value) return { kind: 'run', record };
   const [id, url] = ['id', 'url'].map((name) => (isJsonObject(value) ? own(value, name) : undefined));
-  if (typeof id === 'string' && id !== '') return { kind: 'workspace', id: checkedId(id) };
-  if (typeof url === 'string' && url !== '') return namedSource(url);
+  if (typeof id === 'string' && id !== '') return { kind: 'workspace', id: checkId(id) };
+  if (typeof url === 'string' && url !== '') return parseSource(url);
   throw invalidCallError(
     'has a file that is neither a file of this run, nor a URL, nor the id of a file of the workspace. Files that were chosen in an editor are not part of an exported workflow',
   );
 }
 
-function namedSource(text: string): Source {
+function parseSource(text: string): Source {
   const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(text);
-  if (!isUrl) return { kind: 'workspace', id: checkedId(text) };
+  if (!isUrl) return { kind: 'workspace', id: checkId(text) };
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return { kind: 'url', url };
   throw invalidCallError('has a URL that does not begin with http:// or https://');
 }
 
 /** Returns the id. Throws TOOL_ARGUMENTS_INVALID for an id with slashes, which a host could interpret as a path. */
-function checkedId(text: string): string {
+function checkId(text: string): string {
   if (text !== '' && text.length <= MAX_ID_CHARS && text.isWellFormed() && !/[/\\\p{Cc}]/u.test(text))
     return text;
   throw invalidCallError(
@@ -120,10 +120,10 @@ async function downloadContent(
 ): Promise<Content> {
   const what = `The file at ${url.origin}${url.pathname}`;
   const content = await download(context, { url, what, maxBytes: MAX_FILE_BYTES, headers });
-  return { name: fileName(decodedPath(url.pathname)), ...content };
+  return { name: fileName(decodePath(url.pathname)), ...content };
 }
 
-function decodedPath(path: string): string {
+function decodePath(path: string): string {
   try {
     return decodeURIComponent(path);
   } catch {

@@ -46,10 +46,10 @@ export function pageOf({ args }: DriverCall): { limit: number; offset: number } 
  */
 export function expectFound<T>(value: T | undefined, call: DriverCall): T {
   if (value !== undefined) return value;
-  throw unknownItem(call);
+  throw unknownItemError(call);
 }
 
-function unknownItem(call: DriverCall): BlockError {
+function unknownItemError(call: DriverCall): BlockError {
   const items = (
     [
       ['chunkId', 'chunk'],

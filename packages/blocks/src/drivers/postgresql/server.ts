@@ -62,7 +62,7 @@ export async function serverOf(call: DriverCall): Promise<Server> {
       ...{ host: field('host').trim(), port: field('port').trim() || '5432', database: field('database') },
       ...{ user: field('username'), password: field('password'), tls: field('ssl').trim() || 'required' },
     };
-    return checkedServer({ ...parts, ca }, await context.services.egress());
+    return checkServer({ ...parts, ca }, await context.services.egress());
   }
   const strayField = ['database', 'username', 'password'].find((name) => field(name) !== '');
   if (strayField !== undefined)
@@ -72,7 +72,7 @@ export async function serverOf(call: DriverCall): Promise<Server> {
   const service = await context.services.service(SERVICE);
   const secret = await secretOf(call, service.credential);
   if (/^postgres(?:ql)?:\/\//i.test(secret))
-    return checkedServer({ ...partsOf(secret, 'the credential'), ca }, await context.services.egress());
+    return checkServer({ ...partsOf(secret, 'the credential'), ca }, await context.services.egress());
   const { address } = service;
   if (address === undefined)
     throw refuse(
@@ -80,7 +80,7 @@ export async function serverOf(call: DriverCall): Promise<Server> {
       `The credential for PostgreSQL is not a URL, and the URL of the server is unknown: set it with --service ${SERVICE}=postgresql://HOST/DATABASE.`,
     );
   const [user = '', ...password] = secret.split(':');
-  return checkedServer(
+  return checkServer(
     { ...partsOf(address, 'the URL of the server'), user, password: password.join(':'), ca },
     service.http,
   );
@@ -130,7 +130,7 @@ function partsOf(text: string, subject: string): Omit<Parts, 'ca'> {
   }
 }
 
-function checkedServer({ port, tls, ...parts }: Parts, http: HttpClient): Server {
+function checkServer({ port, tls, ...parts }: Parts, http: HttpClient): Server {
   const { host, database, user, password } = parts;
   const fields = { database, user, password };
   for (const [name, value] of Object.entries(fields)) {

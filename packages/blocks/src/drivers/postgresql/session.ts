@@ -47,7 +47,7 @@ const RETRYABLE = /^(?:40001|40P01|53\w{3}|57P0[123]|08\w{3}|55P03)$/;
  */
 export async function runStatement(context: Context, server: Server, statement: Statement): Promise<Rows> {
   const { signal } = context;
-  const addresses = await checkedAddresses(context, server);
+  const addresses = await resolveAddresses(context, server);
   signal.throwIfAborted();
   if (server.tls !== 'preferred') return runOnce(context, new Session(server, addresses), statement);
   try {
@@ -77,7 +77,8 @@ async function runOnce(context: Context, session: Session, statement: Statement)
   }
 }
 
-async function checkedAddresses({ signal }: Context, { host, port, http }: Server): Promise<Addresses> {
+/** Returns the addresses of the server. Throws SERVICE_FAILED if the egress policy denies them. */
+async function resolveAddresses({ signal }: Context, { host, port, http }: Server): Promise<Addresses> {
   try {
     return await http.addresses({ host, port, ports: PORTS, signal });
   } catch (error) {
@@ -109,7 +110,7 @@ class Session {
     this.#server = server;
     this.#addresses = addresses;
     const { host, port, user, password, database } = server;
-    const socket = this.#countBytes(checkedSocket(addresses));
+    const socket = this.#countBytes(socketTo(addresses));
     this.#client = new Client({
       ...{ host, port, user, database },
       // All options are set, and the password is a function: the library reads missing options from the environment and
@@ -181,7 +182,7 @@ class Session {
       for (const [index, word] of [16, CANCEL_CODE].entries()) message.writeInt32BE(word, index * 4);
       message.writeInt32BE(processID, 8);
       message.writeInt32BE(secretKey, 12);
-      const socket = checkedSocket(this.#addresses).on('error', () => undefined);
+      const socket = socketTo(this.#addresses).on('error', () => undefined);
       socket.setTimeout(CONNECT_MS, () => socket.destroy());
       socket.connect(this.#server.port, this.#server.host).end(message);
     }
@@ -268,7 +269,7 @@ function refusalOf({
 }
 
 /** Returns a socket that connects to these addresses, regardless of the host name. */
-function checkedSocket(addresses: Addresses): Socket {
+function socketTo(addresses: Addresses): Socket {
   const all = addresses.map(({ address, family }) => ({ address, family }));
   const [first] = all;
   if (!first) throw new Error('There is no address to connect to.');

@@ -186,7 +186,7 @@ export function failureOf(error: unknown, signal: AbortSignal): BlockError {
   const { $metadata, name, message } = error as Error & { $metadata?: { httpStatusCode?: number } };
   const status = $metadata?.httpStatusCode;
   if (status !== undefined)
-    return serviceFailed(`S3 refuses the call (${status} ${name}): ${message}`, {
+    return serviceError(`S3 refuses the call (${status} ${name}): ${message}`, {
       retryable: status === 408 || status === 429 || status >= 500,
       details: { code: name, status },
       cause: error,
@@ -194,9 +194,9 @@ export function failureOf(error: unknown, signal: AbortSignal): BlockError {
   const reason = 'code' in error ? String(error.code) : '';
   if (!reason.startsWith('EGRESS_')) throw error;
   const retryable = reason !== 'EGRESS_DENIED' && reason !== 'EGRESS_TOO_LARGE';
-  return serviceFailed(`S3 cannot be reached: ${message}`, { retryable, details: { reason }, cause: error });
+  return serviceError(`S3 cannot be reached: ${message}`, { retryable, details: { reason }, cause: error });
 }
 
-function serviceFailed(message: string, options: ConstructorParameters<typeof BlockError>[2]): BlockError {
+function serviceError(message: string, options: ConstructorParameters<typeof BlockError>[2]): BlockError {
   return new BlockError('SERVICE_FAILED', message.slice(0, 2000).toWellFormed(), options);
 }

@@ -38,7 +38,7 @@ function bucketKeyOf({ args }: DriverCall): BucketKey {
   const [bucketName, objectKey, uri] = ['bucket', 'key', 'uri'].map((name) =>
     plainText(own(args, name) ?? ''),
   );
-  if (bucketName && objectKey) return { Bucket: checkedBucket(bucketName), Key: objectKey };
+  if (bucketName && objectKey) return { Bucket: checkBucket(bucketName), Key: objectKey };
   const found = uri ? bucketKeyIn(uri) : undefined;
   if (found) return found;
   throw argumentError(
@@ -70,7 +70,7 @@ function partsOfAwsUrl(uri: string): [string, string, string] | undefined {
   }
 }
 
-function checkedBucket(name: string): string {
+function checkBucket(name: string): string {
   if (BUCKET.test(name)) return name;
   throw argumentError(
     `"${name.slice(0, 100)}" is not the name of a bucket: it has 3 to 63 letters, digits, dots and hyphens`,
@@ -206,7 +206,7 @@ export const integration = defineDriver({
         withClient(call, async (client, { ListObjectsV2Command }) => {
           const { bucket: name, ...others } = call.args as { [name: string]: never };
           const { prefix: Prefix, maxKeys: MaxKeys, continuationToken: ContinuationToken } = others;
-          const Bucket = checkedBucket(plainText(name ?? ''));
+          const Bucket = checkBucket(plainText(name ?? ''));
           const page = await client.send(
             new ListObjectsV2Command({ Bucket, Prefix, MaxKeys, ContinuationToken }),
           );
@@ -239,9 +239,9 @@ export const integration = defineDriver({
       run: (call) =>
         withClient(call, async (client, { CopyObjectCommand }) => {
           const argument = (name: string): string => plainText(own(call.args, name) ?? '');
-          const Bucket = checkedBucket(argument('destinationBucket'));
+          const Bucket = checkBucket(argument('destinationBucket'));
           const Key = argument('destinationKey');
-          const CopySource = `${checkedBucket(argument('sourceBucket'))}/${encodeURIComponent(argument('sourceKey'))}`;
+          const CopySource = `${checkBucket(argument('sourceBucket'))}/${encodeURIComponent(argument('sourceKey'))}`;
           const { CopyObjectResult } = await client.send(new CopyObjectCommand({ Bucket, Key, CopySource }));
           return {
             metadata: metadataOf({

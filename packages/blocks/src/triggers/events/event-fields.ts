@@ -21,6 +21,7 @@ const EVENTS = [
   'trigger_suspended',
 ] as const satisfies readonly EventRule['event'][];
 
+/** Conditions that start a run when they are met. */
 const CONDITIONS = [
   'consecutive_failures',
   'failure_rate',

@@ -34,7 +34,7 @@ export async function withSession<Value>(
     user: await call.text(config.username),
     pass: await call.text(config.secret),
   };
-  const addresses = await checkedAddresses(account, call);
+  const addresses = await resolveAddresses(account, call);
   let client: ImapFlow | undefined;
   const aborted = Promise.withResolvers<never>();
   aborted.promise.catch(() => undefined);
@@ -55,7 +55,8 @@ export async function withSession<Value>(
   }
 }
 
-async function checkedAddresses({ host, port }: Account, { http, signal }: FeedCall): Promise<string[]> {
+/** Returns the addresses of the server. Throws FEED_FAILED if the egress policy denies them. */
+async function resolveAddresses({ host, port }: Account, { http, signal }: FeedCall): Promise<string[]> {
   try {
     const addresses = await http.addresses({ host, port, ports: PORTS, signal });
     return addresses.map(({ address }) => address);

@@ -100,7 +100,7 @@ async function selectItems(
   // A feed begins with its newest item.
   const byId = new Map(all.toReversed().map((item) => [item.id, item]));
   const unknown = await call.unknown([...byId.keys()]);
-  const newItems = sortedByDate([...byId.values()].filter(({ id }) => unknown.has(id)));
+  const newItems = sortByDate([...byId.values()].filter(({ id }) => unknown.has(id)));
   const passedCount = call.cursor ? 0 : Math.max(0, newItems.length - backfill);
   const startingItems = newItems.slice(passedCount);
   const passed = newItems.slice(0, passedCount).map(({ id }) => id);
@@ -108,7 +108,7 @@ async function selectItems(
 }
 
 /** Returns the items by date if all have one. Otherwise keeps their order. */
-function sortedByDate(items: readonly ParsedItem[]): ParsedItem[] {
+function sortByDate(items: readonly ParsedItem[]): ParsedItem[] {
   const dates = new Map(items.map((item) => [item, Date.parse(item.date ?? '')]));
   if ([...dates.values()].some(Number.isNaN)) return [...items];
   return items.toSorted((a, b) => (dates.get(a) ?? 0) - (dates.get(b) ?? 0));

@@ -120,7 +120,7 @@ function meaningOf(config: WebhookConfig, delivery: ParsedDelivery): WebhookMean
     idField === undefined ? signer.deliveryId(delivery) : textAt(delivery.payload, ...idField.split('.'));
   return {
     kind: 'event',
-    ...(deliveryId !== undefined && { deliveryId: storableId(deliveryId) }),
+    ...(deliveryId !== undefined && { deliveryId: toStorableId(deliveryId) }),
     ...(event !== undefined && { event: event.slice(0, MAX_EVENT_CHARS) }),
     input: inputOf(config, delivery),
     reply: replyOf(config),
@@ -130,7 +130,7 @@ function meaningOf(config: WebhookConfig, delivery: ParsedDelivery): WebhookMean
 const MAX_EVENT_CHARS = 128;
 
 /** Returns the id of a delivery, or its hash if it is long or has unusual characters. */
-function storableId(id: string): string {
+function toStorableId(id: string): string {
   if (/^[\x21-\x7e]{1,200}$/.test(id)) return id;
   return `sha256:${createHash('sha256').update(id).digest('hex')}`;
 }
