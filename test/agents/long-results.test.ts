@@ -72,7 +72,7 @@ describe('a tool result that is too long for the model', () => {
       '[characters 49995 to 50000 of 50000]\n09999',
       `[characters 0 to 19900 of 50000]\n${LONG.slice(0, 19_900)}`,
       'The result has only 50000 characters.',
-      'No result with this id was too long. These were: 1.1.',
+      'No result has this id. Use one of: 1.1.',
       expect.stringContaining('do not match the schema'),
       expect.stringContaining('do not match the schema'),
     ]);

@@ -50,8 +50,7 @@ export async function runAgent(context: Context, options: BlocksOptions): Promis
 }
 
 /**
- * Returns the output of an agent with these messages and without tools, for blocks that ask a model one question. The
- * model and its settings are in the fields of the block.
+ * Asks the model that the fields of the block name one question, without tools. Returns the same output as an agent.
  *
  * Throws a BlockError.
  */
@@ -66,9 +65,7 @@ export async function askModel(
   return result.output;
 }
 
-/**
- * Returns the prompt with the files of the block in the last message of the user. Conversations do not store the files.
- */
+/** Returns the prompt with the block's files added to the last user message. Conversations do not store these files. */
 async function withFiles(prompt: LanguageModelV4Prompt, context: Context): Promise<LanguageModelV4Prompt> {
   const files = context.field('files', 'json') ?? null;
   if (isEmpty(files)) return prompt;
@@ -111,35 +108,35 @@ class Agent {
   /** Returns the output of the block and the text of the answer, or the pause in which calls wait for a person. */
   async run(prompt: LanguageModelV4Prompt): Promise<{ output: JsonObject; text: string } | Paused> {
     const messages = [...prompt];
-    const answer = await this.#converse(messages);
-    if ('pause' in answer) return answer;
+    const response = await this.#converse(messages);
+    if ('pause' in response) return response;
     const { format } = this.#parts;
-    const text = textOf(answer);
+    const text = textOf(response);
     if (!format) return { output: { content: text, ...this.#facts() }, text };
-    const formatted = await this.#formatted(format, messages, text);
+    const formatted = await this.#parseOrRepair(format, messages, text);
     return { output: { ...fieldsOf(formatted.value), ...this.#facts() }, text: formatted.text };
   }
 
   /**
-   * Calls the model, and the tools of its answers, until an answer calls none. Returns that answer, or the pause. Adds
-   * earlier answers and the results of their calls to `messages`.
+   * Calls the model, and the tools of its responses, until a response calls none. Returns that response, or the pause.
+   * Adds earlier responses and the results of their calls to `messages`.
    */
   async #converse(messages: LanguageModelV4Message[]): Promise<ModelResponse | Paused> {
     const { tools, context } = this.#parts;
     for (let round = 1; round <= MAX_ROUNDS; round++) {
-      const answer = await this.#ask(`model ${round}`, messages, {
+      const response = await this.#ask(`model ${round}`, messages, {
         ...(tools.size > 0 && {
           tools: this.#calls.offeredTools().map(({ definition }) => definition),
           toolChoice: toolChoice(tools, round),
         }),
       });
-      const calls = answer.content.filter((part) => part.type === 'tool-call');
-      if (calls.length === 0) return answer;
-      if (textOf(answer) !== '') context.emit({ type: 'reset' });
-      const outcome = await this.#timed('toolMs', () => this.#calls.call(round, calls));
+      const calls = response.content.filter((part) => part.type === 'tool-call');
+      if (calls.length === 0) return response;
+      if (textOf(response) !== '') context.emit({ type: 'reset' });
+      const outcome = await this.#measure('toolMs', () => this.#calls.call(round, calls));
       if ('pause' in outcome) return outcome;
       messages.push(
-        { role: 'assistant', content: assistantContent(answer) },
+        { role: 'assistant', content: assistantContent(response) },
         { role: 'tool', content: outcome.results },
       );
     }
@@ -157,10 +154,10 @@ class Agent {
   ): Promise<ModelResponse> {
     const { context, format } = this.#parts;
     const callOptions = { ...formatOptions(format), ...extraOptions, prompt: [...prompt] };
-    const { answer, opened } = await this.#timed('modelMs', () => this.#models.ask(key, callOptions));
-    this.#tokens = addTokens(this.#tokens, answer.tokens);
-    if (opened.prices) this.#cost = addCost(this.#cost, costOf(answer.tokens, opened.prices));
-    if (answer.finishReason === 'content-filter')
+    const { response, opened } = await this.#measure('modelMs', () => this.#models.ask(key, callOptions));
+    this.#tokens = addTokens(this.#tokens, response.tokens);
+    if (opened.prices) this.#cost = addCost(this.#cost, costOf(response.tokens, opened.prices));
+    if (response.finishReason === 'content-filter')
       throw new BlockError(
         'MODEL_REFUSED',
         `The provider's filter stopped the answer of "${context.block.name}".`,
@@ -168,11 +165,14 @@ class Agent {
           retryable: false,
         },
       );
-    return answer;
+    return response;
   }
 
-  /** Returns the JSON of an answer with a format, and its text. An answer that does not match is repaired once. */
-  async #formatted(
+  /**
+   * Returns the JSON of an answer in the format, and the answer's text. If the answer does not match, the model
+   * corrects it once.
+   */
+  async #parseOrRepair(
     format: ResponseFormat,
     messages: LanguageModelV4Prompt,
     text: string,
@@ -205,7 +205,7 @@ class Agent {
     };
   }
 
-  async #timed<T>(timer: 'modelMs' | 'toolMs', work: () => Promise<T>): Promise<T> {
+  async #measure<T>(timer: 'modelMs' | 'toolMs', work: () => Promise<T>): Promise<T> {
     const { clock } = this.#parts.context;
     const startedMs = clock.now();
     try {
@@ -221,7 +221,7 @@ type AssistantPart = Exclude<
   string
 >[number];
 
-/** Returns the parts of an answer that the model gets back in the next round. */
+/** Returns the parts of a response that the model gets back in the next round. */
 function assistantContent({ content }: ModelResponse): AssistantPart[] {
   return content.flatMap((part): AssistantPart[] => {
     if (part.type !== 'text' && part.type !== 'reasoning' && part.type !== 'tool-call') return [];
@@ -234,8 +234,8 @@ function assistantContent({ content }: ModelResponse): AssistantPart[] {
 }
 
 /**
- * Returns the fields, and the whole answer under `content`: exported workflows read both `<agent.field>` and
- * `<agent.content.field>`.
+ * Returns the fields of the answer, and the whole answer under `content`: exported workflows read both `<agent.field>`
+ * and `<agent.content.field>`.
  */
 function fieldsOf(value: Json): JsonObject {
   return isJsonObject(value) ? { content: value, ...value } : { content: value };

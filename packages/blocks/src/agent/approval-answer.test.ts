@@ -16,7 +16,7 @@ const paused = {
 };
 const block = { name: 'A' } as BlockConfig;
 
-function answer(input: Json, pause: JsonObject = paused): JsonObject {
+function checkAnswer(input: Json, pause: JsonObject = paused): JsonObject {
   return checkedAnswer({ block, paused: pause, input, pausedMs: 0, nowMs: 0 });
 }
 
@@ -24,27 +24,27 @@ function edit(edited: Json, id = '1.3'): Json {
   return { decisions: { [id]: { decision: 'edit', arguments: edited } } };
 }
 
-function nested(depth: number): JsonObject {
+function nestedObject(depth: number): JsonObject {
   let value: JsonObject = {};
-  for (let at = 1; at < depth; at++) value = { a: value };
+  for (let level = 1; level < depth; level++) value = { a: value };
   return value;
 }
 
 describe('the answer to a pause of an agent', () => {
   it('has a decision for each shown call if one decision is for all calls', () => {
-    expect(answer({ decision: 'approve' })).toEqual({
+    expect(checkAnswer({ decision: 'approve' })).toEqual({
       decisions: { '1.1': { decision: 'approve' }, '1.3': { decision: 'approve' } },
     });
     const denied = { decision: 'deny', reason: 'Not today.' };
-    expect(answer(denied)).toEqual({ decisions: { '1.1': denied, '1.3': denied } });
+    expect(checkAnswer(denied)).toEqual({ decisions: { '1.1': denied, '1.3': denied } });
   });
 
   it('may decide about some calls, and may edit a single call without its id', () => {
     const some = { decisions: { '1.3': { decision: 'edit', arguments: { text: 'Hello {{name}}' } } } };
-    expect(answer(some)).toEqual(some);
+    expect(checkAnswer(some)).toEqual(some);
     const single = { calls: paused.calls.slice(0, 1) };
     const edited = { decision: 'edit', arguments: { to: 'bob' } };
-    expect(answer(edited, single)).toEqual({ decisions: { '1.1': edited } });
+    expect(checkAnswer(edited, single)).toEqual({ decisions: { '1.1': edited } });
   });
 
   it.each<[why: string, input: Json, message: RegExp]>([
@@ -129,17 +129,17 @@ describe('the answer to a pause of an agent', () => {
       edit({ list: Array.from({ length: 1_000_001 }, () => 0) }),
       /have more than 1000000/,
     ],
-    ['is nested deeply', edit(nested(10_000)), /nested more than 100 levels/],
+    ['is nested deeply', edit(nestedObject(10_000)), /nested more than 100 levels/],
   ])('is refused if it %s', (_why, input, message) => {
-    expect(() => answer(input)).toThrow(expect.objectContaining({ code: 'RESUME_INPUT_INVALID' }));
-    expect(() => answer(input)).toThrow(message);
+    expect(() => checkAnswer(input)).toThrow(expect.objectContaining({ code: 'RESUME_INPUT_INVALID' }));
+    expect(() => checkAnswer(input)).toThrow(message);
   });
 
   it('lists at most ten problems, and only the beginning of long ids', () => {
     const many = Object.fromEntries(
       Array.from({ length: 1000 }, (_, at) => [`${at}${'x'.repeat(1000)}`, {}]),
     );
-    expect(() => answer({ decisions: many })).toThrow(/^.{1,600}$/);
+    expect(() => checkAnswer({ decisions: many })).toThrow(/^.{1,600}$/);
   });
 
   it('may have text that only looks like a reference', () => {

@@ -24,7 +24,7 @@ export interface WaitingCall {
  * A person's decision about one call. The arguments of an edit replace the model's; the model reads the reason of a
  * denial.
  */
-export type Decision = z.output<typeof decisionRow>;
+export type Decision = z.output<typeof decisionSchema>;
 
 /**
  * Returns the answer to an agent's pause as `{ decisions }`, with one decision for each call that the answer names. So
@@ -57,7 +57,8 @@ export function waitingCalls(paused: JsonObject): WaitingCall[] {
 }
 
 /**
- * Returns the decisions of an answer by the ids of calls, and its problems, without the content of edited arguments.
+ * Returns the decisions of an answer by the ids of calls, and the problems of the answer. The problems do not quote
+ * edited arguments.
  */
 export function readAnswer(
   answer: Json,
@@ -65,16 +66,20 @@ export function readAnswer(
 ): { decisions: Map<string, Decision>; problems: string[] } {
   const problems: string[] = [];
   const decisions = new Map<string, Decision>();
-  for (const [id, row] of rowsOf(answer, calls, problems)) {
+  for (const [id, value] of decisionValues(answer, calls, problems)) {
     if (problems.length >= MAX_LISTED) break;
-    const decision = readDecision(id, row, problems);
+    const decision = readDecision(id, value, problems);
     if (decision) decisions.set(id, decision);
   }
   return { decisions, problems };
 }
 
-/** Returns the rows of an answer by the ids of calls. A decision for all calls is the row of each call. */
-function rowsOf(answer: Json, calls: readonly WaitingCall[], problems: string[]): [id: string, row: Json][] {
+/** Returns the unchecked decisions of an answer by the ids of calls. A decision for all calls is that of each call. */
+function decisionValues(
+  answer: Json,
+  calls: readonly WaitingCall[],
+  problems: string[],
+): [id: string, value: Json][] {
   const ids = calls.map(({ id }) => id);
   const fields = isJsonObject(answer) ? answer : {};
   const decision = own(fields, 'decision');
@@ -84,24 +89,25 @@ function rowsOf(answer: Json, calls: readonly WaitingCall[], problems: string[])
     return [];
   }
   const decisions = own(fields, 'decisions');
-  if (isJsonObject(decisions) && Object.keys(fields).length === 1) return namedRows(decisions, ids, problems);
+  if (isJsonObject(decisions) && Object.keys(fields).length === 1)
+    return valuesById(decisions, ids, problems);
   problems.push(
     'use {"decision": "approve"} or {"decision": "deny"} for all calls, or {"decisions": {"1.1": {"decision": …}}} for some',
   );
   return [];
 }
 
-function namedRows(
+function valuesById(
   decisions: JsonObject,
   ids: readonly string[],
   problems: string[],
-): [id: string, row: Json][] {
-  const rows = Object.entries(decisions);
-  const unknown = rows.filter(([id]) => !ids.includes(id)).map(([id]) => JSON.stringify(id.slice(0, 20)));
-  if (rows.length === 0) problems.push('"decisions" is empty');
+): [id: string, value: Json][] {
+  const values = Object.entries(decisions);
+  const unknown = values.filter(([id]) => !ids.includes(id)).map(([id]) => JSON.stringify(id.slice(0, 20)));
+  if (values.length === 0) problems.push('"decisions" is empty');
   if (unknown.length > 0)
     problems.push(`no call ${unknown.slice(0, MAX_LISTED).join(', ')} waits here, only ${ids.join(', ')}`);
-  return rows.filter(([id]) => ids.includes(id));
+  return values.filter(([id]) => ids.includes(id));
 }
 
 const reason = z
@@ -112,7 +118,7 @@ const editedArguments = z.custom<JsonObject>(
   (value) => isJsonObject(value as Json),
   'its edit needs "arguments", an object',
 );
-const decisionRow = z.discriminatedUnion(
+const decisionSchema = z.discriminatedUnion(
   'decision',
   [
     z.strictObject({ decision: z.literal('approve'), reason }),
@@ -122,8 +128,8 @@ const decisionRow = z.discriminatedUnion(
   { error: 'its decision is neither "approve", "edit" nor "deny"' },
 );
 
-function readDecision(id: string, row: Json, problems: string[]): Decision | undefined {
-  const read = decisionRow.safeParse(row);
+function readDecision(id: string, value: Json, problems: string[]): Decision | undefined {
+  const read = decisionSchema.safeParse(value);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
   problems.push(`call ${id}: ${issue?.message.slice(0, 200)}`);

@@ -15,26 +15,30 @@ export interface DecidedCall {
  */
 export class Approvals {
   readonly #context: Context;
-  readonly #decided: ReadonlyMap<string, DecidedCall>;
+  readonly #decidedCalls: ReadonlyMap<string, DecidedCall>;
   /** The number of pauses that were answered. */
-  readonly #answered: number;
+  readonly #answeredPauses: number;
   /** The reason why the last answer is invalid; undefined if it is valid. */
   readonly #problem: string | undefined;
 
   private constructor(
     context: Context,
-    state: { decided: ReadonlyMap<string, DecidedCall>; answered: number; problem: string | undefined },
+    state: {
+      decidedCalls: ReadonlyMap<string, DecidedCall>;
+      answeredPauses: number;
+      problem: string | undefined;
+    },
   ) {
     this.#context = context;
-    this.#decided = state.decided;
-    this.#answered = state.answered;
+    this.#decidedCalls = state.decidedCalls;
+    this.#answeredPauses = state.answeredPauses;
     this.#problem = state.problem;
   }
 
   /** Reads the answers to the earlier pauses of the block. */
   static async open(context: Context): Promise<Approvals> {
     const answers = await context.answers();
-    const decided = new Map<string, DecidedCall>();
+    const decidedCalls = new Map<string, DecidedCall>();
     let problem: string | undefined;
     for (const [index, answer] of answers.entries()) {
       const calls = waitingCalls(await recordedCalls(context, index + 1, []));
@@ -44,21 +48,21 @@ export class Approvals {
       if (problem !== undefined) continue;
       for (const call of calls) {
         const decision = decisions.get(call.id);
-        if (decision) decided.set(call.id, { decision, call });
+        if (decision) decidedCalls.set(call.id, { decision, call });
       }
     }
-    return new Approvals(context, { decided, answered: answers.length, problem });
+    return new Approvals(context, { decidedCalls, answeredPauses: answers.length, problem });
   }
 
   /** Returns the decision about a call; undefined if no person has decided about this call. */
   of({ id, name }: Pick<WaitingCall, 'id' | 'name'>): DecidedCall | undefined {
-    const decided = this.#decided.get(id);
-    return decided?.call.name === name ? decided : undefined;
+    const decidedCall = this.#decidedCalls.get(id);
+    return decidedCall?.call.name === name ? decidedCall : undefined;
   }
 
   /** Returns the output of a pause that asks about these calls. */
   async ask(calls: readonly WaitingCall[]): Promise<JsonObject> {
-    const output = await recordedCalls(this.#context, this.#answered + 1, calls);
+    const output = await recordedCalls(this.#context, this.#answeredPauses + 1, calls);
     return { ...output, ...(this.#problem !== undefined && { problem: this.#problem }) };
   }
 }

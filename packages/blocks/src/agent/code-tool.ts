@@ -15,7 +15,7 @@ export interface ToolCode {
   schema: JsonObject;
 }
 
-/** Returns the tool whose code is in a row of the agent. Throws BLOCK_CONFIG_INVALID. */
+/** Returns the tool of a row that contains its code. Throws BLOCK_CONFIG_INVALID. */
 export function codeRow(context: Context, row: JsonObject): OfferedTool {
   const schema = isJsonObject(row['schema']) ? row['schema'] : {};
   const definition = isJsonObject(schema['function']) ? schema['function'] : {};

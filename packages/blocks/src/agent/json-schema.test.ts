@@ -3,10 +3,10 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema, withCheckedPatterns } from './json-schema.ts';
 import type { SchemaCheck } from './json-schema.ts';
 
-const compiled = (schema: JsonObject): SchemaCheck => compileSchema(schema, (why) => new Error(why));
+const compile = (schema: JsonObject): SchemaCheck => compileSchema(schema, (why) => new Error(why));
 
 /** Returns `n` definitions that each refer twice to the previous one: they need 2^n evaluations. */
-const doubling = (n: number, first: JsonObject): JsonObject => ({
+const doublingSchema = (n: number, first: JsonObject): JsonObject => ({
   $ref: `#/$defs/d${n}`,
   $defs: Object.fromEntries([
     ['d0', first],
@@ -19,23 +19,25 @@ const doubling = (n: number, first: JsonObject): JsonObject => ({
 
 describe('schemas of arguments', () => {
   it('report each difference', () => {
-    const check = compiled({ type: 'object', properties: { a: { type: 'number' } }, required: ['a'] });
+    const check = compile({ type: 'object', properties: { a: { type: 'number' } }, required: ['a'] });
     expect(check({ a: 1 })).toBeUndefined();
     expect(check({ a: 'x' })).toContain('#/a');
     expect(check({})).toContain('required');
   });
 
-  it('that evaluate one value without bound are refused', () => {
-    expect(() => compiled(doubling(40, { type: ['null', 'string'] }))).toThrow('takes too long to check');
-    expect(() => compiled(doubling(40, { type: 'string' }))).toThrow('takes too long to check');
-    expect(() => compiled({ $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } })).toThrow(
+  it('that evaluate one value without limit are refused', () => {
+    expect(() => compile(doublingSchema(40, { type: ['null', 'string'] }))).toThrow(
+      'takes too long to check',
+    );
+    expect(() => compile(doublingSchema(40, { type: 'string' }))).toThrow('takes too long to check');
+    expect(() => compile({ $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } })).toThrow(
       'takes too long to check',
     );
   });
 
-  it('that evaluate deep values without bound do not match them', () => {
+  it('that evaluate deep values without limit do not match them', () => {
     const child = { properties: { x: { $ref: '#/$defs/node' } } };
-    const check = compiled({
+    const check = compile({
       $ref: '#/$defs/node',
       $defs: { node: { allOf: [child, child] } },
     });
@@ -51,16 +53,16 @@ describe('schemas of arguments', () => {
     { $ref: '#/$defs/none' },
     { properties: { a: { $recursiveRef: '#' } }, $ref: '#nowhere' },
   ])('that are not JSON Schemas are refused: %j', (schema) => {
-    expect(() => compiled(schema)).toThrow(/^is not a JSON Schema: /);
+    expect(() => compile(schema)).toThrow(/^is not a JSON Schema: /);
   });
 
   it('ignore "uniqueItems"', () => {
-    const check = compiled({ properties: { list: { type: 'array', uniqueItems: true } } });
+    const check = compile({ properties: { list: { type: 'array', uniqueItems: true } } });
     expect(check({ list: [1, 1] })).toBeUndefined();
   });
 
-  const pattern = (text: string): SchemaCheck =>
-    compiled({ type: 'object', properties: { text: { type: 'string', pattern: text } } });
+  const compilePattern = (text: string): SchemaCheck =>
+    compile({ type: 'object', properties: { text: { type: 'string', pattern: text } } });
 
   it.each([
     [String.raw`^\d+\.\d+$`, '17.5', '17'],
@@ -71,14 +73,14 @@ describe('schemas of arguments', () => {
     ['^(a|b)?$', '', 'ab'],
     [String.raw`^[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}$`, 'ada@mail.example.com', 'ada@'],
   ])('check the pattern %s', (text, right, wrong) => {
-    const check = pattern(text);
+    const check = compilePattern(text);
     expect(check({ text: right })).toBeUndefined();
     expect(check({ text: wrong })).toContain('#/text: String does not match its pattern');
     expect(check({ text: right })).toBeUndefined();
   });
 
   it('check several patterns, each for its value', () => {
-    const check = compiled({
+    const check = compile({
       properties: {
         a: { pattern: '^a$' },
         b: { pattern: '^b$' },
@@ -101,7 +103,7 @@ describe('schemas of arguments', () => {
     '^(([a-z])+.)+[A-Z]([a-z])+$',
     '^(?:[a-z]{0,300}){0,3}$',
   ])('check in linear time a pattern that takes other engines years: %s', (text) => {
-    const check = pattern(text);
+    const check = compilePattern(text);
     const startedMs = performance.now();
     check({ text: `${'a'.repeat(19_000)}!` });
     expect(performance.now() - startedMs).toBeLessThan(5000);
@@ -113,26 +115,26 @@ describe('schemas of arguments', () => {
     ['an invalid one', '(', /cannot be checked/],
     ['a long one', 'a'.repeat(1001), /more than 1000 characters/],
     ['one that becomes large', `(${'abc'.repeat(100)}){0,1000}`, /repeats too much/],
-    ['one that becomes large by levels', '((((a{9}){9}){9}){9}){9}', /repeats too much/],
-    ['one that becomes large by many', '[a-z]{0,900}'.repeat(80), /repeats too much/],
+    ['one that becomes large by nested repetitions', '((((a{9}){9}){9}){9}){9}', /repeats too much/],
+    ['one that becomes large by many repetitions', '[a-z]{0,900}'.repeat(80), /repeats too much/],
   ])('refuse %s as a pattern', (_what, text, message) => {
-    expect(() => pattern(text)).toThrow(message);
+    expect(() => compilePattern(text)).toThrow(message);
   });
 
-  it('refuse more patterns than can be compiled in a second', () => {
+  it('refuse more patterns than can be compile in a second', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 30 }, (_, n) => [`p${n}`, { pattern: `${n}a{900}` }]),
     );
-    expect(() => compiled({ properties })).toThrow(/exceeds the limit for all patterns together/);
+    expect(() => compile({ properties })).toThrow(/exceeds the limit for all patterns together/);
     const unchecked: string[] = [];
-    const check = compiled(withCheckedPatterns({ properties }, (text) => unchecked.push(text)));
+    const check = compile(withCheckedPatterns({ properties }, (text) => unchecked.push(text)));
     expect(check({ p0: 'x' })).toContain('#/p0');
     expect(unchecked.length).toBeGreaterThan(5);
   });
 
   it('match neither a text that is too long for a pattern nor too many texts', () => {
-    expect(pattern('^a*$')({ text: 'a'.repeat(20_001) })).toContain('#/text');
-    const check = compiled({ items: { pattern: '^a*$' } });
+    expect(compilePattern('^a*$')({ text: 'a'.repeat(20_001) })).toContain('#/text');
+    const check = compile({ items: { pattern: '^a*$' } });
     expect(check(Array.from({ length: 11 }, () => 'a'.repeat(20_000)))).toBe(
       'the check takes too long: use a smaller value',
     );
@@ -147,8 +149,8 @@ describe('schemas of arguments', () => {
     expect(unchecked).toEqual(['^(?=x)']);
   });
 
-  it('with patterns of names check matching names, and other names as additional properties', () => {
-    const check = compiled({
+  it('with "patternProperties" check matching names, and other names as additional properties', () => {
+    const check = compile({
       properties: { id: { type: 'number' }, 'x-id': { type: 'number' } },
       patternProperties: { '^x-': { type: ['string', 'number'] }, y$: { maxLength: 2 } },
       additionalProperties: false,
@@ -163,8 +165,8 @@ describe('schemas of arguments', () => {
     expect(check(['x'])).toBeUndefined();
   });
 
-  it('with patterns of names check objects in objects, by references and beside "unevaluatedProperties"', () => {
-    const check = compiled({
+  it('with "patternProperties" check objects in objects, also by references and beside "unevaluatedProperties"', () => {
+    const check = compile({
       $ref: '#/$defs/node',
       $defs: {
         node: {
@@ -183,19 +185,19 @@ describe('schemas of arguments', () => {
   });
 
   it('may have properties with the names of keywords', () => {
-    const named = {
+    const properties = {
       pattern: { type: 'string' },
       patternProperties: { type: 'number' },
       format: { type: 'string' },
     };
-    const check = compiled(withCheckedPatterns({ properties: named, additionalProperties: false }));
+    const check = compile(withCheckedPatterns({ properties, additionalProperties: false }));
     expect(check({ pattern: '(', patternProperties: 1, format: 'x' })).toBeUndefined();
     expect(check({ patternProperties: 'x' })).toContain('#/patternProperties');
     expect(check({ allOf: 1 })).toContain('additional properties');
   });
 
-  it('with patterns of names that take other engines years are checked in linear time', () => {
-    const check = compiled({ patternProperties: { '^(a+)+$': {} }, additionalProperties: false });
+  it('with "patternProperties" that take other engines years are checked in linear time', () => {
+    const check = compile({ patternProperties: { '^(a+)+$': {} }, additionalProperties: false });
     const startedMs = performance.now();
     expect(check({ [`${'a'.repeat(19_000)}!`]: 1 })).toContain('additional properties');
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => ['a'.repeat(n + 1), 1]));
@@ -203,9 +205,9 @@ describe('schemas of arguments', () => {
     expect(performance.now() - startedMs).toBeLessThan(5000);
   });
 
-  it('with patterns of names that cannot be checked are refused, or keep them in the description', () => {
+  it('with "patternProperties" that cannot be checked are refused, or keep them in the description', () => {
     const schema = { patternProperties: { '^(?=x)': {}, '^b': {} }, additionalProperties: false };
-    expect(() => compiled(schema)).toThrow(/^has patterns of names .* that cannot be checked/);
+    expect(() => compile(schema)).toThrow(/^has patterns of names .* that cannot be checked/);
     expect(withCheckedPatterns(schema)).toEqual({
       patternProperties: { '^b': {} },
       description: '(Patterns of names, not checked: ^(?=x))',

@@ -12,21 +12,23 @@ const MAX_ERRORS = 10;
  */
 const MAX_EVALUATIONS = 200_000;
 
-/** Returns how a value differs from a schema; undefined: it matches. */
+/** Returns how a value differs from a schema; undefined if the value matches. */
 export type SchemaCheck = (value: Json) => string | undefined;
 
 /**
  * Returns the check of values against a JSON Schema, without its formats and `uniqueItems`. A value whose check takes
- * too long does not match. Throws the error of `refuse` for a schema that is too large or too deep, refers to another
- * document, cannot be read by the validator, takes too long to check, or has patterns that cannot be checked in linear
- * time; `withCheckedPatterns` removes such patterns.
+ * too long does not match.
+ *
+ * Throws the error that `toError` returns for a schema that is too large or too deep, refers to another document,
+ * cannot be read by the validator, takes too long to check, or has patterns that cannot be checked in linear time.
+ * `withCheckedPatterns` removes such patterns.
  */
-export function compileSchema(schema: JsonObject, refuse: (why: string) => Error): SchemaCheck {
+export function compileSchema(schema: JsonObject, toError: (why: string) => Error): SchemaCheck {
   const text = JSON.stringify(schema);
-  if (text.length > MAX_SCHEMA_CHARS) throw refuse(`has more than ${MAX_SCHEMA_CHARS} characters`);
-  if (depthOf(schema) > MAX_DEPTH) throw refuse(`is nested more than ${MAX_DEPTH} levels deep`);
+  if (text.length > MAX_SCHEMA_CHARS) throw toError(`has more than ${MAX_SCHEMA_CHARS} characters`);
+  if (depthOf(schema) > MAX_DEPTH) throw toError(`is nested more than ${MAX_DEPTH} levels deep`);
   const externalReference = text.match(/"\$ref":"(?!#)[^"]*"/);
-  if (externalReference) throw refuse(`refers to another document (${externalReference[0].slice(0, 100)})`);
+  if (externalReference) throw toError(`refers to another document (${externalReference[0].slice(0, 100)})`);
   const budget: Budget = { evaluations: 0, patterns: patternBudget() };
   let validator: Validator;
   const validate = (value: Json): ReturnType<Validator['validate']> => {
@@ -34,12 +36,12 @@ export function compileSchema(schema: JsonObject, refuse: (why: string) => Error
     return validator.validate(value);
   };
   try {
-    validator = new Validator(checkable(schema, budget) as never, '2020-12', false);
+    validator = new Validator(toCheckable(schema, budget) as never, '2020-12', false);
     // The validator reports some errors of a schema only when it checks a value.
     validate(null);
   } catch (error) {
-    if (error instanceof PatternError) throw refuse(error.message);
-    throw refuse(isTooLong(error) ? 'takes too long to check' : `is not a JSON Schema: ${messageOf(error)}`);
+    if (error instanceof PatternError) throw toError(error.message);
+    throw toError(isTooLong(error) ? 'takes too long to check' : `is not a JSON Schema: ${messageOf(error)}`);
   }
   return (value) => {
     try {
@@ -99,18 +101,18 @@ const spendOf = (budget: Budget) => (evaluations: number) => {
 const READ_ONCE = '__absolute_recursive_ref__';
 
 /** Returns the schema without the keywords that are not checked. Each of its subschemas counts its evaluations. */
-function checkable(schema: Json, budget: Budget): Json {
+function toCheckable(schema: Json, budget: Budget): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
-  if (Array.isArray(schema)) return schema.map((item) => checkable(item, budget));
+  if (Array.isArray(schema)) return schema.map((item) => toCheckable(item, budget));
   if (isJsonObject(schema['patternProperties'])) return withNamePatterns(schema, budget);
   const entries = Object.entries(schema).filter(
     ([key, value]) => !REMOVED_KEYWORDS.has(key) || typeof value === 'object',
   );
   const copy: { [key: string]: unknown } = Object.fromEntries(
-    entries.map(([key, value]) => [key, eachSchema(key, value, (part) => checkable(part, budget))]),
+    entries.map(([key, value]) => [key, mapSchemas(key, value, (part) => toCheckable(part, budget))]),
   );
   const { pattern } = schema;
-  if (typeof pattern === 'string') copy['format'] = checkedPattern(pattern, budget);
+  if (typeof pattern === 'string') copy['format'] = patternFormat(pattern, budget);
   return countEvaluations(copy, budget);
 }
 
@@ -120,7 +122,7 @@ const BY_NAME: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the value of a keyword with `change` applied to it, or to each of its schemas by name. */
-function eachSchema(keyword: string, value: Json, change: (schema: Json) => Json): Json {
+function mapSchemas(keyword: string, value: Json, change: (schema: Json) => Json): Json {
   if (!BY_NAME.has(keyword) || !isJsonObject(value)) return change(value);
   return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, change(schema)]));
 }
@@ -150,74 +152,74 @@ function withNamePatterns(schema: JsonObject, budget: Budget): Json {
   const schemas = Object.fromEntries(
     Object.entries(patternProperties as JsonObject).map(([pattern, value]) => [
       pattern,
-      checkable(value, budget),
+      toCheckable(value, budget),
     ]),
   );
-  const names = checkedNames(Object.keys(schemas), budget);
-  const collecting = countEvaluations({ propertyNames: { format: names.format } }, budget, () =>
+  const names = collectorOf(Object.keys(schemas), budget);
+  const collectingSchema = countEvaluations({ propertyNames: { format: names.format } }, budget, () =>
     names.reset(),
   );
-  const matching = countEvaluations(
+  const matchingSchema = countEvaluations(
     {
       ...(properties !== undefined && {
-        properties: eachSchema('properties', properties, (part) => checkable(part, budget)),
+        properties: mapSchemas('properties', properties, (part) => toCheckable(part, budget)),
       }),
       ...(additionalProperties !== undefined && {
-        additionalProperties: checkable(additionalProperties, budget),
+        additionalProperties: toCheckable(additionalProperties, budget),
       }),
       [NAME_PATTERN_SCHEMAS]: schemas,
     },
     budget,
   );
-  Object.defineProperty(matching, 'patternProperties', {
+  Object.defineProperty(matchingSchema, 'patternProperties', {
     enumerable: false,
     get: () => {
       // The validator compares each pattern with each name.
       spendOf(budget)(names.matches.size ** 2);
       return Object.fromEntries(
         [...names.matches].map(([name, patterns]) => [
-          exactly(name),
+          exactPattern(name),
           { allOf: patterns.map((pattern) => schemas[pattern] as Json) },
         ]),
       );
     },
   });
-  const others = checkable({ ...rest, ...(allOf !== undefined && { allOf }) }, budget) as JsonObject;
+  const others = toCheckable({ ...rest, ...(allOf !== undefined && { allOf }) }, budget) as JsonObject;
   const all = Array.isArray(others['allOf']) ? others['allOf'] : [];
-  return Object.assign(others, { allOf: [...all, collecting, matching] });
+  return Object.assign(others, { allOf: [...all, collectingSchema, matchingSchema] });
 }
 
 /** Returns a pattern that matches only this name. */
-function exactly(name: string): string {
+function exactPattern(name: string): string {
   return `^${Array.from(name, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`).join('')}$`;
 }
 
-function checkedNames(patterns: readonly string[], budget: Budget) {
+function collectorOf(patterns: readonly string[], budget: Budget) {
   try {
     return nameCollector(patterns, budget.patterns, spendOf(budget));
   } catch (error) {
-    const shown = patterns.map(shownPattern).join(', ').slice(0, 200);
+    const shown = patterns.map(quotePattern).join(', ').slice(0, 200);
     throw new PatternError(`has patterns of names (${shown}) that cannot be checked: ${messageOf(error)}`);
   }
 }
 
-function checkedPattern(pattern: string, budget: Budget): object {
+function patternFormat(pattern: string, budget: Budget): object {
   try {
     return formatOf(pattern, budget.patterns, spendOf(budget));
   } catch (error) {
     throw new PatternError(
-      `has the pattern ${shownPattern(pattern)}, which cannot be checked: ${messageOf(error)}`,
+      `has the pattern ${quotePattern(pattern)}, which cannot be checked: ${messageOf(error)}`,
     );
   }
 }
 
-function shownPattern(pattern: string): string {
+function quotePattern(pattern: string): string {
   return JSON.stringify(pattern.slice(0, 100));
 }
 
 /**
- * Returns the schema of a third-party tool without the patterns that cannot be checked. The descriptions have them
- * instead, so that models still read them. Calls `onUnchecked` with each.
+ * Returns the schema of a third-party tool with the patterns that cannot be checked moved to the descriptions, where
+ * models still read them. Calls `onUnchecked` with each of these patterns.
  */
 export function withCheckedPatterns<Schema extends Json>(
   schema: Schema,
@@ -230,12 +232,12 @@ export function withCheckedPatterns<Schema extends Json>(
  * Returns the check against a schema of a third party: patterns that cannot be checked are left out. Throws like
  * `compileSchema`.
  */
-export function compileForeignSchema(schema: JsonObject, refuse: (why: string) => Error): SchemaCheck {
-  return compileSchema(withCheckedPatterns(schema), refuse);
+export function compileForeignSchema(schema: JsonObject, toError: (why: string) => Error): SchemaCheck {
+  return compileSchema(withCheckedPatterns(schema), toError);
 }
 
 /** Keywords whose value is data, not schemas. */
-const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);
+const DATA_KEYWORDS: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);
 
 function moveUncheckedPatterns(
   schema: Json,
@@ -248,7 +250,7 @@ function moveUncheckedPatterns(
   const copy = Object.fromEntries(
     Object.entries(schema).map(([key, value]) => [
       key,
-      DATA.has(key) ? value : eachSchema(key, value, rewrite),
+      DATA_KEYWORDS.has(key) ? value : mapSchemas(key, value, rewrite),
     ]),
   );
   const { pattern, patternProperties } = schema;

@@ -38,16 +38,16 @@ export class LongResults {
     this.#texts.set(id, text);
     const half = Math.floor(this.#maxChars / 2);
     const note = `[${text.length - 2 * half} of ${text.length} characters left out. Read them with ${this.#name}: {"id": "${id}", "offset": ${half}}]`;
-    return `${part(text, 0, half)}\n${note}\n${part(text, text.length - half, text.length)}`;
+    return `${slice(text, 0, half)}\n${note}\n${slice(text, text.length - half, text.length)}`;
   }
 
   /** Returns the tool that reads results; undefined until a result is too long. */
   tool(): ReadyTool | undefined {
-    if (this.#texts.size > 0) this.#tool ??= this.#readingTool();
+    if (this.#texts.size > 0) this.#tool ??= this.#createTool();
     return this.#tool;
   }
 
-  #readingTool(): ReadyTool {
+  #createTool(): ReadyTool {
     const maxLength = this.#maxChars - NOTE_CHARS;
     const parameters: JsonObject = {
       type: 'object',
@@ -78,15 +78,15 @@ export class LongResults {
     const text = typeof id === 'string' ? this.#texts.get(id) : undefined;
     if (text === undefined)
       throw new Error(
-        `No result with this id was too long. These were: ${[...this.#texts.keys()].join(', ')}.`,
+        `No result has this id. Use one of: ${[...this.#texts.keys()].join(', ')}.`,
       );
     if (offset >= text.length) throw new Error(`The result has only ${text.length} characters.`);
     const end = Math.min(text.length, offset + length);
-    return `[characters ${offset} to ${end} of ${text.length}]\n${part(text, offset, end)}`;
+    return `[characters ${offset} to ${end} of ${text.length}]\n${slice(text, offset, end)}`;
   }
 }
 
 /** Returns a part of a text. Replaces halves of characters at its ends, because providers refuse them. */
-function part(text: string, start: number, end: number): string {
+function slice(text: string, start: number, end: number): string {
   return text.slice(start, end).toWellFormed();
 }

@@ -50,8 +50,8 @@ export async function memoryOf(
   const window = windowOf(context, info?.context ?? UNKNOWN_CONTEXT);
   if (!window) return { prompt, add: async () => undefined };
   const conversation = conversationOf(context);
-  const read = async (): Promise<Json[]> => conversation.newest(window.maxChars);
-  const exchanges = (await context.step('memory', read, { idempotent: true })).map(messagesIn);
+  const readExchanges = async (): Promise<Json[]> => conversation.newest(window.maxChars);
+  const exchanges = (await context.step('memory', readExchanges, { idempotent: true })).map(messagesIn);
   const start = questionStart(prompt);
   const question = prompt.slice(start);
   return {

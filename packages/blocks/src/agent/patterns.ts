@@ -37,8 +37,8 @@ let lastMatcher: Matcher | undefined;
 format[FORMAT] = (text: string) => lastMatcher?.(text) ?? true;
 
 /**
- * Returns the format in place of a pattern, for a schema of the validator. `spend` is called with the length of each
- * text that is checked.
+ * Returns the value of the keyword `format` with which the validator checks a pattern. `spend` is called with the
+ * length of each text that is checked.
  *
  * Throws an Error that says why the pattern cannot be checked.
  */
@@ -75,8 +75,8 @@ export function nameCollector(
   const collect: Matcher = (name) => {
     spend(name.length * matchers.length);
     if (name.length > MAX_TEXT_CHARS) return true;
-    const found = matchers.filter(({ matcher }) => matcher(name)).map(({ pattern }) => pattern);
-    if (found.length > 0) matches.set(name, found);
+    const matched = matchers.filter(({ matcher }) => matcher(name)).map(({ pattern }) => pattern);
+    if (matched.length > 0) matches.set(name, matched);
     return true;
   };
   return { format: formatWith(collect), reset: () => matches.clear(), matches };

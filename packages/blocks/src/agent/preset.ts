@@ -10,7 +10,10 @@ export interface Preset {
   schema: JsonObject;
 }
 
-/** Splits the arguments of a tool. Empty values count as not set, and names that the schema lacks are ignored. */
+/**
+ * Returns the arguments that the author has set in `params`, and `schema` without them. Empty values count as not set.
+ * Names that the schema lacks are ignored.
+ */
 export function presetOf(schema: JsonObject, params: JsonObject): Preset {
   const declared = own(schema, 'properties');
   const properties = isJsonObject(declared) ? declared : {};

@@ -25,14 +25,14 @@ export function promptOf(context: BlockContext): LanguageModelV4Prompt {
   const instructions = nonEmpty.filter(({ role }) => role === 'system');
   const dialog = nonEmpty.filter(({ role }) => role !== 'system');
   if (dialog.length === 0)
-    return [{ role: 'user', content: [part(instructions.map(({ content }) => content).join('\n\n'))] }];
+    return [{ role: 'user', content: [textPart(instructions.map(({ content }) => content).join('\n\n'))] }];
   return [
     ...instructions.map(({ content }) => ({ role: 'system' as const, content })),
-    ...dialog.map(({ role, content }) => ({ role: role as 'user' | 'assistant', content: [part(content)] })),
+    ...dialog.map(({ role, content }) => ({ role: role as 'user' | 'assistant', content: [textPart(content)] })),
   ];
 }
 
-function part(text: string): { type: 'text'; text: string } {
+function textPart(text: string): { type: 'text'; text: string } {
   return { type: 'text', text };
 }
 

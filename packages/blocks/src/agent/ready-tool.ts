@@ -19,9 +19,9 @@ export interface OfferedTool {
   run(args: JsonObject, call: ToolRunCall): Promise<Json>;
 }
 
-/** The context of a run of a tool. */
+/** The context of one call of a tool. */
 export interface ToolRunCall extends Pick<AgentToolCall, 'idempotencyKey' | 'signal'> {
-  /** The name of the step of the call. */
+  /** The name of the step that records the call. */
   step: string;
   /** The id that the model has given to the call. */
   toolCallId: string;
@@ -31,7 +31,7 @@ export interface ToolRunCall extends Pick<AgentToolCall, 'idempotencyKey' | 'sig
 
 /** A tool of an agent, ready to be called. */
 export interface ReadyTool extends OfferedTool {
-  /** Returns how arguments differ from the schema of the parameters. */
+  /** Returns how arguments differ from the schema; undefined if they match. */
   problemsOf: SchemaCheck;
   /** True if the model must call it first. */
   forced: boolean;

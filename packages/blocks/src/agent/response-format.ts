@@ -10,7 +10,7 @@ import { unsatisfiableReason } from './unsatisfiable.ts';
 export interface ResponseFormat {
   name: string;
   schema: JsonObject;
-  /** Returns how an answer differs from the schema. */
+  /** Returns how an answer differs from the schema; undefined if it matches. */
   problemsOf: SchemaCheck;
   /** True if the provider can guarantee the schema: all properties are required, and no others are allowed. */
   strict: boolean;
@@ -36,17 +36,17 @@ export function responseFormatOf(context: BlockContext): ResponseFormat | undefi
 }
 
 /**
- * Returns the format with this schema. Throws the error of `refuse` for a schema that cannot be checked, or that no
- * value matches.
+ * Returns the format with this schema. Throws the error that `toError` returns for a schema that cannot be checked, or
+ * that no value matches.
  */
 export function formatNamed(
   name: string,
   schema: JsonObject,
-  refuse: (why: string) => Error,
+  toError: (why: string) => Error,
 ): ResponseFormat {
-  const problemsOf = compileForeignSchema(schema, refuse);
+  const problemsOf = compileForeignSchema(schema, toError);
   const why = unsatisfiableReason(schema);
-  if (why !== undefined) throw refuse(`no answer can match: ${why}`);
+  if (why !== undefined) throw toError(`no answer can match: ${why}`);
   return { name, schema, problemsOf, strict: isStrict(schema) };
 }
 
@@ -59,7 +59,7 @@ export function formatOptions(
   const providers = ['openai', 'azure', 'mistral', 'openaiCompatible'];
   return {
     responseFormat: { type: 'json', name, schema: schema as never },
-    // By default, these providers refuse a schema that is not strict.
+    // By default, these providers toError a schema that is not strict.
     ...(!strict && {
       providerOptions: Object.fromEntries(
         providers.map((provider) => [provider, { strictJsonSchema: false, structuredOutputs: true }]),

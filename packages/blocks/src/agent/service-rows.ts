@@ -13,7 +13,10 @@ import { idsOf, isEmpty } from './rows.ts';
 
 /** Maximum number of operations in one result of a search. */
 const MAX_MATCHES = 10;
-/** Maximum characters of schemas and descriptions in one search result. The first operation always has its schema. */
+/**
+ * Maximum number of characters of schemas and descriptions in one search result. The first operation always has its
+ * schema.
+ */
 const MAX_RESULT_CHARS = 20_000;
 
 /**
@@ -41,12 +44,12 @@ export function serviceRow(
 /** Returns the tool of one operation. Arguments that the author has set are hidden from the model. */
 function operationTool(context: Context, loaded: LoadedTool, params: JsonObject): OfferedTool {
   const { tool, schema } = loaded;
-  const { definition, fixed } = withFixed(tool, schema, params);
+  const { definition, fixed } = splitArguments(tool, schema, params);
   return {
     definition,
     read: (args) => withoutNulls(args, schema),
     isIdempotent: () => isRepeatable(tool),
-    run: (args, call) => run(context, loaded, { ...call, params, args: { ...args, ...fixed } }),
+    run: (args, call) => callOperation(context, loaded, { ...call, params, args: { ...args, ...fixed } }),
   };
 }
 
@@ -69,7 +72,7 @@ function withoutNulls(args: JsonObject, schema: JsonObject): JsonObject {
 function codeTool(context: Context, tool: CodeTool, params: JsonObject): OfferedTool {
   const schema = tool.arguments as JsonObject;
   const { language, code } = tool;
-  const { definition, fixed } = withFixed(tool, schema, params);
+  const { definition, fixed } = splitArguments(tool, schema, params);
   return {
     definition,
     isIdempotent: () => tool.idempotent === true,
@@ -77,8 +80,8 @@ function codeTool(context: Context, tool: CodeTool, params: JsonObject): Offered
   };
 }
 
-/** Returns the arguments that the author has set, and the definition with the remaining arguments. */
-function withFixed(
+/** Returns the definition with the arguments that the model chooses, and the arguments that the author has set. */
+function splitArguments(
   { id, description }: { id: string; description: string },
   schema: JsonObject,
   params: JsonObject,
@@ -142,7 +145,7 @@ function searchTools(context: Context, { service, params, tools }: SearchRow): O
           );
         const requested = own(args, 'arguments');
         const operationArgs = isJsonObject(requested) ? withoutNulls(requested, loaded.schema) : {};
-        return run(context, loaded, { ...call, params, args: operationArgs });
+        return callOperation(context, loaded, { ...call, params, args: operationArgs });
       },
     },
   ];
@@ -177,8 +180,8 @@ function searchResult(tools: ServiceTools, matches: readonly ServiceTool[]): Jso
     if (index === 0 || remainingChars > 0) return { ...shown, arguments: schema };
     return { ...shown, note: 'The schema did not fit: search for this name alone.' };
   });
-  const more = matches.length - operations.length;
-  return { operations, ...(more > 0 && { note: `${more} more match: use other words to see them.` }) };
+  const remaining = matches.length - operations.length;
+  return { operations, ...(remaining > 0 && { note: `${remaining} more match: use other words to see them.` }) };
 }
 
 /** Returns the selection in `operations`, `tags` and `readOnly` of a row. Throws BLOCK_CONFIG_INVALID. */
@@ -199,7 +202,7 @@ function textOf(args: JsonObject, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-async function run(
+async function callOperation(
   context: Context,
   { tool, services, problemsOf }: LoadedTool,
   { args, params, idempotencyKey }: { args: JsonObject; params: JsonObject; idempotencyKey: string },

@@ -65,8 +65,8 @@ function levelOf(context: BlockContext): Level | undefined {
 }
 
 /**
- * Returns the value of a field; undefined for an empty field and for `auto`, with which the provider decides. Throws
- * BLOCK_CONFIG_INVALID.
+ * Returns the value of a field; undefined for an empty field and for `auto`, which leaves the choice to the provider.
+ * Throws BLOCK_CONFIG_INVALID.
  */
 function choiceOf<T extends string>(
   context: BlockContext,

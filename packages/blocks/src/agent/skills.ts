@@ -30,13 +30,13 @@ export interface AgentSkills {
 export async function skillsOf(context: Context): Promise<AgentSkills> {
   const references = referencesIn(context);
   if (references.length === 0) return { addTo: (prompt) => prompt };
-  const find = async (): Promise<Json[]> =>
+  const findSkills = async (): Promise<Json[]> =>
     (await findAll(context, references)).map(({ id, name, description }) => ({ id, name, description }));
-  const found = (await context.step('skills', find, { idempotent: true })) as unknown as SkillSummary[];
+  const found = (await context.step('skills', findSkills, { idempotent: true })) as unknown as SkillSummary[];
   const skills = new Map(found.map((skill) => [skill.name, skill]));
   if (skills.size < found.length) throw invalid(context, 'has two skills with the same name');
   return {
-    tool: readingTool(context, skills),
+    tool: skillTool(context, skills),
     addTo: (prompt) => withInstructions(prompt, found),
   };
 }
@@ -58,25 +58,25 @@ function referencesIn(context: Context): string[] {
 async function findAll(context: Context, references: readonly string[]): Promise<SkillSummary[]> {
   const found = await context.services.skills.find([...new Set(references)]);
   if (!found)
-    throw refuse(context, 'uses skills, but this engine has none. Choose a workspace that has them.');
+    throw unknownSkill(context, 'uses skills, but this engine has none. Choose a workspace that has them.');
   const skills = references.map((reference) => {
     const skill = found.find(({ id }) => id === reference) ?? found.find(({ name }) => name === reference);
     if (skill) return skill;
-    const named = JSON.stringify(reference.slice(0, 100));
-    throw refuse(
+    const quoted = JSON.stringify(reference.slice(0, 100));
+    throw unknownSkill(
       context,
-      `uses the skill ${named}, which does not exist in its workspace: it was deleted or never existed. Remove it from the agent, or store it.`,
+      `uses the skill ${quoted}, which does not exist in its workspace: it was deleted or never existed. Remove it from the agent, or store it.`,
     );
   });
   return [...new Map(skills.map((skill) => [skill.id, skill])).values()];
 }
 
-function refuse({ block }: Context, why: string): BlockError {
+function unknownSkill({ block }: Context, why: string): BlockError {
   return new BlockError('SKILL_UNKNOWN', `The agent "${block.name}" ${why}`, { retryable: false });
 }
 
 /** Returns a tool that reads only the agent's skills: injected text cannot make the model read another one. */
-function readingTool(context: Context, skills: ReadonlyMap<string, SkillSummary>): OfferedTool {
+function skillTool(context: Context, skills: ReadonlyMap<string, SkillSummary>): OfferedTool {
   return {
     definition: {
       type: 'function',
@@ -95,8 +95,8 @@ function readingTool(context: Context, skills: ReadonlyMap<string, SkillSummary>
     async run(args) {
       const name = own(args, 'name');
       const skill = typeof name === 'string' ? skills.get(name) : undefined;
-      const read = skill && (await context.services.skills.read(skill.id));
-      if (read) return read.content;
+      const stored = skill && (await context.services.skills.read(skill.id));
+      if (stored) return stored.content;
       throw new Error('This skill no longer exists: it was deleted after the agent had started.');
     },
   };

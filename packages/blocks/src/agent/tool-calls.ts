@@ -59,7 +59,7 @@ export class ToolCalls {
   readonly #context: Context;
   readonly #tools: ReadonlyMap<string, ReadyTool>;
   readonly #approvals: Approvals | undefined;
-  readonly #long: LongResults;
+  readonly #longResults: LongResults;
   readonly #ended: ShownCall[] = [];
   /** Resolves when the calls of the answer that are not child runs have ended. */
   #othersDone: Promise<unknown> = Promise.resolve();
@@ -72,7 +72,7 @@ export class ToolCalls {
     this.#tools = tools;
     this.#approvals = approvals;
     const chars = numberOf(context, 'maxToolResultChars', MIN_RESULT_CHARS, MAX_RESULT_CHARS);
-    this.#long = new LongResults(Math.floor(chars ?? DEFAULT_RESULT_CHARS), tools);
+    this.#longResults = new LongResults(Math.floor(chars ?? DEFAULT_RESULT_CHARS), tools);
   }
 
   /**
@@ -96,7 +96,7 @@ export class ToolCalls {
 
   /** Returns the tools that the model may call now. */
   offeredTools(): ReadyTool[] {
-    const reader = this.#long.tool();
+    const reader = this.#longResults.tool();
     return [...this.#tools.values(), ...(reader ? [reader] : [])];
   }
 
@@ -130,15 +130,15 @@ export class ToolCalls {
   ): ReadyCall | CallResult {
     const offered = this.offeredTools();
     const tool = offered.find(({ definition }) => definition.name === ids.name);
-    if (index >= MAX_CALLS) return failed(`One answer may call at most ${MAX_CALLS} tools.`);
+    if (index >= MAX_CALLS) return failure(`One answer may call at most ${MAX_CALLS} tools.`);
     if (!tool) {
       const names = offered.map(({ definition }) => definition.name).join(', ') || 'none';
-      return failed(`There is no tool "${ids.name}". The tools are: ${names}.`);
+      return failure(`There is no tool "${ids.name}". The tools are: ${names}.`);
     }
-    if (!isJsonObject(modelArgs)) return failed('The arguments are not a JSON object.');
+    if (!isJsonObject(modelArgs)) return failure('The arguments are not a JSON object.');
     const args = tool.read?.(modelArgs) ?? modelArgs;
     const problems = tool.problemsOf(args);
-    if (problems !== undefined) return failed(`The arguments do not match the schema: ${problems}`);
+    if (problems !== undefined) return failure(`The arguments do not match the schema: ${problems}`);
     return { ...ids, tool, args };
   }
 
@@ -174,29 +174,32 @@ export class ToolCalls {
   async #step({ id, toolCallId, name, tool, args }: ReadyCall): Promise<CallResult> {
     const context = this.#context;
     // Events are part of the step: a later attempt that only reads its recorded result does not publish them again.
-    const call = async ({ idempotencyKey }: StepCall): Promise<JsonObject> => {
+    const makeCall = async ({ idempotencyKey }: StepCall): Promise<JsonObject> => {
       context.emit({ type: 'tool', phase: 'start', id: toolCallId, name });
       const { signal } = context;
-      const run = { idempotencyKey, signal, step: `tool ${id}`, toolCallId, othersDone: this.#othersDone };
-      const result = await callResult(tool, args, run);
+      const toolCall = { idempotencyKey, signal, step: `tool ${id}`, toolCallId, othersDone: this.#othersDone };
+      const result = await runTool(tool, args, toolCall);
       const status = result.success ? 'success' : 'error';
       context.emit({ type: 'tool', phase: 'end', id: toolCallId, name, status });
       return { ...result };
     };
     try {
-      const result = await context.step(`tool ${id}`, call, { idempotent: tool.isIdempotent(args) });
+      const result = await context.step(`tool ${id}`, makeCall, { idempotent: tool.isIdempotent(args) });
       return result as unknown as CallResult;
     } catch (error) {
       if (!isBlockError(error) || error.code !== 'STEP_OUTCOME_UNKNOWN') throw error;
-      return failed('This call was interrupted. It may have taken effect: find out before you repeat it.');
+      return failure('This call was interrupted. It may have taken effect: find out before you repeat it.');
     }
   }
 
-  /** Returns the result of a call as the model gets it, with the arguments of a person if they replaced the model's. */
+  /**
+   * Returns the result of a call as the model gets it. If a person changed the arguments, the text begins with the new
+   * arguments.
+   */
   #resultForModel({ id, toolCallId, shown }: EndedCall): LanguageModelV4ToolResultPart {
     const { name: toolName, result, success, approval } = shown;
     const fullText = typeof result === 'string' ? result : JSON.stringify(result);
-    const text = this.#tools.get(toolName)?.isWhole ? fullText : this.#long.textForModel(id, fullText);
+    const text = this.#tools.get(toolName)?.isWhole ? fullText : this.#longResults.textForModel(id, fullText);
     const isEdited = approval?.requested !== undefined;
     const editNote = isEdited
       ? `${EDIT_NOTE} ${JSON.stringify(shown.arguments).slice(0, MAX_CHANGED_CHARS)}\n`
@@ -216,17 +219,17 @@ export function parsedInput(input: string): Json | undefined {
   }
 }
 
-function failed(result: string): CallResult {
+function failure(result: string): CallResult {
   return { result, success: false };
 }
 
 /** Calls a tool. Its failure is a result too, so that a later attempt of the block does not repeat the call. */
-async function callResult(tool: ReadyTool, args: JsonObject, call: ToolRunCall): Promise<CallResult> {
+async function runTool(tool: ReadyTool, args: JsonObject, call: ToolRunCall): Promise<CallResult> {
   try {
     return { result: await tool.run(args, call), success: true };
   } catch (error) {
     // The call was interrupted, and its effect is unknown.
     call.signal.throwIfAborted();
-    return failed(error instanceof Error ? error.message : String(error));
+    return failure(error instanceof Error ? error.message : String(error));
   }
 }

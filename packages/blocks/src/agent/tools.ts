@@ -88,9 +88,9 @@ export function withSchema(context: Context, tool: OfferedTool, row: JsonObject)
   );
   const forced = row['usageControl'] === 'force';
   const byRow = requiresApproval(context, name, row);
-  const required = tool.approval === undefined ? byRow : tool.approval === 'always';
+  const needsApproval = tool.approval === undefined ? byRow : tool.approval === 'always';
   const definition = { ...tool.definition, inputSchema: schema as never };
-  return { ...tool, definition, problemsOf, forced, requiresApproval: required };
+  return { ...tool, definition, problemsOf, forced, requiresApproval: needsApproval };
 }
 
 /**
@@ -109,19 +109,19 @@ function requiresApproval(context: Context, name: string, row: JsonObject): bool
  */
 export async function offeredTools(
   context: Context,
-  each: ToolRow,
+  toolRow: ToolRow,
   options: BlocksOptions,
 ): Promise<OfferedTool[]> {
-  const { row } = each;
+  const { row } = toolRow;
   if (row['type'] === 'custom-tool') return [codeRow(context, row)];
   const registered = registeredTool(context, row, options.tools ?? []);
   if (registered) return [registered];
   const services = await serviceToolsOf(options);
   const found =
     services &&
-    (await import('./service-rows.ts')).serviceRow(context, withStructure(context, each), services);
+    (await import('./service-rows.ts')).serviceRow(context, withStructure(context, toolRow), services);
   if (found) return found;
-  const tool = await integrationTool(context, withStructure(context, each));
+  const tool = await integrationTool(context, withStructure(context, toolRow));
   if (tool) return [tool];
   const ids = idsOf(row);
   const problem = ids.length === 0 ? 'has a tool without a type' : `uses the unknown tool "${ids[0]}"`;

@@ -32,8 +32,8 @@ export class FallbackModels {
   readonly #caching: boolean | undefined;
   readonly #unavailable: { model: string; code: string; message: string }[] = [];
   /**
-   * Number of messages that precede the latest switch of models. They are sent without data that only their provider
-   * can read.
+   * Number of messages that precede the latest switch of models. The next model gets these messages without data that
+   * only the earlier provider can read.
    */
   #foreignCount = 0;
 
@@ -46,20 +46,20 @@ export class FallbackModels {
     this.#caching = promptCaching(context);
   }
 
-  /** Returns the answer of the first model that is available. Each call is a step, named `key`. Throws a BlockError. */
-  async ask(key: string, request: RequestOptions): Promise<{ answer: ModelResponse; opened: OpenModel }> {
+  /** Returns the response of the first available model. Each call is a step, named `key`. Throws a BlockError. */
+  async ask(key: string, request: RequestOptions): Promise<{ response: ModelResponse; opened: OpenModel }> {
     for (;;) {
       const number = this.#unavailable.length;
       const opened = this.#models[number] as OpenModel;
-      const answer = await callModel(this.#context, number === 0 ? key : `${key}, fallback ${number}`, {
+      const response = await callModel(this.#context, number === 0 ? key : `${key}, fallback ${number}`, {
         opened,
         options: this.#optionsOf(opened, request),
         hasFallback: number + 1 < this.#models.length,
         maxMicros: this.#maxMicros,
         conversation: this.#conversation,
       });
-      if (!('unavailable' in answer)) return { answer, opened };
-      this.#unavailable.push({ model: nameOf(opened), ...answer.unavailable });
+      if (!('unavailable' in response)) return { response, opened };
+      this.#unavailable.push({ model: nameOf(opened), ...response.unavailable });
       this.#foreignCount = request.prompt.length;
     }
   }
@@ -73,7 +73,7 @@ export class FallbackModels {
 
   #optionsOf(opened: OpenModel, request: RequestOptions): RequestOptions {
     const settings = modelSettings(this.#context, opened);
-    const providerOptions = mergedOptions(settings.providerOptions, request.providerOptions);
+    const providerOptions = mergeOptions(settings.providerOptions, request.providerOptions);
     const prompt = request.prompt.map((message, index) =>
       index < this.#foreignCount ? withoutProviderData(message) : message,
     );
@@ -110,9 +110,9 @@ function withoutProviderData(message: LanguageModelV4Message): LanguageModelV4Pr
   return { role: 'assistant', content };
 }
 
-function mergedOptions(one: ProviderOptions = {}, other: ProviderOptions = {}): ProviderOptions {
-  const providers = [...new Set([...Object.keys(one), ...Object.keys(other)])];
-  return Object.fromEntries(providers.map((name) => [name, { ...one[name], ...other[name] }]));
+function mergeOptions(base: ProviderOptions = {}, overrides: ProviderOptions = {}): ProviderOptions {
+  const providers = [...new Set([...Object.keys(base), ...Object.keys(overrides)])];
+  return Object.fromEntries(providers.map((name) => [name, { ...base[name], ...overrides[name] }]));
 }
 
 /**
