@@ -174,7 +174,7 @@ describe('an agent whose provider fails', () => {
     const result = await run.result();
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
     expect(result.error?.message).toContain(
-      'The model "gpt-4o" of openai answered with status 503: overloaded',
+      'The model "gpt-4o" of openai responded with status 503: overloaded',
     );
     expect(server.requests).toHaveLength(4);
   });

@@ -139,14 +139,14 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     [
       'another JSON document',
       { body: '{"detail":"secret-key"}' },
-      /not an answer of this API.*\[key\]|no text, no tool call/,
+      /not a response of this API.*\[key\]|no text, no tool call/,
     ],
-    ['a JSON list', { body: '[1]' }, /not an answer of this API/],
+    ['a JSON list', { body: '[1]' }, /not a response of this API/],
   ])('that is %s is a clear error after one call', async (_name, answer, message) => {
     const fields = model === 'local/scripted' ? { apiKey: 'secret-key' } : {};
     const { server, result, message: text } = await ask([answer], { model, ...fields });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
-    expect(text).toMatch(/^The model ".+" of \w+ answered with /);
+    expect(text).toMatch(/^The model ".+" of \w+ responded with /);
     expect(text).toMatch(message);
     expect(server.requests).toHaveLength(1);
   });
@@ -183,7 +183,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
       status: 'failed',
       error: { code: 'MODEL_REFUSED', details: { status: 401 } },
     });
-    expect(result.error?.message).toMatch(/answered with status 401: no The key is not valid/);
+    expect(result.error?.message).toMatch(/responded with status 401: no The key is not valid/);
     expect(server.requests).toHaveLength(2);
   });
 
@@ -245,7 +245,7 @@ describe('an answer of a model', () => {
       clock.advance(ms);
     }
     expect((await run.result()).error?.message).toBe(
-      'The model "gpt-4o" of openai answered with an error: busy',
+      'The model "gpt-4o" of openai responded with an error: busy',
     );
   });
 

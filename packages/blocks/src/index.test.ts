@@ -6,13 +6,13 @@ import { readFields } from './define.ts';
 import { blocks, describeBlocks } from './index.ts';
 import { routerV2 } from './router/router-v2.ts';
 
-const described = await describeBlocks();
+const descriptions = await describeBlocks();
 
 describe('the blocks', () => {
   it('are described, each with a summary and a description for each field and output', () => {
     const types = blocks().flatMap((executor) => executor.types);
-    expect(described.map(({ type }) => type)).toEqual(expect.arrayContaining(types));
-    for (const { type, summary, fields, outputs } of described) {
+    expect(descriptions.map(({ type }) => type)).toEqual(expect.arrayContaining(types));
+    for (const { type, summary, fields, outputs } of descriptions) {
       expect(summary, type).toMatch(/^[A-Z].*\.$/);
       const all = (types.includes(type) ? [fields, outputs] : [fields]).flatMap(({ properties }) =>
         Object.entries(properties as object),
@@ -29,15 +29,15 @@ describe('the fields of agents', () => {
   it('include all that the executor reads', () => {
     const folder = new URL('.', import.meta.url).pathname;
     const sources = globSync(`${folder}{agent,models}/*.ts`).filter((file) => !file.endsWith('.test.ts'));
-    const read = sources.flatMap((file) =>
+    const readNames = sources.flatMap((file) =>
       [...readFileSync(file, 'utf8').matchAll(/\b(?:field|text|numberOf)\((?:context, )?'(\w+)'/g)].map(
         ([, name = '']) => name,
       ),
     );
-    const agent = described.find(({ type }) => type === 'agent');
+    const agent = descriptions.find(({ type }) => type === 'agent');
     const names = Object.keys(agent?.fields['properties'] as object);
-    expect(read.length).toBeGreaterThan(10);
-    expect(read.filter((name) => !names.includes(name))).toEqual([]);
+    expect(readNames.length).toBeGreaterThan(10);
+    expect(readNames.filter((name) => !names.includes(name))).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 /** Blocks that call other systems: agents, their models, and integrations. */
-// Reports an unsupported Node.js before anything else fails. This is the smallest entry: workflows without these blocks
-// load nothing else.
+// Reports an unsupported Node.js before anything else fails. This is the smallest entry point: workflows without these
+// blocks load nothing else.
 import '@heddle/core/files';
 import type { BlockTypeInfo } from '@heddle/core';
 import type { BlockExecutor, JsonObject } from '@heddle/core/blocks';
@@ -57,9 +57,9 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
     resume: async (context) => (await import('./agent/approval-answer.ts')).checkedAnswer(context),
     notify: async (context) => (await import('./notifications/notify.ts')).notify(context, options),
   };
-  const others = Object.entries(DEFINITIONS).map(([type, load]) => lazyBlock(type, load, options));
+  const lazyBlocks = Object.entries(DEFINITIONS).map(([type, load]) => lazyBlock(type, load, options));
   const integrations = integrationTypeInfos().map(integrationBlock);
-  return [agent, ...others, ...integrations] as BlockExecutor[];
+  return [agent, ...lazyBlocks, ...integrations] as BlockExecutor[];
 }
 
 /** Returns the executor of an integration, whose definition is loaded when it first runs. */
@@ -80,7 +80,8 @@ function integrationBlock({ type, needs, uses }: BlockTypeInfo): BlockExecutor<E
 
 /**
  * Creates a tool for each operation of an OpenAPI document (3.0 to 3.2, or Swagger 2.0), given as parsed JSON.
- * References to other documents are not followed. The file in the result is plain data, for `toolFiles` of `blocks`.
+ * References to other documents are not followed. The tool file in the result is plain data, for the option `toolFiles`
+ * of `blocks`.
  *
  * Throws OPENAPI_INVALID, OPTIONS_INVALID.
  */
@@ -89,7 +90,8 @@ export async function importOpenApi(document: unknown, options: ImportOptions): 
 }
 
 /**
- * Checks a tool file that was parsed from JSON, and returns it. `name` is its name in errors. Throws OPTIONS_INVALID.
+ * Checks a tool file that was parsed from JSON, and returns it. `name`: the name of the file in errors. Throws
+ * OPTIONS_INVALID.
  */
 export async function readToolFile(value: unknown, name?: string): Promise<ToolFile> {
   return (await import('./openapi/file.ts')).readToolFile(value, name);
@@ -160,7 +162,7 @@ export async function describeTools(files: readonly ToolFile[] = []): Promise<To
   return (await import('./describe/tools.ts')).describeTools(files);
 }
 
-/** Returns the tools of files, in their order. Throws OPTIONS_INVALID. */
+/** Returns the tools of these files: first the operations of services, then code. Throws OPTIONS_INVALID. */
 export async function describeToolFiles(files: readonly ToolFile[]): Promise<ToolDescription[]> {
   return (await import('./describe/tools.ts')).describeToolFiles(files);
 }
@@ -169,7 +171,7 @@ export async function describeToolFiles(files: readonly ToolFile[]): Promise<Too
  * Returns a JSON Schema (draft 7) of workflow files with these blocks. `workflow.schema.json` is the schema for
  * `describeBlocks()`.
  */
-export async function workflowSchemaOf(described: readonly BlockDescription[]): Promise<JsonObject> {
+export async function workflowSchemaOf(blockDescriptions: readonly BlockDescription[]): Promise<JsonObject> {
   const { workflowSchema } = await import('./describe/workflow-schema.ts');
-  return workflowSchema(described);
+  return workflowSchema(blockDescriptions);
 }

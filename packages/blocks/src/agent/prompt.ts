@@ -28,7 +28,10 @@ export function promptOf(context: BlockContext): LanguageModelV4Prompt {
     return [{ role: 'user', content: [textPart(instructions.map(({ content }) => content).join('\n\n'))] }];
   return [
     ...instructions.map(({ content }) => ({ role: 'system' as const, content })),
-    ...dialog.map(({ role, content }) => ({ role: role as 'user' | 'assistant', content: [textPart(content)] })),
+    ...dialog.map(({ role, content }) => ({
+      role: role as 'user' | 'assistant',
+      content: [textPart(content)],
+    })),
   ];
 }
 

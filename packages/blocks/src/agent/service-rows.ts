@@ -181,7 +181,10 @@ function searchResult(tools: ServiceTools, matches: readonly ServiceTool[]): Jso
     return { ...shown, note: 'The schema did not fit: search for this name alone.' };
   });
   const remaining = matches.length - operations.length;
-  return { operations, ...(remaining > 0 && { note: `${remaining} more match: use other words to see them.` }) };
+  return {
+    operations,
+    ...(remaining > 0 && { note: `${remaining} more match: use other words to see them.` }),
+  };
 }
 
 /** Returns the selection in `operations`, `tags` and `readOnly` of a row. Throws BLOCK_CONFIG_INVALID. */

@@ -177,7 +177,13 @@ export class ToolCalls {
     const makeCall = async ({ idempotencyKey }: StepCall): Promise<JsonObject> => {
       context.emit({ type: 'tool', phase: 'start', id: toolCallId, name });
       const { signal } = context;
-      const toolCall = { idempotencyKey, signal, step: `tool ${id}`, toolCallId, othersDone: this.#othersDone };
+      const toolCall = {
+        idempotencyKey,
+        signal,
+        step: `tool ${id}`,
+        toolCallId,
+        othersDone: this.#othersDone,
+      };
       const result = await runTool(tool, args, toolCall);
       const status = result.success ? 'success' : 'error';
       context.emit({ type: 'tool', phase: 'end', id: toolCallId, name, status });

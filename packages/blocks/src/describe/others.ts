@@ -17,8 +17,8 @@ const externalEvent = {
 };
 
 /**
- * Returns the descriptions of comments, of other types of webhooks, and of triggers whose events Heddle does not
- * receive.
+ * Returns the descriptions of comments, of the webhook types `webhook` and `circleback`, and of triggers whose events
+ * Heddle does not receive.
  */
 export function describeOthers(): BlockDescription[] {
   return [

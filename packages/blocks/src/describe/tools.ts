@@ -32,7 +32,10 @@ export interface ToolDescription {
   parameters: JsonObject;
 }
 
-/** Returns the tools of files. Throws OPTIONS_INVALID for two tools with one id. */
+/**
+ * Returns the tools of these files: first the operations of services, then code. Throws OPTIONS_INVALID if two tools
+ * have the same id.
+ */
 export function describeToolFiles(files: readonly ToolFile[]): ToolDescription[] {
   const code = files.flatMap((file) => file.code ?? []);
   return [
@@ -51,8 +54,8 @@ export function describeToolFiles(files: readonly ToolFile[]): ToolDescription[]
  * files have the same id.
  */
 export async function describeTools(files: readonly ToolFile[]): Promise<ToolDescription[]> {
-  const integrations = await byIntegration(integrationTypes, integrationOf);
-  const drivers = await byIntegration(driverTypes, driverOf);
+  const integrations = await typesByIntegration(integrationTypes, integrationOf);
+  const drivers = await typesByIntegration(driverTypes, driverOf);
   const shipped = [
     ...[...integrations].flatMap(([integration, types]) => shippedTools(integration, types)),
     ...[...drivers].flatMap(([driver, types]) => driverTools(driver, types)),
@@ -65,17 +68,17 @@ export async function describeTools(files: readonly ToolFile[]): Promise<ToolDes
   );
 }
 
-/** Returns the integrations with the block types that use each. */
-async function byIntegration<Found>(
+/** Returns the block types of each integration that `load` returns for a type. */
+async function typesByIntegration<Found>(
   types: readonly string[],
   load: (type: string) => Promise<Found | undefined>,
 ): Promise<Map<Found, string[]>> {
-  const all = new Map<Found, string[]>();
+  const typesOf = new Map<Found, string[]>();
   for (const type of types) {
     const found = await load(type);
-    if (found) all.set(found, [...(all.get(found) ?? []), type]);
+    if (found) typesOf.set(found, [...(typesOf.get(found) ?? []), type]);
   }
-  return all;
+  return typesOf;
 }
 
 function shippedTools(integration: Integration, types: readonly string[]): ToolDescription[] {

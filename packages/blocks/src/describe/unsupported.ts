@@ -1,4 +1,4 @@
-const REASONS: { readonly [reason: string]: readonly string[] } = {
+const TYPES_BY_REASON: { readonly [reason: string]: readonly string[] } = {
   'exported workflows do not say which credentials a group has': ['credential_group'],
   'it needs an index of documents, or a paid service': ['search', 'enrichment'],
   'Heddle stores no tables': ['table'],
@@ -16,5 +16,5 @@ const REASONS: { readonly [reason: string]: readonly string[] } = {
 /** Returns why Heddle does not run a type of exported workflows; undefined for any other type. */
 export function whyUnsupported(type: string): string | undefined {
   if (type.startsWith('custom_block_')) return 'its definition is not part of an exported workflow';
-  return Object.entries(REASONS).find(([, types]) => types.includes(type))?.[0];
+  return Object.entries(TYPES_BY_REASON).find(([, types]) => types.includes(type))?.[0];
 }

@@ -131,12 +131,12 @@ function fieldsOf({ type, summary, fields }: BlockDescription): JsonObject {
     return {
       data: {
         description: summary,
-        properties: Object.fromEntries(schemas.map(([name, schema]) => [name, lenient(schema)])),
+        properties: Object.fromEntries(schemas.map(([name, schema]) => [name, toLenient(schema)])),
       },
     };
   const holders = schemas.map(([name, schema]): [string, JsonObject] => {
     const { description = '' } = schema;
-    return [name, { description, properties: { value: lenient(schema) } }];
+    return [name, { description, properties: { value: toLenient(schema) } }];
   });
   return { subBlocks: { description: summary, properties: Object.fromEntries(holders) } };
 }
@@ -149,7 +149,7 @@ function withDescription(description: string, schema: JsonObject): JsonObject {
  * Returns a schema that also accepts what Heddle converts: numbers, booleans, arrays and objects as text, and
  * references.
  */
-function lenient(schema: JsonObject): JsonObject {
+function toLenient(schema: JsonObject): JsonObject {
   const { type, enum: values, const: value, anyOf, pattern: _, required: __, default: ___, ...rest } = schema;
   if (Array.isArray(values) || value !== undefined)
     return {
@@ -157,15 +157,15 @@ function lenient(schema: JsonObject): JsonObject {
       anyOf: [{ enum: Array.isArray(values) ? values : [value as Json] }, REFERENCE_OR_EMPTY],
     };
   if (Array.isArray(anyOf))
-    return { ...rest, anyOf: anyOf.map((each) => (isJsonObject(each) ? lenient(each) : each)) };
+    return { ...rest, anyOf: anyOf.map((each) => (isJsonObject(each) ? toLenient(each) : each)) };
   // Every value becomes text.
   if (type === 'string') return anyValue(rest);
   if (type === 'number' || type === 'integer')
     return { ...rest, type: ['number', 'string', 'null'], pattern: NUMBER_TEXT };
   if (type === 'boolean')
     return { ...rest, anyOf: [{ type: 'boolean' }, { enum: ['true', 'false'] }, REFERENCE_OR_EMPTY] };
-  if (type === 'array') return { ...withLenient(rest, 'items'), type: ['array', 'object', 'string', 'null'] };
-  if (type === 'object') return { ...withLenient(rest, 'properties'), type: ['object', 'string', 'null'] };
+  if (type === 'array') return { ...lenientParts(rest, 'items'), type: ['array', 'object', 'string', 'null'] };
+  if (type === 'object') return { ...lenientParts(rest, 'properties'), type: ['object', 'string', 'null'] };
   return anyValue(rest);
 }
 
@@ -174,14 +174,14 @@ function anyValue({ description }: JsonObject): JsonObject {
   return description === undefined ? {} : { description };
 }
 
-function withLenient(schema: JsonObject, key: 'items' | 'properties'): JsonObject {
+function lenientParts(schema: JsonObject, key: 'items' | 'properties'): JsonObject {
   const { [key]: parts, description } = schema;
   const annotations = description === undefined ? {} : { description };
   if (!isJsonObject(parts)) return annotations;
-  if (key === 'items') return { ...annotations, items: lenient(parts) };
+  if (key === 'items') return { ...annotations, items: toLenient(parts) };
   const properties = Object.entries(parts).map(([name, each]) => [
     name,
-    isJsonObject(each) ? lenient(each) : {},
+    isJsonObject(each) ? toLenient(each) : {},
   ]);
   return { ...annotations, properties: Object.fromEntries(properties) as JsonObject };
 }

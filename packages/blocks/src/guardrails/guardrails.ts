@@ -95,7 +95,7 @@ export const guardrails = defineLazyBlock({
 async function verdictOf(values: Fields, context: Context): Promise<Verdict> {
   const { input, validationType, regex } = values;
   if (validationType === 'json') return jsonVerdict(input);
-  if (validationType === 'pii') return personalVerdict(values, context);
+  if (validationType === 'pii') return personalDataVerdict(values, context);
   if (regex === undefined) throw invalid(context, 'has no regular expression: fill in "regex"');
   return patternVerdict(context, regex, input);
 }
@@ -143,7 +143,7 @@ function failureOf(
   return new BlockError('EXPRESSION_FAILED', message, { retryable: error.retryable });
 }
 
-async function personalVerdict(
+async function personalDataVerdict(
   { input, piiEntityTypes = [], piiMode }: Fields,
   context: Context,
 ): Promise<Verdict> {

@@ -28,21 +28,21 @@ interface Detector {
 
 type Check = (text: string, libraries: Libraries) => boolean;
 
-/** Checks a candidate without the spaces and dashes that people write into numbers. */
-function withoutSeparators(isValid: Check): Detector['lengthOf'] {
+/** Returns a `lengthOf` that ignores the spaces and dashes that people write into numbers. */
+function ignoreSeparators(isValid: Check): Detector['lengthOf'] {
   return (text, libraries) => (isValid(text.replaceAll(/[ -]/g, ''), libraries) ? text.length : 0);
 }
 
-/** Checks a candidate without the punctuation after it. */
-function withoutPunctuation(isValid: Check): Detector['lengthOf'] {
+/** Returns a `lengthOf` that ignores the punctuation after a candidate. */
+function ignorePunctuation(isValid: Check): Detector['lengthOf'] {
   return (candidate, libraries) => {
     const text = candidate.replace(/[.,;:!?'"]{1,9}$/, '');
     return isValid(text, libraries) ? text.length : 0;
   };
 }
 
-/** Checks a candidate, and its beginnings without the last words, which may belong to the sentence. */
-function byWords(isValid: Check): Detector['lengthOf'] {
+/** Returns a `lengthOf` that drops last words, which may belong to the sentence, until the candidate is valid. */
+function dropLastWords(isValid: Check): Detector['lengthOf'] {
   return (candidate, libraries) => {
     for (let end = candidate.length; end > 0; end = candidate.lastIndexOf(' ', end - 1))
       if (isValid(candidate.slice(0, end).replaceAll(' ', ''), libraries)) return end;
@@ -51,25 +51,25 @@ function byWords(isValid: Check): Detector['lengthOf'] {
 }
 
 /**
- * The names of types are the names in exported workflows. If two matches overlap, the match of the first detector is
- * used.
+ * The detectors by type. The types have the names that they have in exported workflows. If two matches overlap, the
+ * match of the earlier detector is used.
  */
 const DETECTORS: { readonly [type: string]: Detector } = {
   EMAIL_ADDRESS: {
     candidates: /[^\s@<>()[\]",;:]{1,64}@[^\s@<>()[\]",;:]{1,255}/g,
-    lengthOf: withoutPunctuation((text, { isEmail }) => isEmail(text)),
+    lengthOf: ignorePunctuation((text, { isEmail }) => isEmail(text)),
   },
   URL: {
     candidates: /\bhttps?:\/\/[^\s<>"]{1,2000}/gi,
-    lengthOf: withoutPunctuation((text, { isURL }) => isURL(text)),
+    lengthOf: ignorePunctuation((text, { isURL }) => isURL(text)),
   },
   IBAN_CODE: {
     candidates: /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b/g,
-    lengthOf: byWords((text, { isIBAN }) => isIBAN(text)),
+    lengthOf: dropLastWords((text, { isIBAN }) => isIBAN(text)),
   },
   CREDIT_CARD: {
     candidates: /(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)/g,
-    lengthOf: withoutSeparators((text, { isCreditCard }) => isCreditCard(text)),
+    lengthOf: ignoreSeparators((text, { isCreditCard }) => isCreditCard(text)),
   },
   US_SSN: {
     candidates: /(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g,
@@ -77,27 +77,27 @@ const DETECTORS: { readonly [type: string]: Detector } = {
   },
   IP_ADDRESS: {
     candidates: /(?<![\w.:])[0-9A-Fa-f:.]{3,46}(?!\w)/g,
-    lengthOf: withoutPunctuation((text, { isIP }) => /\d/.test(text) && isIP(text)),
+    lengthOf: ignorePunctuation((text, { isIP }) => /\d/.test(text) && isIP(text)),
   },
   CRYPTO: {
     candidates: /\b(?:bc1|[13])[a-zA-HJ-NP-Z0-9]{25,61}\b/g,
-    lengthOf: withoutSeparators((text, { isBtcAddress }) => isBtcAddress(text)),
+    lengthOf: ignoreSeparators((text, { isBtcAddress }) => isBtcAddress(text)),
   },
   ES_NIF: {
     candidates: /\b[\dXYZ]\d{7}[A-Z]\b/g,
-    lengthOf: withoutSeparators((text, { isIdentityCard }) => isIdentityCard(text, 'ES')),
+    lengthOf: ignoreSeparators((text, { isIdentityCard }) => isIdentityCard(text, 'ES')),
   },
   IT_FISCAL_CODE: {
     candidates: /\b[A-Z]{6}\d{2}[A-Z]\d{2}[A-Z]\d{3}[A-Z]\b/g,
-    lengthOf: withoutSeparators((text, { isTaxID }) => isTaxID(text, 'it-IT')),
+    lengthOf: ignoreSeparators((text, { isTaxID }) => isTaxID(text, 'it-IT')),
   },
   PL_PESEL: {
     candidates: /\b\d{11}\b/g,
-    lengthOf: withoutSeparators((text, { isIdentityCard }) => isIdentityCard(text, 'PL')),
+    lengthOf: ignoreSeparators((text, { isIdentityCard }) => isIdentityCard(text, 'PL')),
   },
   IN_AADHAAR: {
     candidates: /(?<![\w-])[2-9]\d{3}[ -]?\d{4}[ -]?\d{4}(?![\w-])/g,
-    lengthOf: withoutSeparators((text, { isIdentityCard }) => isIdentityCard(text, 'IN')),
+    lengthOf: ignoreSeparators((text, { isIdentityCard }) => isIdentityCard(text, 'IN')),
   },
   PHONE_NUMBER: {
     candidates: /(?<![\w.])\+?\(?\d(?:[ ().-]{0,3}\d){6,14}(?!\w)/g,
@@ -125,12 +125,12 @@ export async function findPersonalData(text: string, types: readonly string[]): 
   return withoutOverlaps(found);
 }
 
-/** Returns the entities in order; of overlapping ones, only the entity of the earlier detector. */
-function withoutOverlaps(found: readonly Entity[]): Entity[] {
-  const order = found.map((entity, rank) => ({ entity, rank }));
-  order.sort((a, b) => a.entity.start - b.entity.start || a.rank - b.rank);
+/** Returns the entities in text order. Of overlapping entities, keeps the one of the earlier detector. */
+function withoutOverlaps(entities: readonly Entity[]): Entity[] {
+  const ranked = entities.map((entity, rank) => ({ entity, rank }));
+  ranked.sort((a, b) => a.entity.start - b.entity.start || a.rank - b.rank);
   const chosen: { entity: Entity; rank: number }[] = [];
-  for (const next of order) {
+  for (const next of ranked) {
     const last = chosen.at(-1);
     if (!last || next.entity.start >= last.entity.end) chosen.push(next);
     else if (next.rank < last.rank) chosen[chosen.length - 1] = next;

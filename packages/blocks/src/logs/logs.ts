@@ -54,13 +54,13 @@ export const logs = defineLazyBlock({
     return {
       output:
         query.runId === undefined
-          ? await list(log, query, values, context)
-          : await runWithBlocks(log, query.runId, values, context),
+          ? await listRuns(log, query, values, context)
+          : await readRun(log, query.runId, values, context),
     };
   },
 });
 
-async function list(log: RunLog, query: Fields, values: ValueReader, context: Context) {
+async function listRuns(log: RunLog, query: Fields, values: ValueReader, context: Context) {
   const { workflowId: workflow, status, startDate, endDate, limit } = query;
   const fromMs = timeOf('startDate', startDate, context);
   const toMs = timeOf('endDate', endDate, context);
@@ -77,12 +77,12 @@ async function list(log: RunLog, query: Fields, values: ValueReader, context: Co
   return { runs };
 }
 
-async function runWithBlocks(log: RunLog, runId: string, values: ValueReader, context: Context) {
-  const entry = await log.get(runId);
-  if (!entry) throw invalid(context, `reads a run "${runId.slice(0, 100)}", which does not exist`);
-  const run = await runOutput(entry.record, values);
+async function readRun(log: RunLog, runId: string, values: ValueReader, context: Context) {
+  const stored = await log.get(runId);
+  if (!stored) throw invalid(context, `reads a run "${runId.slice(0, 100)}", which does not exist`);
+  const run = await runOutput(stored.record, values);
   const blocks: JsonObject[] = [];
-  for (const each of entry.logs) blocks.push(await blockOutput(each, values));
+  for (const each of stored.logs) blocks.push(await blockOutput(each, values));
   return { run, blocks };
 }
 
@@ -94,11 +94,11 @@ async function runOutput(record: RunRecord, values: ValueReader): Promise<JsonOb
     workflowId,
     workflowName,
     status,
-    createdAt: iso(createdMs),
-    startedAt: iso(startedMs),
-    endedAt: iso(endedMs),
+    createdAt: toIso(createdMs),
+    startedAt: toIso(startedMs),
+    endedAt: toIso(endedMs),
     error: error ? { code: error.code, message: error.message, blockName: error.blockName ?? null } : null,
-    ...(await values.of(record)),
+    ...(await values.read(record)),
   };
 }
 
@@ -109,16 +109,16 @@ async function blockOutput(log: BlockLog, values: ValueReader): Promise<JsonObje
     blockName,
     blockType,
     status,
-    startedAt: iso(startedMs),
-    endedAt: iso(endedMs),
+    startedAt: toIso(startedMs),
+    endedAt: toIso(endedMs),
     durationMs: durationMs ?? null,
     error: error ? { code: error.code, message: error.message } : null,
     // The output of an open pause has its token.
-    ...(status !== 'paused' && (await values.of(log))),
+    ...(status !== 'paused' && (await values.read(log))),
   };
 }
 
-/** Reads inputs and outputs up to their total size limit; the remaining ones are null. */
+/** Reads inputs and outputs up to a total size. Values beyond it are null. */
 class ValueReader {
   readonly #log: RunLog;
   readonly #isEnabled: boolean;
@@ -129,11 +129,11 @@ class ValueReader {
     this.#isEnabled = isEnabled;
   }
 
-  async of({ input, output }: Pick<BlockLog, 'input' | 'output'>): Promise<JsonObject> {
-    return this.#isEnabled ? { input: await this.#read(input), output: await this.#read(output) } : {};
+  async read({ input, output }: Pick<BlockLog, 'input' | 'output'>): Promise<JsonObject> {
+    return this.#isEnabled ? { input: await this.#load(input), output: await this.#load(output) } : {};
   }
 
-  async #read(stored: BlockLog['input']): Promise<Json> {
+  async #load(stored: BlockLog['input']): Promise<Json> {
     if (stored === undefined || this.#remainingChars <= 0) return null;
     const value = await this.#log.load(stored);
     this.#remainingChars -= JSON.stringify(value).length;
@@ -141,7 +141,7 @@ class ValueReader {
   }
 }
 
-function iso(ms: number | undefined): string | null {
+function toIso(ms: number | undefined): string | null {
   return ms === undefined ? null : new Date(ms).toISOString();
 }
 

@@ -43,16 +43,16 @@ export async function mcpTools(
     name: serverId,
     credential: typeof credential === 'string' ? credential : undefined,
   });
-  const listed = await session.tools();
+  const serverTools = await session.tools();
   const names = new Set(usedNames);
   const offer = (tool: Tool): OfferedTool => {
     const name = uniqueName(serverId, tool.name, names);
     names.add(name);
     return agentTool(session, tool, name);
   };
-  if (row['type'] !== TOOL_ROW) return listed.filter(isUsable).map(offer);
+  if (row['type'] !== TOOL_ROW) return serverTools.filter(isUsable).map(offer);
   if (typeof toolName !== 'string') throw invalid(context, 'has an MCP tool without a "toolName"');
-  return [withPreset(offer(toolNamed(listed, serverId, toolName)), params)];
+  return [withPreset(offer(toolNamed(serverTools, serverId, toolName)), params)];
 }
 
 /** Fields of a row that are not arguments of its tool. */

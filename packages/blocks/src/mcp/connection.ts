@@ -35,12 +35,12 @@ export interface Connection {
   isClosed: boolean;
   /** Number of requests in progress. */
   pending: number;
-  /** True: another connection has replaced it, and it is closed after its last request. */
+  /** True: another connection has replaced this one, which is closed after its last request. */
   isReplaced: boolean;
 }
 
 /**
- * Connects to a server. Requests carry the secret that `secret` returns at that time: an access token may be refreshed.
+ * Connects to a server. Each request calls `secret` for the secret that it sends: an access token may be refreshed.
  * Throws the errors of the client.
  */
 export async function connect(
@@ -103,7 +103,7 @@ export async function disconnect({ client, transport }: Connection): Promise<voi
   await client.close().catch(() => undefined);
 }
 
-/** Runs `work`, and closes the connection after its last request if another connection has replaced it. */
+/** Runs `work`. Afterwards, closes the connection if another one has replaced it and no request is in progress. */
 export async function requestOn<T>(
   connection: Connection,
   work: (connection: Connection) => Promise<T>,
@@ -117,7 +117,7 @@ export async function requestOn<T>(
   }
 }
 
-/** Closes the connection after its last request: a server may still answer requests in progress. */
+/** Closes the connection after its last request, because a server may still answer requests in progress. */
 export async function replace(connection: Connection): Promise<void> {
   connection.isReplaced = true;
   await closeReplaced(connection);

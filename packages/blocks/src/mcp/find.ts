@@ -3,7 +3,8 @@ import { BlockError } from '@heddle/core/blocks';
 import type { McpSession } from './session.ts';
 
 /**
- * Returns the tool with this name. Exported workflows may prefix it with the id of the server. Throws MCP_TOOL_UNKNOWN.
+ * Returns the tool with this name. Exported workflows may prefix the name with the id of the server. Throws
+ * MCP_TOOL_UNKNOWN.
  */
 export function toolNamed(tools: readonly Tool[], server: string, name: string): Tool {
   const prefix = `${server}-`;

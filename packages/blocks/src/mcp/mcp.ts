@@ -26,16 +26,16 @@ export const mcp = defineLazyBlock({
     const session = await openSession(context, options, { name, credential });
     const tool = toolNamed(await session.tools(), name, fields.tool);
     const args = (fields.arguments ?? {}) as JsonObject;
-    const problems = schemaOf(tool)(args);
+    const problems = argumentsCheckOf(tool)(args);
     if (problems !== undefined)
       throw invalid(context, `has arguments that the tool "${tool.name}" does not accept: ${problems}`);
-    const call = async () => outputOf(tool, await session.call(tool, args, 'call'));
-    const output = await context.step('call', call, { idempotent: isIdempotent(session, tool) });
+    const callTool = async () => outputOf(tool, await session.call(tool, args, 'call'));
+    const output = await context.step('call', callTool, { idempotent: isIdempotent(session, tool) });
     return { output: { content: (output as { content: JsonObject[] }).content } };
   },
 });
 
-function schemaOf(tool: Tool) {
+function argumentsCheckOf(tool: Tool) {
   return compileForeignSchema(
     tool.inputSchema as JsonObject,
     (why) =>

@@ -28,7 +28,7 @@ export interface ServerQuery {
   options: BlocksOptions;
 }
 
-/** Returns the server. Throws MCP_SERVER_UNKNOWN, CREDENTIAL_UNKNOWN. */
+/** Returns the server with this name, and its secret. Throws MCP_SERVER_UNKNOWN, CREDENTIAL_UNKNOWN. */
 export async function findServer({ services }: Context, query: ServerQuery): Promise<McpServer> {
   const { name, options } = query;
   const provider = `mcp-${name}`;

@@ -14,7 +14,7 @@ const PROGRESS_INTERVAL_MS = 100;
 const MAX_PROGRESS_CHARS = 500;
 
 /**
- * Returns the session with a server that the blocks of the run share. `credential` is the id of a stored credential.
+ * Returns the session with a server. The blocks of the run share it. `credential` is the id of a stored credential.
  *
  * Throws MCP_SERVER_UNKNOWN, CREDENTIAL_UNKNOWN, MCP_FAILED.
  */
@@ -32,7 +32,7 @@ export async function openSession(
   return new McpSession(context, server, shared);
 }
 
-/** The session of a run with a server. If the server no longer knows it, all requests share one new session. */
+/** A run's session with a server. If the server no longer knows the session, all requests share one new session. */
 class SharedSession {
   /** The secret of the block that used the session last: an access token may have been refreshed. */
   secret: string | undefined;
@@ -51,7 +51,7 @@ class SharedSession {
     return session;
   }
 
-  /** Calls `work` with the connection; if the server no longer knows the session, again with a new connection. */
+  /** Calls `work` with the connection. If the server no longer knows the session, calls it again with a new one. */
   async request<T>(signal: AbortSignal, work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#openConnection(signal);
     try {
@@ -60,7 +60,7 @@ class SharedSession {
       // The server has not processed the request.
       const isExpired = (error as { status?: unknown }).status === 404 && connection.hadSession;
       if (!isExpired) throw error;
-      return requestOn(await this.#replacedConnection(connection, signal), work);
+      return requestOn(await this.#replaceConnection(connection, signal), work);
     }
   }
 
@@ -81,11 +81,11 @@ class SharedSession {
     const connection = this.#connection;
     if (!connection) throw new Error('the session has ended with its run');
     const isOpen = !connection.isClosed && !connection.isReplaced;
-    return isOpen ? connection : this.#replacedConnection(connection, signal);
+    return isOpen ? connection : this.#replaceConnection(connection, signal);
   }
 
-  /** Returns a new connection in place of one that has ended. Concurrent requests share it. */
-  async #replacedConnection(ended: Connection, signal: AbortSignal): Promise<Connection> {
+  /** Returns a new connection in place of one that has ended. Concurrent requests share the new connection. */
+  async #replaceConnection(ended: Connection, signal: AbortSignal): Promise<Connection> {
     if (this.#renewal || this.#connection !== ended) return this.#openConnection(signal);
     this.#renewal = this.#renew(ended, signal).finally(() => (this.#renewal = undefined));
     return this.#renewal;

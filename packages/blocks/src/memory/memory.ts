@@ -37,7 +37,7 @@ export const memory = defineLazyBlock({
       .describe('The messages {"role", "content"}, oldest first; getAll: conversations {"id", "messages"}.'),
   }),
   async run({ fields: values, context }) {
-    if (values.operation === 'getAll') return { output: { memories: await allOf(context) } };
+    if (values.operation === 'getAll') return { output: { memories: await allConversations(context) } };
     const id = idOf(values, context);
     const conversation = context.services.conversation(id);
     if (values.operation === 'delete') {
@@ -50,13 +50,13 @@ export const memory = defineLazyBlock({
   },
 });
 
-async function allOf(context: Context): Promise<Json[]> {
+async function allConversations(context: Context): Promise<Json[]> {
   const { services } = context;
   const conversations: Json[] = [];
-  let remaining = MAX_CHARS;
+  let remainingChars = MAX_CHARS;
   for (const id of await services.conversationIds(MAX_CONVERSATIONS)) {
-    const exchanges = await services.conversation(id).newest(remaining);
-    remaining -= JSON.stringify(exchanges).length;
+    const exchanges = await services.conversation(id).newest(remainingChars);
+    remainingChars -= JSON.stringify(exchanges).length;
     conversations.push({ id, messages: messagesOf(exchanges) });
   }
   return conversations;

@@ -15,7 +15,7 @@ export interface Question {
   user: string | Extract<LanguageModelV4Prompt[number], { role: 'user' }>['content'];
 }
 
-/** Data about the model calls, for the output of a block. */
+/** The model that answered, its tokens and their cost, for the output of a block. */
 export interface ModelFacts {
   model: string;
   tokens: { [name: string]: number };

@@ -58,14 +58,14 @@ export async function attachmentsOf(
   if (sources.length === 0) throw unknownSource(scope);
   if (sources.length > MAX_FILES) throw invalid(context, `has more than ${MAX_FILES} ${noun}s`);
   const parts: (LanguageModelV4FilePart | LanguageModelV4TextPart)[] = [];
-  let remaining = MAX_BYTES;
+  let remainingBytes = MAX_BYTES;
   for (const source of sources) {
     const { name, bytes } =
       typeof source === 'string'
-        ? await bytesAt(source, scope)
-        : { name: source.name, bytes: await bytesOf(source, remaining, scope) };
-    remaining -= bytes.length;
-    if (remaining < 0) throw tooLarge(scope);
+        ? await bytesAtLocation(source, scope)
+        : { name: source.name, bytes: await bytesOfFile(source, remainingBytes, scope) };
+    remainingBytes -= bytes.length;
+    if (remainingBytes < 0) throw tooLarge(scope);
     parts.push(partOf({ name, bytes, mediaType: mediaTypeOf(bytes, name, scope) }, scope));
   }
   return parts;
@@ -82,22 +82,26 @@ function partOf(
   return { type: 'text', text: `File ${JSON.stringify(name)}:\n${new TextDecoder().decode(bytes)}` };
 }
 
-async function bytesOf(file: FileRecord, remaining: number, scope: AttachmentScope): Promise<Uint8Array> {
-  if (file.size > remaining) throw tooLarge(scope);
+async function bytesOfFile(
+  file: FileRecord,
+  remainingBytes: number,
+  scope: AttachmentScope,
+): Promise<Uint8Array> {
+  if (file.size > remainingBytes) throw tooLarge(scope);
   const base64 = await scope.context.services.file(file);
   if (base64 === undefined)
     throw invalid(
       scope.context,
-      `has ${article(scope)} "${file.name}", which is not a file of this workspace`,
+      `has ${nounWithArticle(scope)} "${file.name}", which is not a file of this workspace`,
     );
   return Buffer.from(base64, 'base64');
 }
 
-async function bytesAt(
+async function bytesAtLocation(
   location: string,
   scope: AttachmentScope,
 ): Promise<{ name: string; bytes: Uint8Array }> {
-  if (/^data:/i.test(location)) return { name: scope.noun, bytes: bytesIn(location, scope.context) };
+  if (/^data:/i.test(location)) return { name: scope.noun, bytes: bytesOfDataUrl(location, scope.context) };
   const url = URL.canParse(location) ? new URL(location) : undefined;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw unknownSource(scope);
   const what = `The ${scope.noun} at ${url.origin}${url.pathname}`;
@@ -105,7 +109,7 @@ async function bytesAt(
   return { name: fileName(url.pathname), bytes };
 }
 
-function bytesIn(dataUrl: string, context: Context): Uint8Array {
+function bytesOfDataUrl(dataUrl: string, context: Context): Uint8Array {
   const base64 = /^data:[^,]{0,200};base64,(.*)$/is.exec(dataUrl)?.[1];
   if (base64 === undefined) throw invalid(context, 'has a data: URL that is not in Base64');
   return Buffer.from(base64, 'base64');
@@ -128,13 +132,16 @@ function isText(bytes: Uint8Array): boolean {
 }
 
 function unknownSource(scope: AttachmentScope): BlockError {
-  return invalid(scope.context, `has ${article(scope)} that is neither a file of this engine nor a URL`);
+  return invalid(
+    scope.context,
+    `has ${nounWithArticle(scope)} that is neither a file of this engine nor a URL`,
+  );
 }
 
 function tooLarge({ context, noun }: AttachmentScope): BlockError {
   return invalid(context, `has ${noun}s of more than ${MAX_BYTES / 1e6} MB together`);
 }
 
-function article({ noun }: AttachmentScope): string {
+function nounWithArticle({ noun }: AttachmentScope): string {
   return noun === 'image' ? 'an image' : 'a file';
 }

@@ -22,7 +22,7 @@ import { partsOfWhole } from './whole-answer.ts';
 const MAX_ATTEMPTS = 4;
 const INITIAL_RETRY_DELAY_MS = 1000;
 
-/** The answer of a model. Plain JSON, because it is stored. */
+/** The response of a model. Plain JSON, because it is stored. */
 export interface ModelResponse {
   /** Text, reasoning and tool calls, in their order. */
   content: LanguageModelV4Content[];
@@ -30,20 +30,20 @@ export interface ModelResponse {
   tokens: Tokens;
 }
 
-/** The reason why a model is unavailable, so that another model may answer. Plain JSON, because it is stored. */
+/** The reason why a model is unavailable. Another model may answer instead. Plain JSON, because it is stored. */
 export interface Unavailable {
   unavailable: { code: string; message: string };
 }
 
 /** A model call. */
 export interface ModelCall extends MeteredCall {
-  /** True: if the model is unavailable, this is the result of the step. */
+  /** True: if the model is unavailable, the step returns Unavailable. False: it throws the error. */
   hasFallback: boolean;
 }
 
 /**
- * Calls a model as one durable step of the block, named `key`. Emits text and reasoning as they arrive; the text of a
- * call that breaks off is discarded. Calls that the provider temporarily refuses or does not answer are retried.
+ * Calls a model as one durable step of the block, named `key`. Emits text and reasoning as they arrive. Text that was
+ * emitted before a call failed is discarded. Retries calls that the provider temporarily refuses or does not answer.
  *
  * Throws a BlockError.
  */
@@ -52,9 +52,9 @@ export async function callModel(
   key: string,
   call: ModelCall,
 ): Promise<ModelResponse | Unavailable> {
-  const work = async (): Promise<Json> => (await callOrReport(context, call)) as unknown as Json;
+  const callStep = async (): Promise<Json> => (await callOrReport(context, call)) as unknown as Json;
   // Repeating a call costs money, but has no side effect.
-  return (await context.step(key, work, { idempotent: true })) as unknown as ModelResponse | Unavailable;
+  return (await context.step(key, callStep, { idempotent: true })) as unknown as ModelResponse | Unavailable;
 }
 
 /**
@@ -63,7 +63,7 @@ export async function callModel(
  */
 async function callOrReport(context: Context, call: ModelCall): Promise<ModelResponse | Unavailable> {
   try {
-    return await callUntilAnswered(context, call);
+    return await callWithRetries(context, call);
   } catch (error) {
     context.signal.throwIfAborted();
     if (!call.hasFallback || !isBlockError(error) || error.code !== 'MODEL_FAILED') throw error;
@@ -72,7 +72,7 @@ async function callOrReport(context: Context, call: ModelCall): Promise<ModelRes
   }
 }
 
-async function callUntilAnswered(context: Context, call: ModelCall): Promise<ModelResponse> {
+async function callWithRetries(context: Context, call: ModelCall): Promise<ModelResponse> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await callMetered(context, call, (progress) => callOnce(context, call, progress));
@@ -93,11 +93,11 @@ async function callOnce(
   { opened, options }: ModelCall,
   progress: (text: string) => void,
 ): Promise<ModelResponse> {
-  const reader = new AnswerReader(context, opened, progress);
+  const reader = new ResponseReader(context, opened, progress);
   try {
-    for await (const part of await partsOfAnswer(opened, { ...options, abortSignal: context.signal }))
+    for await (const part of await streamParts(opened, { ...options, abortSignal: context.signal }))
       reader.read(part);
-    return reader.answer();
+    return reader.response();
   } catch (error) {
     reader.discard();
     throw error;
@@ -105,10 +105,10 @@ async function callOnce(
 }
 
 /**
- * Calls the model once, and returns the parts of the answer. A server may answer with one document even if a stream is
- * requested.
+ * Calls the model once, and returns the parts of its response. A server may respond with one document even if a stream
+ * is requested.
  */
-async function partsOfAnswer(
+async function streamParts(
   opened: OpenModel,
   options: LanguageModelV4CallOptions,
 ): Promise<AsyncIterable<LanguageModelV4StreamPart> | Iterable<LanguageModelV4StreamPart>> {
@@ -120,13 +120,13 @@ async function partsOfAnswer(
   }
 }
 
-/** Finish reasons with which an answer without content and tokens is complete. */
-const EMPTY_ANSWER_REASONS: ReadonlySet<string> = new Set(['content-filter', 'length']);
+/** Finish reasons with which a response without content and tokens is complete. */
+const EMPTY_RESPONSE_REASONS: ReadonlySet<string> = new Set(['content-filter', 'length']);
 
 type TextPart = Extract<LanguageModelV4Content, { type: 'text' | 'reasoning' }>;
 
-/** Collects the parts of a streamed answer. */
-class AnswerReader {
+/** Collects the parts of a streamed response. */
+class ResponseReader {
   readonly #context: Pick<Context, 'emit'>;
   readonly #opened: OpenModel;
   readonly #progress: (text: string) => void;
@@ -153,15 +153,16 @@ class AnswerReader {
     else if (part.type === 'finish') this.#finish(part);
   }
 
-  answer(): ModelResponse {
+  /** Returns the complete response. Throws MODEL_FAILED if it ended early or is empty. */
+  response(): ModelResponse {
     const name = nameOfModel(this.#opened);
-    if (!this.#finished) throw new BlockError('MODEL_FAILED', `${name} broke off its answer.`);
+    if (!this.#finished) throw new BlockError('MODEL_FAILED', `${name} ended its response early.`);
     const { finishReason, tokens } = this.#finished;
     const isEmpty = this.#content.every((part) => 'text' in part && part.text === '');
-    if (isEmpty && tokens.total === 0 && !EMPTY_ANSWER_REASONS.has(finishReason))
+    if (isEmpty && tokens.total === 0 && !EMPTY_RESPONSE_REASONS.has(finishReason))
       throw new BlockError(
         'MODEL_FAILED',
-        `${name} answered with no text, no tool call and no tokens. Check that the server at the base URL of the provider implements its API.`,
+        `${name} responded with no text, no tool call and no tokens. Check that the server at the base URL of the provider implements its API.`,
         { retryable: false },
       );
     return { content: this.#content, finishReason, tokens };
@@ -175,7 +176,7 @@ class AnswerReader {
   #finish({ finishReason: { unified, raw }, usage }: Extract<LanguageModelV4StreamPart, { type: 'finish' }>) {
     // SDKs give these reasons for a stream that ended early.
     if (unified === 'error' || unified === 'interrupted' || (unified === 'other' && raw === undefined))
-      throw new BlockError('MODEL_FAILED', `${nameOfModel(this.#opened)} broke off its answer.`);
+      throw new BlockError('MODEL_FAILED', `${nameOfModel(this.#opened)} ended its response early.`);
     this.#finished = { finishReason: unified, tokens: tokensOf(usage) };
   }
 
@@ -219,7 +220,7 @@ class AnswerReader {
   }
 }
 
-/** Returns the text of an answer. */
+/** Returns the text of a response. */
 export function textOf({ content }: Pick<ModelResponse, 'content'>): string {
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('');
 }

@@ -2,7 +2,7 @@ import { PROVIDER_NAMES } from './providers.ts';
 
 /** Dollars per million tokens. */
 export interface Prices extends TokenPrices {
-  /** The prices of a call with more input than this many tokens, for all its tokens. Absent: the same prices. */
+  /** The prices of all tokens of a call with more than `above` input tokens. Absent: the same prices. */
   long?: TokenPrices & { above: number };
 }
 
@@ -31,7 +31,7 @@ export interface ModelInfo {
   source: Source;
   /** False: it does not accept a temperature. */
   temperature?: false;
-  /** True if its reasoning can be set. */
+  /** True if a request can set its reasoning level. */
   reasoning?: true;
 }
 
@@ -54,8 +54,8 @@ type Row = [
   context: number,
   output: number,
   prices: Prices,
-  /** `source`: if it differs from the provider's. */
-  more?: Partial<Pick<ModelInfo, 'temperature' | 'reasoning' | 'source'>>,
+  /** `source`: only if it differs from the source of the provider's table. */
+  overrides?: Partial<Pick<ModelInfo, 'temperature' | 'reasoning' | 'source'>>,
 ];
 
 interface ProviderTable {
@@ -221,9 +221,9 @@ const TABLE: { readonly [provider: string]: ProviderTable } = {
 
 const MODELS: ReadonlyMap<string, ModelInfo> = new Map(
   Object.entries(TABLE).flatMap(([provider, { source, models }]) =>
-    models.map(([id, context, output, prices, more]): [string, ModelInfo] => [
+    models.map(([id, context, output, prices, overrides]): [string, ModelInfo] => [
       `${provider}/${id}`,
-      { id, provider, context, output, prices, source, ...more },
+      { id, provider, context, output, prices, source, ...overrides },
     ]),
   ),
 );
@@ -261,13 +261,13 @@ export function modelNamed(name: string, configured: readonly string[] = []): Ch
     const id = name.slice(slash + 1);
     return id === '' ? undefined : { provider, id, info: infoOf(provider, id) };
   }
-  const row = rowNamed(name) ?? rowNamed(name.replace(DATE, ''));
+  const row = findRow(name) ?? findRow(name.replace(DATE, ''));
   if (row) return { provider: row.provider, id: name, info: row };
   const [, assumed] = PREFIXES.find(([prefix]) => name.startsWith(prefix)) ?? [];
   return assumed === undefined ? undefined : { provider: assumed, id: name, info: infoOf(assumed, name) };
 }
 
-function rowNamed(name: string): ModelInfo | undefined {
+function findRow(name: string): ModelInfo | undefined {
   return [...MODELS.values()].find(({ id }) => id === name);
 }
 
@@ -281,7 +281,7 @@ export function servedModel(id: string): ModelInfo | undefined {
     .replace(/^.*\/|^(?:[a-z-]{1,10}\.)?(?:anthropic|openai|mistral|deepseek)\./, '')
     .replace(/(?:-v\d{1,3})?(?::[a-z\d]{1,20})?$/, '')
     .replace(DATE, '');
-  return rowNamed(name) ?? rowNamed(name.replaceAll('.', '-'));
+  return findRow(name) ?? findRow(name.replaceAll('.', '-'));
 }
 
 /** Returns the prices of a call with this many tokens of input. */

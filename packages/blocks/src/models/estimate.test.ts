@@ -4,39 +4,48 @@ import { estimateOf, highestCost } from './estimate.ts';
 import { addCost, costOf, costOutput, NO_TOKENS } from './usage.ts';
 
 const INFO = { context: 10_000, output: 500 };
-const say = (text: string) => [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }];
-const tokens = (input: number, output: number, more = {}) => ({
+const promptOf = (text: string) => [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }];
+const tokens = (input: number, output: number, others = {}) => ({
   ...NO_TOKENS,
   ...{ input, output, total: input + output },
-  ...more,
+  ...others,
 });
 
 describe('the estimate of a call', () => {
   it('grows with the prompt and its tools, up to the context of the model', () => {
-    const input = (text: string) =>
-      estimateOf({ prompt: say(text) }, { info: INFO, limitCovers: true }).input;
-    expect(input('x'.repeat(2000)) - input('')).toBe(1000);
-    expect(input('\u6587'.repeat(100)) - input('')).toBe(150);
-    expect(input('x'.repeat(1_000_000))).toBe(10_000);
+    const inputOf = (text: string) =>
+      estimateOf({ prompt: promptOf(text) }, { info: INFO, limitIncludesReasoning: true }).input;
+    expect(inputOf('x'.repeat(2000)) - inputOf('')).toBe(1000);
+    expect(inputOf('\u6587'.repeat(100)) - inputOf('')).toBe(150);
+    expect(inputOf('x'.repeat(1_000_000))).toBe(10_000);
     const tool = { type: 'function' as const, name: 'a', inputSchema: { type: 'object' as const } };
-    const withTool = estimateOf({ prompt: say(''), tools: [tool] }, { info: INFO, limitCovers: true });
-    expect(withTool.input).toBeGreaterThan(input('') + 16);
+    const withTool = estimateOf(
+      { prompt: promptOf(''), tools: [tool] },
+      { info: INFO, limitIncludesReasoning: true },
+    );
+    expect(withTool.input).toBeGreaterThan(inputOf('') + 16);
   });
 
-  it('takes the output from the call’s limit, or from the model if there is none or with reasoning', () => {
-    const output = (
+  it('takes the output from the call’s limit if it includes reasoning, else from the model', () => {
+    const outputOf = (
       maxOutputTokens: number | undefined,
-      limitCovers = true,
+      limitIncludesReasoning = true,
       info: typeof INFO | undefined = INFO,
     ) =>
-      estimateOf({ prompt: say(''), ...(maxOutputTokens && { maxOutputTokens }) }, { info, limitCovers })
-        .output;
-    expect([output(100), output(900), output(undefined), output(100, false)]).toEqual([100, 500, 500, 500]);
-    expect(estimateOf({ prompt: say('') }, { info: undefined, limitCovers: true }).output).toBe(128_000);
+      estimateOf(
+        { prompt: promptOf(''), ...(maxOutputTokens && { maxOutputTokens }) },
+        { info, limitIncludesReasoning },
+      ).output;
+    expect([outputOf(100), outputOf(900), outputOf(undefined), outputOf(100, false)]).toEqual([
+      100, 500, 500, 500,
+    ]);
+    expect(
+      estimateOf({ prompt: promptOf('') }, { info: undefined, limitIncludesReasoning: true }).output,
+    ).toBe(128_000);
   });
 
   it('counts a fixed number of tokens for an image, and a PDF by its bytes', () => {
-    const file = (mediaType: string, bytes: number) =>
+    const fileTokens = (mediaType: string, bytes: number) =>
       estimateOf(
         {
           prompt: [
@@ -46,10 +55,10 @@ describe('the estimate of a call', () => {
             },
           ],
         },
-        { info: undefined, limitCovers: true },
+        { info: undefined, limitIncludesReasoning: true },
       ).input;
-    expect(file('image/png', 2_000_000)).toBeLessThan(7000);
-    expect(file('application/pdf', 200_000)).toBeGreaterThanOrEqual(100_000);
+    expect(fileTokens('image/png', 2_000_000)).toBeLessThan(7000);
+    expect(fileTokens('application/pdf', 200_000)).toBeGreaterThanOrEqual(100_000);
   });
 });
 

@@ -28,17 +28,21 @@ type CallOptions = Pick<
 
 /**
  * Estimates the maximum number of tokens of a call: input from its bytes, up to the model's context; output from the
- * limit of the call, else from the model's maximum. `limitCovers`: whether the limit includes reasoning.
+ * limit of the call, else from the model's maximum. If the limit does not include reasoning
+ * (`limitIncludesReasoning`), only the model's maximum applies.
  */
 export function estimateOf(
   options: CallOptions,
-  { info, limitCovers }: { info: Pick<ModelInfo, 'context' | 'output'> | undefined; limitCovers: boolean },
+  {
+    info,
+    limitIncludesReasoning,
+  }: { info: Pick<ModelInfo, 'context' | 'output'> | undefined; limitIncludesReasoning: boolean },
 ): Estimate {
   const { prompt, tools = [], maxOutputTokens, responseFormat } = options;
   const parts = tokensIn(JSON.stringify([tools, responseFormat ?? null])) + TOKENS_PER_PART * tools.length;
   const input = parts + prompt.reduce((sum, message) => sum + TOKENS_PER_PART + messageTokens(message), 0);
   const maxOutput = info?.output ?? info?.context ?? UNKNOWN_OUTPUT;
-  const limit = limitCovers ? (maxOutputTokens ?? maxOutput) : maxOutput;
+  const limit = limitIncludesReasoning ? (maxOutputTokens ?? maxOutput) : maxOutput;
   return {
     input: Math.min(input, info?.context ?? Infinity),
     output: Math.min(limit, maxOutput),
@@ -51,9 +55,9 @@ export function estimateOf(
  */
 export function highestCost(
   { input, output }: Estimate,
-  all: Prices,
+  modelPrices: Prices,
 ): { maxMicros: number; minMicros: number } {
-  const prices = pricesFor(all, input);
+  const prices = pricesFor(modelPrices, input);
   const inputPrice = Math.max(prices.input, prices.cacheWrite ?? 0);
   const outputPrice = Math.max(prices.output, prices.reasoning ?? 0);
   return {

@@ -22,7 +22,7 @@ const UNREADABLE = {
   text: 'The first event of its stream is malformed JSON, or not an event of this API.',
 };
 
-/** Error codes of the guarded client for which a retry does not help. */
+/** Error codes of the guarded client (which applies the egress policy) for which a retry does not help. */
 const FINAL_CODES: ReadonlySet<unknown> = new Set(['EGRESS_DENIED', 'EGRESS_TOO_LARGE']);
 
 interface NamedModel {
@@ -72,16 +72,16 @@ function statusFailure(
       retryable: isRetryable,
     });
   const advice = ADVICE[status];
-  const text = `${subject} answered with status ${status}: ${message}${advice ? ` ${advice}` : ''}`;
+  const text = `${subject} responded with status ${status}: ${message}${advice ? ` ${advice}` : ''}`;
   if (!isRetryable) return new BlockError('MODEL_REFUSED', text, { retryable: false, details: { status } });
-  const pauseMs = retryAfterOf(responseHeaders, nowMs);
+  const delayMs = retryAfterOf(responseHeaders, nowMs);
   return new BlockError('MODEL_FAILED', text, {
     details: { status },
-    ...(pauseMs !== undefined && { retryAfterMs: pauseMs }),
+    ...(delayMs !== undefined && { retryAfterMs: delayMs }),
   });
 }
 
-/** Returns the delay that a provider requests; undefined if it requests none. */
+/** Returns the delay that a provider requests, in milliseconds; undefined if it requests none. */
 function retryAfterOf(
   headers: { readonly [name: string]: string | undefined },
   nowMs: number,

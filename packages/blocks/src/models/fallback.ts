@@ -116,8 +116,8 @@ function mergeOptions(base: ProviderOptions = {}, overrides: ProviderOptions = {
 }
 
 /**
- * Returns whether the prompts of a block are cached, from its field `promptCaching`. Returns undefined if the caller
- * decides.
+ * Returns whether the prompts of a block are cached, from its field `promptCaching`. Undefined for an empty field: the
+ * caller then decides.
  *
  * Throws BLOCK_CONFIG_INVALID.
  */

@@ -2,7 +2,10 @@ import type { HttpClient } from '@heddle/engine';
 
 const NO_BODY = new Set([101, 204, 205, 304]);
 
-/** Returns the standard `fetch` over a guarded client, for SDKs that take one. Redirects are not followed. */
+/**
+ * Returns a `fetch` for SDKs. It sends its requests through a guarded client, which applies the egress policy, and
+ * follows no redirects.
+ */
 export function fetchOver(client: HttpClient): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);

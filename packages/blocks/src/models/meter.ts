@@ -22,7 +22,7 @@ export interface MeteredCall {
 
 /**
  * Makes a call within the rates of its key and the caps on spending: waits for the rates, reserves the highest cost,
- * calls `work`, and settles the actual cost. `work` reports its output as it arrives.
+ * calls `work`, and settles the actual cost. `work` passes its output to `progress` as it arrives.
  *
  * Throws the errors of `work`, SPENDING_CAP_REACHED, SPENDING_PRICE_UNKNOWN, and MODEL_FAILED if the rates allow no
  * call soon.
@@ -34,31 +34,33 @@ export async function callMetered<T extends { tokens: Tokens }>(
 ): Promise<T> {
   const { opened, options } = call;
   const { info, prices, provider } = opened;
-  const limitCovers = options.reasoning === undefined || !ADDS_REASONING.has(provider);
-  const estimate = estimateOf(options, { info, limitCovers });
+  const limitIncludesReasoning = options.reasoning === undefined || !ADDS_REASONING.has(provider);
+  const estimate = estimateOf(options, { info, limitIncludesReasoning });
   // Providers count the requested limit of the output in advance; without a limit they count no output.
   const correctRate = await awaitRate(context, opened, {
     input: Math.ceil(estimate.input / 2),
     output: options.maxOutputTokens ?? 0,
   });
   const reservation = await reserve(context, call, prices && highestCost(estimate, prices));
-  const inputCost = prices ? highestCost(estimate, prices).minMicros : 0;
-  const priceOfOutput = prices ? highestCost({ ...estimate, output: 1 }, prices).maxMicros - inputCost : 0;
-  let costSoFar = inputCost;
+  const inputMicros = prices ? highestCost(estimate, prices).minMicros : 0;
+  const outputTokenMicros = prices
+    ? highestCost({ ...estimate, output: 1 }, prices).maxMicros - inputMicros
+    : 0;
+  let spentMicros = inputMicros;
   const progress = (text: string): void => {
-    costSoFar += tokensIn(text) * priceOfOutput;
-    reservation.progress(costSoFar);
+    spentMicros += tokensIn(text) * outputTokenMicros;
+    reservation.progress(spentMicros);
   };
   try {
-    const answer = await work(progress);
-    const { tokens } = answer;
+    const result = await work(progress);
+    const { tokens } = result;
     // A provider that reports no tokens is not free.
-    await reservation.settle(prices && tokens.total > 0 ? costOf(tokens, prices).total : costSoFar);
+    await reservation.settle(prices && tokens.total > 0 ? costOf(tokens, prices).total : spentMicros);
     await correctRate(tokens.total);
-    return answer;
+    return result;
   } catch (error) {
-    // A refusal costs nothing. For a call that broke off, the provider charges input and output so far.
-    await reservation.settle(isRefusal(error) && costSoFar === inputCost ? 0 : costSoFar);
+    // A refusal costs nothing. For a response that ended early, the provider charges input and output so far.
+    await reservation.settle(isRefusal(error) && spentMicros === inputMicros ? 0 : spentMicros);
     throw error;
   }
 }

@@ -45,22 +45,22 @@ export interface OpenModel {
 export async function openModels(context: Context, options: BlocksOptions): Promise<OpenModels> {
   const name = text(context, 'model') || options.defaultModel || '';
   if (name === '')
-    throw refuse('MODEL_UNKNOWN', context, 'has no model. Choose one, or set a default model.');
+    throw configError('MODEL_UNKNOWN', context, 'has no model. Choose one, or set a default model.');
   const first = await openModel({ context, options, mainProvider: undefined }, name);
   const blockFallbacks = fallbacksOf(context);
-  const others: OpenModel[] = [];
-  for (const other of new Set(blockFallbacks ?? options.fallbackModels ?? [])) {
-    if (other === name) continue;
-    const opened = await openModel({ context, options, mainProvider: first.provider }, other).catch(
+  const fallbacks: OpenModel[] = [];
+  for (const fallback of new Set(blockFallbacks ?? options.fallbackModels ?? [])) {
+    if (fallback === name) continue;
+    const opened = await openModel({ context, options, mainProvider: first.provider }, fallback).catch(
       (error: unknown) => {
         if (blockFallbacks === undefined && isBlockError(error) && error.code === 'MODEL_KEY_MISSING')
           return undefined;
         throw error;
       },
     );
-    if (opened) others.push(opened);
+    if (opened) fallbacks.push(opened);
   }
-  return [first, ...others];
+  return [first, ...fallbacks];
 }
 
 /** The model of a block and its fallback models, in order. */
@@ -79,15 +79,15 @@ function fallbacksOf(context: Context): string[] | undefined {
   return trimmed;
 }
 
-interface Opening {
+interface OpenRequest {
   context: Context;
   options: BlocksOptions;
   /** The provider of the block's first model. Undefined: this is the first model. */
   mainProvider: string | undefined;
 }
 
-async function openModel(opening: Opening, name: string): Promise<OpenModel> {
-  const { context, options, mainProvider } = opening;
+async function openModel(request: OpenRequest, name: string): Promise<OpenModel> {
+  const { context, options, mainProvider } = request;
   const { provider, id, info } = await modelFor(context, name);
   const service = await context.services.service(provider);
   const { address, isAuthored } = baseUrlFor(context, provider, service);
@@ -139,7 +139,7 @@ function baseUrlFor(
       isAuthored: authored !== undefined && provider !== 'bedrock',
     };
   const why = `uses ${provider}, whose base URL is unknown. Set it with --service ${provider}=URL.`;
-  throw refuse('MODEL_ADDRESS_MISSING', context, why);
+  throw configError('MODEL_ADDRESS_MISSING', context, why);
 }
 
 /**
@@ -160,7 +160,7 @@ async function keyFor(
   const where = operator
     ? `Set its API key, store one with heddle credentials add NAME --provider ${provider}, or set ${variable} or --credential ${provider}=KEY.`
     : 'Set its API key: a base URL that a block sets gets only the key of the block.';
-  throw refuse('MODEL_KEY_MISSING', context, `has no key for ${provider}. ${where}`);
+  throw configError('MODEL_KEY_MISSING', context, `has no key for ${provider}. ${where}`);
 }
 
 /** Returns the model with this name. A provider that the operator has configured needs no row in the table. */
@@ -170,7 +170,7 @@ async function modelFor(context: Context, name: string) {
   const found = modelNamed(name, isConfigured ? [prefix] : []);
   if (found) return found;
   const why = `uses the model "${name}", which belongs to no known provider. Write PROVIDER/MODEL (providers: ${PROVIDER_NAMES.join(', ')}), or configure the provider with --service NAME=URL.`;
-  throw refuse('MODEL_UNKNOWN', context, why);
+  throw configError('MODEL_UNKNOWN', context, why);
 }
 
 function ownKey(context: Context, provider: string): string | undefined {
@@ -189,7 +189,11 @@ function authoredBaseUrl(context: Context, provider: string): string | undefined
   const region = text(context, 'bedrockRegion');
   if (region === '') return undefined;
   if (/^[a-z0-9-]{1,40}$/.test(region)) return `https://bedrock-runtime.${region}.amazonaws.com`;
-  throw refuse('MODEL_ADDRESS_MISSING', context, 'has an invalid AWS region: write one such as us-east-1.');
+  throw configError(
+    'MODEL_ADDRESS_MISSING',
+    context,
+    'has an invalid AWS region: write one such as us-east-1.',
+  );
 }
 
 function awsOf(
@@ -210,6 +214,6 @@ function text(context: Context, field: string): string {
   return typeof value === 'string' ? value.trim() : '';
 }
 
-function refuse(code: string, { block }: Context, why: string): BlockError {
+function configError(code: string, { block }: Context, why: string): BlockError {
   return new BlockError(code, `The block "${block.name}" ${why}`, { retryable: false });
 }

@@ -89,7 +89,7 @@ const PROVIDERS: { readonly [name: string]: Provider } = {
     variables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
     async open({ address, key: apiKey = '', fetch, apiVersion = '' }, model) {
       const { createAzure } = await import('@ai-sdk/azure');
-      // A URL without a path is that of a resource.
+      // A URL without a path is the endpoint of an Azure resource.
       const base = new URL(address).pathname === '/' ? `${address}/openai` : address;
       // Dated API versions exist only under the paths of deployments, and the API without a version only under v1.
       if (/^\d/.test(apiVersion)) {

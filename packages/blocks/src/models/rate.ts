@@ -8,11 +8,11 @@ const MINUTE_MS = 60_000;
 /** How far calls may exceed their rate: a key makes at most a tenth more calls in a minute than its rate. */
 const BURST_MS = 6000;
 /**
- * The longest delay before a call. If a provider requests a longer delay, the block fails; its own retries may wait
- * longer.
+ * The longest delay before a call. If a provider requests a longer delay, the block fails. The retries of the block may
+ * wait longer.
  */
 const MAX_RETRY_DELAY_MS = 60_000;
-/** The longest time for which one answer of a provider stops all calls of a key. */
+/** The longest time for which one response of a provider stops all calls of a key. */
 const MAX_BLOCK_MS = 600_000;
 const TOO_MANY_REQUESTS = 429;
 
@@ -24,10 +24,10 @@ export function maxRetryDelayMs({ remainingMs = Infinity }: Pick<Context, 'remai
 }
 
 /**
- * Waits until the rates of the key allow the call. Returns a function that corrects the number of tokens afterwards.
- * The block releases its slot while it waits.
+ * Waits until the rates of the key allow the call. The block releases its slot while it waits. Returns a function that
+ * replaces the estimated number of tokens by the actual one after the call.
  *
- * Throws MODEL_FAILED if that would take too long.
+ * Throws MODEL_FAILED if the wait would take too long.
  */
 export async function awaitRate(
   context: Context,
@@ -64,9 +64,9 @@ export async function learnRate(
   context: Context,
   { opened: { rateKey } }: { opened: RatedModel },
   { details }: BlockError,
-  pauseMs: number,
+  delayMs: number,
 ): Promise<void> {
   const status = (details as { status?: number } | undefined)?.status;
   if (status !== TOO_MANY_REQUESTS) return;
-  await context.services.rates.block(rateKey, context.clock.now() + Math.min(pauseMs, MAX_BLOCK_MS));
+  await context.services.rates.block(rateKey, context.clock.now() + Math.min(delayMs, MAX_BLOCK_MS));
 }

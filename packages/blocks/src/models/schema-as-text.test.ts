@@ -19,8 +19,8 @@ describe('the response schema of a call', () => {
       prompt: [instruction, user],
       responseFormat: { type: 'text' },
     });
-    const after = { role: 'system', content: `Be brief.\n\n${schemaInstruction(SCHEMA)}` };
-    expect(schemaAsText(provider, callWith('Be brief.')).prompt).toEqual([after, user]);
+    const merged = { role: 'system', content: `Be brief.\n\n${schemaInstruction(SCHEMA)}` };
+    expect(schemaAsText(provider, callWith('Be brief.')).prompt).toEqual([merged, user]);
   });
 
   it('is not repeated in a prompt that contains it', () => {

@@ -3,21 +3,21 @@ const STREAM_TYPES = /^\s*(?:text\/event-stream|application\/vnd\.amazon\.events
 const FIELD_CHARS = 6;
 const EVENT_FIELD = /^(?:data|event|id|retry)?:/;
 
-/** Thrown by `streamingFetch`: the server has answered with one document instead of a stream. */
+/** Thrown by `streamingFetch`: the server has responded with one document instead of a stream. */
 export class NotStreamedError extends Error {
   override readonly name = 'NotStreamedError';
   /** The body. */
   readonly text: string;
 
   constructor(text: string) {
-    super('The answer is not a stream.');
+    super('The response is not a stream.');
     this.text = text;
   }
 }
 
 /**
  * Returns a `fetch` for requests that ask for a stream. It throws a NotStreamedError for a successful response that is
- * not a stream, whatever type the server declares: SDKs would find no events in it and return an empty answer.
+ * not a stream, whatever type the server declares: SDKs would find no events in it and return an empty response.
  */
 export function streamingFetch(send: typeof fetch): typeof fetch {
   return async (input, init) => {

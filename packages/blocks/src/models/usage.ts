@@ -47,8 +47,8 @@ export function addTokens(one: Tokens, other: Tokens): Tokens {
 }
 
 /** Returns the cost of the tokens. Dollars per million tokens are millionths of a dollar per token. */
-export function costOf(tokens: Tokens, all: Prices): Cost {
-  const prices = pricesFor(all, tokens.input);
+export function costOf(tokens: Tokens, modelPrices: Prices): Cost {
+  const prices = pricesFor(modelPrices, tokens.input);
   const uncached = Math.max(0, tokens.input - tokens.cached - tokens.cacheWrite);
   const input = Math.round(
     uncached * prices.input +

@@ -5,14 +5,14 @@ import { messageOf, nameOfModel, withoutSecret } from './failure.ts';
 import type { OpenModel } from './open.ts';
 import type { NotStreamedError } from './streamed.ts';
 
-/** Maximum number of characters of an unreadable answer that its error shows. */
+/** Maximum number of characters of an unreadable response that its error shows. */
 const MAX_SHOWN_CHARS = 200;
 
 /**
- * Returns the parts of a whole answer as a stream would have them: each text in one piece. The provider's SDK reads the
- * document that was received; the model is not called again.
+ * Returns the parts of a response that is one document, as a stream would have them: each text in one piece. The
+ * provider's SDK reads the document that was received; the model is not called again.
  *
- * Throws a BlockError for a document that is not an answer, and the SDK's error for an error in the document.
+ * Throws a BlockError for a document that is not a response, and the SDK's error for an error in the document.
  */
 export async function partsOfWhole(
   opened: OpenModel,
@@ -24,7 +24,7 @@ export async function partsOfWhole(
   const headers = { 'content-type': 'application/json' };
   let requests = 0;
   const model = await opened.openWith(async (...request) => {
-    // The SDK of Google may send a further request to continue an answer.
+    // The SDK of Google may send a further request to continue a response.
     if (requests++ > 0) return opened.send(...request);
     return new Response(text, { status, headers });
   });
@@ -36,7 +36,7 @@ export async function partsOfWhole(
   } catch (error) {
     options.abortSignal?.throwIfAborted();
     if (status !== 200 || requests > 1) throw error;
-    throw answerError(opened, 'JSON that is not an answer of this API', text);
+    throw responseError(opened, 'JSON that is not a response of this API', text);
   }
 }
 
@@ -58,34 +58,34 @@ function partsOf(
 
 function parseDocument(opened: OpenModel, text: string): Json {
   const start = text.trimStart();
-  if (start === '') throw answerError(opened, 'an empty response', '');
-  if (start.startsWith('<')) throw answerError(opened, 'a web page', start);
+  if (start === '') throw responseError(opened, 'an empty response', '');
+  if (start.startsWith('<')) throw responseError(opened, 'a web page', start);
   try {
     return JSON.parse(start) as Json;
   } catch {
     const isJson = start.startsWith('{') || start.startsWith('[');
-    throw answerError(opened, isJson ? 'malformed JSON' : 'text that is neither a stream nor JSON', start);
+    throw responseError(opened, isJson ? 'malformed JSON' : 'text that is neither a stream nor JSON', start);
   }
 }
 
 /**
- * Returns the status for a document: the status of the error in it, or 200 without an error. Gateways send errors of
- * providers as successful responses. Throws MODEL_FAILED, for another attempt, if the error has no status.
+ * Returns the status for a document: the status of the error in the document, or 200 if it has none. Gateways send
+ * errors of providers as successful responses. Throws MODEL_FAILED, which is retried, if the error has no status.
  */
 function statusOfError(opened: OpenModel, document: Json): number {
   if (!isJsonObject(document)) return 200;
   const error = document['error'] ?? (document['object'] === 'error' ? document : undefined);
   if (error === undefined || error === null) return 200;
   const { code, status }: JsonObject = isJsonObject(error) ? error : {};
-  const found = [code, status].map(Number).find((each) => each >= 400 && each < 600);
-  if (found !== undefined) return found;
+  const errorStatus = [code, status].map(Number).find((each) => each >= 400 && each < 600);
+  if (errorStatus !== undefined) return errorStatus;
   const message = messageOf(error, opened.secret);
-  throw new BlockError('MODEL_FAILED', `${nameOfModel(opened)} answered with an error: ${message}`);
+  throw new BlockError('MODEL_FAILED', `${nameOfModel(opened)} responded with an error: ${message}`);
 }
 
-/** Returns the error for an answer that another attempt would not change. */
-function answerError(opened: OpenModel, description: string, text: string): BlockError {
-  const shown = withoutSecret(text.trim(), opened.secret).slice(0, MAX_SHOWN_CHARS);
-  const message = `${nameOfModel(opened)} answered with ${description}. Check the base URL of the provider and the gateways in front of it.${shown === '' ? '' : ` The answer begins with: ${shown}`}`;
+/** Returns the error for a response that another attempt would not change. */
+function responseError(opened: OpenModel, description: string, text: string): BlockError {
+  const excerpt = withoutSecret(text.trim(), opened.secret).slice(0, MAX_SHOWN_CHARS);
+  const message = `${nameOfModel(opened)} responded with ${description}. Check the base URL of the provider and the gateways in front of it.${excerpt === '' ? '' : ` The response begins with: ${excerpt}`}`;
   return new BlockError('MODEL_FAILED', message, { retryable: false });
 }

@@ -42,14 +42,14 @@ export async function notify(context: Context, options: BlocksOptions): Promise<
 
 async function outcomeOf(
   context: Context,
-  each: Notification,
+  notification: Notification,
   options: BlocksOptions,
 ): Promise<NotificationOutcome> {
-  const { type, title } = each.row;
+  const { type, title } = notification.row;
   return {
     type: typeof type === 'string' ? type : '',
     ...(typeof title === 'string' && title !== '' && { title }),
-    ...(await sendOnce(context, each, options)),
+    ...(await sendOnce(context, notification, options)),
   };
 }
 
@@ -57,26 +57,30 @@ async function outcomeOf(
  * Calls the tool of a notification as a step, so that a later attempt neither repeats nor loses the call. Throws only
  * if the block is stopped or the store fails.
  */
-async function sendOnce(context: Context, each: Notification, options: BlocksOptions): Promise<CallOutcome> {
+async function sendOnce(
+  context: Context,
+  notification: Notification,
+  options: BlocksOptions,
+): Promise<CallOutcome> {
   const limit = new AbortController();
   const limitedContext = withSignal(context, AbortSignal.any([context.signal, limit.signal]));
   const cancel = context.clock.at(context.clock.now() + MAX_CALL_MS, () =>
     limit.abort(new Error('No answer in time.')),
   );
   try {
-    const call = await callOf(limitedContext, each, options).catch((error: unknown) => {
-      // An earlier attempt may have made the call. The step has the record of it.
+    const call = await callOf(limitedContext, notification, options).catch((error: unknown) => {
+      // An earlier attempt may have made the call. The step then returns the recorded outcome.
       return { isIdempotent: false, make: () => Promise.reject(error as Error) };
     });
-    const step = `call ${each.number}`;
-    const work = async ({ idempotencyKey }: { idempotencyKey: string }): Promise<JsonObject> => {
+    const step = `call ${notification.number}`;
+    const makeCall = async ({ idempotencyKey }: { idempotencyKey: string }): Promise<JsonObject> => {
       const outcome = await call.make({ idempotencyKey, step }).then(
         (): CallOutcome => ({ status: 'sent' }),
         (error: unknown) => (limit.signal.aborted ? NO_ANSWER : failureOf(context, error)),
       );
       return { ...outcome };
     };
-    return (await context.step(step, work, { idempotent: call.isIdempotent })) as unknown as CallOutcome;
+    return (await context.step(step, makeCall, { idempotent: call.isIdempotent })) as unknown as CallOutcome;
   } catch (error) {
     if (!isBlockError(error) || error.code !== 'STEP_OUTCOME_UNKNOWN') throw error;
     return {
@@ -115,11 +119,11 @@ interface Call {
 }
 
 /** Returns the call that a row describes. Throws a BlockError for a row that cannot be called. */
-async function callOf(context: Context, each: Notification, options: BlocksOptions): Promise<Call> {
-  const { row, number } = each;
+async function callOf(context: Context, notification: Notification, options: BlocksOptions): Promise<Call> {
+  const { row, number } = notification;
   if (number > MAX_NOTIFICATIONS)
     throw invalid(context, `has more than ${MAX_NOTIFICATIONS} notification tools: this one was not called`);
-  const tool = await toolOf(context, each, options);
+  const tool = await toolOf(context, notification, options);
   const { name, inputSchema } = tool.definition;
   if (tool.requiresApproval)
     throw invalid(context, `has a notification "${name}" whose calls need the approval of a person`);
@@ -140,15 +144,19 @@ async function callOf(context: Context, each: Notification, options: BlocksOptio
 }
 
 /** Returns the single tool that a row names. */
-async function toolOf(context: Context, each: Notification, options: BlocksOptions): Promise<ReadyTool> {
-  const { row } = each;
+async function toolOf(
+  context: Context,
+  notification: Notification,
+  options: BlocksOptions,
+): Promise<ReadyTool> {
+  const { row } = notification;
   usageOf(context, row);
   // The log of the workflow's run would show the URL of the pause to everyone who may read the log.
   if (isWorkflowRow(row))
     throw invalid(context, 'has a workflow as a notification tool: workflows cannot send notifications');
   const tools = isMcpRow(row)
-    ? await mcpTools(context, options, withStructure(context, each), new Set())
-    : await offeredTools(context, each, options);
+    ? await mcpTools(context, options, withStructure(context, notification), new Set())
+    : await offeredTools(context, notification, options);
   const [tool] = tools;
   if (tool && tools.length === 1) return withSchema(context, tool, row);
   throw invalid(context, `has a notification that names ${tools.length} tools: name one of them`);

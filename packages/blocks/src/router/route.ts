@@ -24,10 +24,10 @@ export const choiceOutputs = {
     .describe('The first block after the chosen route; null if it has no edge.'),
 };
 
-/** The answer of the model if no choice fits. */
+/** The id with which the model answers if no choice fits. */
 const NO_MATCH = 'NO_MATCH';
 
-/** The choice of a router. */
+/** The route that the model has chosen. */
 export interface ChosenRoute {
   facts: ModelFacts;
   selectedRoute: string;

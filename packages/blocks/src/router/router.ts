@@ -21,7 +21,7 @@ export const router = defineLazyBlock({
   },
 });
 
-/** Returns the blocks after the router. Its ports are named after them. */
+/** Returns the blocks after the router. The router's ports are named after these blocks. */
 function blocksAfter({ services }: Context): Choice[] {
   return services
     .ports()
