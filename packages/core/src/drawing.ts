@@ -2,7 +2,7 @@ import './node-version.ts';
 import { isJsonObject, own, parseJson } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
 
-/** A block of a drawing, without its fields. */
+/** A block in a drawing (a picture of the graph), without its fields. */
 export interface DrawnBlock {
   id: string;
   name: string;

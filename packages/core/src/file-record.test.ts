@@ -17,7 +17,7 @@ describe('a file record', () => {
     ['a key of another kind', { ...record('a'), key: '/etc/passwd' }],
     ['a negative size', { ...record('a'), size: -1 }],
     ['a fractional size', { ...record('a'), size: 0.5 }],
-    ['a list instead', [record('a')]],
+    ['a list around the record', [record('a')]],
   ])('is not a value with %s', (_case, value) => {
     expect(isFileRecord(value)).toBe(false);
   });
@@ -50,7 +50,7 @@ describe('contents', () => {
     expect(withContents(value, () => 'QUJD')).toBe(value);
   });
 
-  it('are requested by a path with base64 after a record without such a field', () => {
+  it('are requested by a path that reads `base64` of a record without such a field', () => {
     const value = { files: [record('a'), { ...record('b'), base64: 'own' }] };
     const path = (index: number) => ['files', { index }, 'base64'];
     expect(fileToRead(value, path(0))).toMatchObject({ id: 'a' });

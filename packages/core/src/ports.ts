@@ -17,7 +17,7 @@ export interface Clock {
   now(): number;
   /**
    * Calls `fire` once, at `atMs`, or immediately if that time has passed; never earlier. Returns a function that
-   * cancels it.
+   * cancels the call.
    */
   at(atMs: number, fire: () => void): () => void;
 }
@@ -32,11 +32,11 @@ export interface BlockExecutor<Services = unknown> {
   class: BlockClass;
   /** Declared output names and types. If absent, references may use any path below the block. */
   outputs?: { [name: string]: string };
-  /** Sub-blocks that must not be empty; `check` reports them. */
+  /** Fields that must not be empty; `check` reports empty ones. */
   required?: readonly string[];
   /**
-   * The fields that each value of the field `operation` needs, for all types: in each list, at least one must not be
-   * empty. The first operation is the default. `check` reports missing fields.
+   * The fields that blocks of these types need, by value of the field `operation`: of each list, at least one field
+   * must not be empty. The first operation is the default. `check` reports missing fields.
    */
   needs?: { readonly [operation: string]: readonly (readonly string[])[] };
   /**
@@ -62,9 +62,9 @@ export interface NotificationOutcome {
   /** The type of the tool, and the title of its row. */
   type: string;
   title?: string;
-  /** `unknown`: the call was interrupted, and may have sent it. */
+  /** `unknown`: the call was interrupted, and may have sent the notification. */
   status: 'sent' | 'failed' | 'unknown';
-  /** The reason why it was not sent, or may not have been sent. */
+  /** The reason why the notification was not sent, or may not have been sent. */
   error?: string;
 }
 
@@ -79,7 +79,7 @@ export type BlockEmission =
   | { type: 'thinking'; text: string }
   | { type: 'tool'; phase: 'start'; id: string; name: string }
   | { type: 'tool'; phase: 'end'; id: string; name: string; status: 'success' | 'error' | 'cancelled' }
-  /** Progress of the tool call `id`, out of `total` if known. It never decreases. */
+  /** Progress of the tool call `id`, out of `total` if known. `progress` never decreases. */
   | { type: 'progress'; id: string; progress: number; total?: number; message?: string }
   /** A problem that does not end the block. */
   | { type: 'error'; message: string };
@@ -101,8 +101,8 @@ export interface BlockContext<Services = unknown> {
   remainingMs: number | undefined;
   /**
    * Returns a field of the block with references and placeholders resolved. `text` (default): as strings. `native`: a
-   * string that is exactly one reference keeps the type of its value. `json`: like `native`, and JSON text is parsed;
-   * its references are holes of the authored JSON, so that values cannot change its structure.
+   * string that is exactly one reference keeps the type of its value. `json`: like `native`, and JSON text is parsed
+   * before its references are resolved, so that their values cannot change the structure of the JSON.
    */
   field(name: string, mode?: 'text' | 'native' | 'json'): Json | undefined;
   /** Returns all fields, in mode `native`. */
@@ -130,8 +130,8 @@ export interface BlockContext<Services = unknown> {
     options?: StepOptions,
   ): Promise<T>;
   /**
-   * Returns the answers to the earlier pauses that continue this block, oldest first. They include those of earlier
-   * attempts, because their steps are stored too.
+   * Returns the answers to the earlier pauses that continue this block, oldest first. Pauses of earlier attempts are
+   * included, because the steps of those attempts are stored too.
    */
   answers(): Promise<Json[]>;
   clock: Clock;
@@ -153,9 +153,9 @@ export interface StepOptions {
 }
 
 /**
- * The result of an attempt: an output with its port (default `source`), a wait, or a pause for a person. The answer
- * ends the block; with `continues`, the block is executed again with the answer, in the same attempt and with all its
- * steps.
+ * The result of an attempt: an output with its port (default `source`), a wait, or a pause for a person. The answer to
+ * a pause ends the block; with `continues`, the block is executed again with the answer, in the same attempt and with
+ * all its steps.
  */
 export type BlockResult =
   | { output: JsonObject; port?: string; set?: { [variableId: string]: Json } }

@@ -7,7 +7,7 @@ import { storedParents } from './stored-parents.ts';
 /** Maximum depth of nested containers. */
 export const MAX_NESTING = 50;
 
-/** A block and the containers around it. Notes are omitted, because they never run. */
+/** The place of a block: the containers around it. Notes have no place, because they never run. */
 export interface ContainedBlock {
   block: Block;
   /** Ids of the containers around the block, outermost first. */
@@ -18,14 +18,17 @@ export interface ContainedBlock {
 
 export type ContainedBlocks = ReadonlyMap<string, ContainedBlock>;
 
-/** Returns the place of every block: from its `parentId`, or from the stored maps for blocks without `parentId`. */
+/**
+ * Returns the containers around every block. They come from its `parentId`, or for blocks without one from the stored
+ * maps (`loops` and `parallels` of the file).
+ */
 export function resolveContainment(workflow: Workflow, sink: DiagnosticSink): ContainedBlocks {
   // Sorted by id, so that the result does not depend on the order of the file's keys.
   const sortedBlocks = workflow.blocks
     .filter(({ type }) => type !== 'note')
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const blocks = new Map(sortedBlocks.map((block) => [block.id, block]));
-  const parents = namedParents(blocks, sink);
+  const parents = readParents(blocks, sink);
   for (const [child, parent] of storedParents(workflow.stored, blocks, sink)) parents.set(child, parent);
   const places = new Map<string, ContainedBlock>();
   for (const id of blocks.keys()) computePlace(id, { blocks, parents, places, sink });
@@ -37,7 +40,7 @@ export function parentOf(place: ContainedBlock): string | undefined {
   return place.containers.at(-1);
 }
 
-function namedParents(blocks: ReadonlyMap<string, Block>, sink: DiagnosticSink): Map<string, string> {
+function readParents(blocks: ReadonlyMap<string, Block>, sink: DiagnosticSink): Map<string, string> {
   const parents = new Map<string, string>();
   for (const block of blocks.values()) {
     if (block.parentId === undefined) continue;

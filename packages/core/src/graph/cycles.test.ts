@@ -69,7 +69,7 @@ describe('cycles', () => {
     fc.assert(
       fc.property(arbitrary, (pairs) => {
         const edges = pairs.filter(([a, b]) => a !== b).map(([a, b]) => [`n${a}`, `n${b}`] as const);
-        const reach = new Map<string, Set<string>>();
+        const reachable = new Map<string, Set<string>>();
         for (const [from] of edges) {
           const seen = new Set<string>();
           const queue = [from];
@@ -80,9 +80,9 @@ describe('cycles', () => {
               queue.push(b);
             }
           }
-          reach.set(from, seen);
+          reachable.set(from, seen);
         }
-        const hasCycle = [...reach].some(([from, seen]) => seen.has(from));
+        const hasCycle = [...reachable].some(([from, seen]) => seen.has(from));
         expect(cyclesOf(edges).length > 0).toBe(hasCycle);
       }),
     );

@@ -16,11 +16,13 @@ export function findCycles(graph: DirectedGraph, places: ContainedBlocks): Diagn
   });
 }
 
-/** A graph from which nodes are removed: the remaining nodes with their remaining in- and out-degrees. */
+/** A graph from which nodes are removed: the remaining nodes, and the numbers of their remaining edges. */
 interface RemainingGraph {
   graph: DirectedGraph;
   nodes: Set<string>;
+  /** Remaining in-degrees. */
   ins: Map<string, number>;
+  /** Remaining out-degrees. */
   outs: Map<string, number>;
 }
 
@@ -44,7 +46,7 @@ function findDisjointCycles(graph: DirectedGraph): string[][] {
   );
   const cycles: string[][] = [];
   const sortedTargets = new Map<string, SortedTargets>();
-  for (const first of nodes) walk(remaining, { first, sortedTargets, cycles });
+  for (const first of nodes) removeCyclesFrom(remaining, { first, sortedTargets, cycles });
   return cycles.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 }
 
@@ -70,10 +72,10 @@ interface SortedTargets {
 }
 
 /**
- * Removes every cycle that is reached by following the first remaining edge of each node. After a cycle, continues from
- * where the cycle was entered.
+ * Follows the first remaining edge of each node, beginning at `first`, and removes every cycle that it reaches. After a
+ * cycle, continues at the node before the cycle.
  */
-function walk(
+function removeCyclesFrom(
   remaining: RemainingGraph,
   {
     first,
@@ -105,10 +107,10 @@ function firstTarget(
   id: string,
   sortedTargets: Map<string, SortedTargets>,
 ): string | undefined {
-  const entry = sortedTargets.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), next: 0 };
-  sortedTargets.set(id, entry);
-  while (entry.next < entry.targets.length && !nodes.has(entry.targets[entry.next] as string)) entry.next++;
-  return entry.targets[entry.next];
+  const edges = sortedTargets.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), next: 0 };
+  sortedTargets.set(id, edges);
+  while (edges.next < edges.targets.length && !nodes.has(edges.targets[edges.next] as string)) edges.next++;
+  return edges.targets[edges.next];
 }
 
 function rotateToFirst(cycle: readonly string[]): string[] {

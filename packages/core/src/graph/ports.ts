@@ -16,17 +16,18 @@ export interface ReadPort {
 /** Returns the port of one edge of a block. `nth` is the position among the block's edges, from 0. */
 export type PortReader = (port: string | undefined, nth: number, target: string) => ReadPort;
 
+/** Names of the port `source` in editors that draw it at each side of a block. */
 const SIDES = /^source-(top|right|bottom|left)$/;
 
 /**
  * Returns the reader for a block's edges. `extraPorts`: ports that a registered executor declares for the block's type.
  */
 export function portReader(block: RowBlock, extraPorts: readonly string[] = []): PortReader {
-  if (block.type === 'condition') return conditionPorts(block);
+  if (block.type === 'condition') return conditionPortReader(block);
   if (block.type === 'router') {
     return (port, _, target) => ({ port: port === 'error' ? 'error' : `router-${target}` });
   }
-  if (block.type === 'router_v2') return routerPorts(block);
+  if (block.type === 'router_v2') return routerPortReader(block);
   const declaredPorts = new Set(extraPorts);
   return (port) => {
     if (port !== undefined && declaredPorts.has(port)) return { port };
@@ -40,7 +41,7 @@ function plainPort(port: string | undefined): ReadPort {
   return port === 'error' ? { port } : { port: 'source', unknown: true };
 }
 
-function conditionPorts(block: RowBlock): PortReader {
+function conditionPortReader(block: RowBlock): PortReader {
   const { rows, fault } = conditionRows(block);
   const ports = new Set(rows.map(({ id }) => `condition-${id}`));
   return (port, nth) => {
@@ -51,7 +52,7 @@ function conditionPorts(block: RowBlock): PortReader {
   };
 }
 
-function routerPorts(block: RowBlock): PortReader {
+function routerPortReader(block: RowBlock): PortReader {
   const { rows, fault } = routerRows(block);
   const ports = new Set(rows.map(({ id }) => `router-${id}`));
   return (port, nth) => {

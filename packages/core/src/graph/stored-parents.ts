@@ -7,11 +7,11 @@ import type { Lists } from './lists.ts';
 type Blocks = ReadonlyMap<string, Block>;
 
 /**
- * Returns, from the stored maps, the containers of blocks without a `parentId`. Entries of containers that a block
- * names in its `parentId` are not used.
+ * Reads the containers of blocks without a `parentId` from the stored maps: `loops` and `parallels` of the file. Does
+ * not use a stored container that any block names in its `parentId`.
  *
- * If two stored entries list a block, it belongs to the inner one. Differences between a map and the blocks are
- * reported.
+ * If two stored containers list a block, the block belongs to the inner one. Reports the differences between a map and
+ * the blocks.
  */
 export function storedParents(
   stored: readonly StoredContainer[],
@@ -58,7 +58,7 @@ interface AssignContext {
   lists: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** Puts the listed blocks without a `parentId` into the container. Returns true if there are any. */
+/** Puts the listed blocks without a `parentId` into the container. Returns true if there are such blocks. */
 function assignListedBlocks(entry: StoredContainer, { blocks, parents, lists }: AssignContext): boolean {
   let hasAny = false;
   for (const id of entry.nodes) {
@@ -106,11 +106,11 @@ class Nesting {
   }
 }
 
-const mapOf = (entry: StoredContainer): string[] => [entry.kind === 'loop' ? 'loops' : 'parallels', entry.id];
+const pathOf = ({ kind, id }: StoredContainer): string[] => [kind === 'loop' ? 'loops' : 'parallels', id];
 
 function mapWithoutBlock(entry: StoredContainer): Diagnostic {
   return diagnostic('CONTAINER_MAP_DIFFERS', {
-    path: mapOf(entry),
+    path: pathOf(entry),
     message: `The stored map has a ${entry.kind} "${entry.id}", but no ${entry.kind} block has this id. The entry is ignored.`,
     hint: 'Remove the entry, or add the block.',
   });
@@ -119,7 +119,7 @@ function mapWithoutBlock(entry: StoredContainer): Diagnostic {
 function mapDiffers(entry: StoredContainer, block: Block, ids: readonly string[]): Diagnostic {
   return diagnostic('CONTAINER_MAP_DIFFERS', {
     blockId: block.id,
-    path: [...mapOf(entry), 'nodes'],
+    path: [...pathOf(entry), 'nodes'],
     message: `The stored map and the blocks differ in the content of "${block.name}": ${ids.join(', ')}. The blocks are used.`,
     hint: 'Remove the stored map: it is derived from the blocks.',
   });
@@ -128,7 +128,7 @@ function mapDiffers(entry: StoredContainer, block: Block, ids: readonly string[]
 function mapUsed(entry: StoredContainer, block: Block): Diagnostic {
   return diagnostic('CONTAINER_MAP_USED', {
     blockId: block.id,
-    path: [...mapOf(entry), 'nodes'],
+    path: [...pathOf(entry), 'nodes'],
     message: `No block names "${block.name}" as its container, so the stored map is used.`,
     hint: 'Set parentId on the blocks inside.',
   });

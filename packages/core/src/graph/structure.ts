@@ -39,8 +39,8 @@ export interface StructureOptions {
 }
 
 /**
- * Returns the workflow's structure and reports the problems of its edges and containers. Linear in blocks and edges,
- * except for the heap of the order.
+ * Returns the workflow's structure and reports the problems of its edges and containers. Takes time linear in blocks
+ * and edges, except for the heap that keeps the topological order deterministic.
  */
 export function buildStructure(
   workflow: Workflow,
@@ -52,7 +52,7 @@ export function buildStructure(
   const wiring = wireEdges(workflow.edges, places, { ...options, notes }, sink);
   const members = findMembers(places, wiring.paths);
   const wires = wiring.wires.filter(({ source, target }) => members.has(source) && members.has(target));
-  const structure = { places, members, ...neighbours(wires) };
+  const structure = { places, members, ...indexWires(wires) };
   const regions = buildRegions(structure, wiring.starts);
   // A complete order proves that there is no cycle. Most graphs have a complete order.
   if ([...regions.values()].some(({ size, order }) => order.length < size))
@@ -101,7 +101,7 @@ function findMembers(places: ContainedBlocks, paths: ReadonlyMap<string, readonl
   );
 }
 
-function neighbours(wires: readonly Wire[]): Pick<Structure, 'into' | 'outOf'> {
+function indexWires(wires: readonly Wire[]): Pick<Structure, 'into' | 'outOf'> {
   const into: Lists<Wire> = new Map();
   const outOf: Lists<Wire> = new Map();
   for (const wire of wires) {

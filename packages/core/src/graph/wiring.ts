@@ -19,7 +19,10 @@ export interface Wiring {
   wires: Wire[];
   /** By container: the inner blocks that an edge from the container leads to, in edge order. */
   starts: ReadonlyMap<string, readonly string[]>;
-  /** Every edge between enabled blocks, even unwired ones: they make inner blocks part of a body. */
+  /**
+   * By block: the targets of its edges to enabled blocks, even of edges that are no wires. Such edges also make inner
+   * blocks part of a body.
+   */
   paths: ReadonlyMap<string, readonly string[]>;
 }
 

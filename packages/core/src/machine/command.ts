@@ -4,9 +4,9 @@ import type { Address, TimerName } from './event.ts';
  * An intent for a driver to carry out. Commands reach activities of other processes, so their keys (`try`, `turn`)
  * stay.
  *
- * Each command is answered by an event, or made void by `abort` or `end`; a timeout's timer also by the end of its
- * attempt, a grace timer by the end of its drain, a deadline by a later deadline. The event of a void command changes
- * nothing, so drivers need not cancel it.
+ * Each command is answered by an event, or becomes void. `abort` and `end` make commands void. A timeout's timer is
+ * also void after its attempt, a grace timer after its drain, and a deadline after a later deadline was set. The event
+ * of a void command changes nothing, so drivers need not cancel the command.
  */
 export type Command =
   /** Run the block's executor. Answered by `completed`, `failed` or `paused`. */
@@ -35,8 +35,8 @@ export type EndStatus = 'completed' | 'failed' | 'cancelled';
 export type EndReason = 'block' | 'deadline' | 'limit';
 
 /**
- * The reason why work is aborted: its own timeout, or its run or container failed, answered, was cancelled, hit its
- * deadline or reached run-until.
+ * The reason why work is aborted: its own timeout, or that its run or container failed, answered, was cancelled,
+ * reached its deadline or reached run-until.
  */
 export type AbortReason = 'timeout' | 'failed' | 'answered' | 'cancelled' | 'deadline' | 'until';
 
@@ -46,7 +46,7 @@ export type AbortReason = 'timeout' | 'failed' | 'answered' | 'cancelled' | 'dea
  */
 export type Notice =
   | { type: 'entered'; at: Address }
-  /** A frame opened: iteration `iteration` of a loop, or that branch of a parallel. */
+  /** A frame opened: iteration `iteration` of a loop, or branch `iteration` of a parallel. */
   | { type: 'opened'; at: Address; iteration: number }
   /** A frame closed. `failed`: with an error that the container collects. */
   | { type: 'closed'; at: Address; iteration: number; failed?: Address }

@@ -36,7 +36,7 @@ export function deadlineCommand(dueMs: number): Command {
   return { type: 'timer', at: [], timer: 'deadline', dueMs };
 }
 
-/** Handles a deadline or grace timer that has fired. */
+/** Handles a deadline or grace timer that has fired. Returns false if the timer is void. */
 export function expire(context: StepContext, event: Extract<Event, { type: 'fired' }>): boolean {
   if (event.timer === 'deadline') return expireRun(context);
   const target = drainAt(context, event.at);

@@ -1,5 +1,6 @@
 /**
- * The position of a node in the tree of frames: node, iteration or branch, node, …, node (dense indexes).
+ * The position of a node in the tree of frames (the run itself, iterations and branches): node, iteration or branch,
+ * node, …, node (dense indexes).
  *
  * The length is odd. Only grace timers and deadlines have addresses of even length: `[]` is the run itself, and an
  * address that ends in a branch number is that branch.
@@ -16,7 +17,7 @@ export type Event =
    * A block is done. `port` defaults to `source`. `resumes`: number of times that the attempt was resumed; absent: 0.
    */
   | { type: 'completed'; at: Address; atMs: number; attempt: number; resumes?: number; port?: string }
-  /** An attempt at a block, or the expansion of a container, failed. The driver draws `jitter` (0 to 1). */
+  /** An attempt at a block, or the expansion of a container, failed. The driver picks a random `jitter` (0 to 1). */
   | {
       type: 'failed';
       at: Address;

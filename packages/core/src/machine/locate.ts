@@ -4,7 +4,7 @@ import { isOpenContainer, isWork, nodeAt } from './state.ts';
 import type { Cell, Drain, Level, State, Work } from './state.ts';
 import type { DrainScope } from './step-context.ts';
 
-/** The frame that an address leads to, and the outermost drain that it is part of. */
+/** The frame that an address leads to, and the outermost drain that contains the frame. */
 export interface FrameLocation {
   level: Level;
   draining: { scope: DrainScope; drain: Drain } | undefined;
@@ -47,8 +47,8 @@ export function workAt(region: Region, state: State, at: Address): Work | undefi
 }
 
 /**
- * Returns the number of iterations or branches of the open container at an address; undefined if it is not open or the
- * number is unknown.
+ * Returns the number of iterations or branches of the open container at an address; undefined if the container is not
+ * open or the number is unknown.
  */
 export function countAt(region: Region, state: State, at: Address): number | undefined {
   const cell = cellAt(region, state, at);

@@ -52,7 +52,7 @@ export interface RetryPolicy {
   /** Factor by which the wait grows with each attempt; 1 keeps it constant. */
   backoff: number;
   maxWaitMs: number;
-  /** Fraction of the wait, 0 to 1, that the driver's random draw may remove. */
+  /** Maximum fraction of the wait, 0 to 1, that the driver's random jitter removes. */
   jitter: number;
 }
 

@@ -53,8 +53,8 @@ export interface Drain {
 /**
  * A node's state in a frame.
  *
- * A number of 2 or more is an idle node: twice the number of open in-sources, plus one once a live edge has arrived.
- * `SKIPPED` is 0. A string is a settled node: the port it took. Objects are work and open containers.
+ * A number of 2 or more is an idle node: twice the number of sources that are not settled, plus one once a live edge
+ * has arrived. `SKIPPED` is 0. A string is a settled node: the port it took. Objects are work and open containers.
  */
 export type Cell = number | string | Work | OpenContainer;
 
@@ -173,7 +173,7 @@ function clone(value: unknown): unknown {
 /** The idle state of a run: running, waiting for a person, waiting for a time, or ended. */
 export type IdleState = 'running' | 'human' | 'time' | 'ended';
 
-/** Returns the idle state of the run (R25). It is idle when nothing runs: it waits for a person, or only for timers. */
+/** Returns the idle state of the run (R25). A run is idle if nothing runs and it waits for a person or for timers. */
 export function idleState(state: State): IdleState {
   if (state.phase === 'ended') return 'ended';
   if (state.busy > 0) return 'running';

@@ -6,8 +6,9 @@ import type { Frame, Level, OpenContainer } from './state.ts';
 import type { Subflow } from './skeleton.ts';
 import type { StepContext } from './step-context.ts';
 
-// When frames open and close. R7: a frame closes when all its nodes are settled. R8: iterations run one after another.
-// R9: branches run concurrently in a sliding window. R10: the count is known, or the container asks for it.
+// When frames (iterations and branches) open and close. R7: a frame closes when all its nodes are settled. R8:
+// iterations run one after another. R9: branches run concurrently in a sliding window. R10: the count is known, or the
+// container asks for it.
 
 /** Opens the container at `index`. */
 export function enterContainer(context: StepContext, level: Level, index: number): void {

@@ -5,7 +5,7 @@ import type { Stored } from './stored.ts';
 /** Newest format of journals. Readers accept every earlier format. */
 export const JOURNAL_FORMAT = 2;
 
-/** Returns the format of a journal whose first entry has this `reused`: the oldest one whose readers understand it. */
+/** Returns the oldest format whose readers understand a journal with this `reused` in its first entry. */
 export function formatOf(reused: Extract<EntryBody, { type: 'started' }>['reused']): number {
   return reused?.inside ? JOURNAL_FORMAT : 1;
 }
@@ -34,8 +34,8 @@ export type EntryBody =
       /**
        * Run-from-block: outputs reused from an earlier run, by block id (top level), and the id of that run. `fields`:
        * an object with values that replace resolved fields of the start block; absent: none. `inside`: the frames
-       * around the start block, and the data that the run has in them (format 2); absent: the start block is at the top
-       * level.
+       * (iterations and branches) around the start block, and the data that the run has in them (format 2); absent: the
+       * start block is at the top level.
        */
       reused?: {
         runId: string;
@@ -107,7 +107,7 @@ export type EntryBody =
     })
   | { type: 'cancelled'; reason?: string };
 
-/** A frame in which a run starts: that of a container around its start block. */
+/** A frame in which a run starts: an iteration or branch of a container around its start block. */
 export type StartedFrame = Omit<FrameStart, 'node'>;
 
 /**

@@ -22,9 +22,9 @@ export class Ledger {
   /** The most recent failure. */
   latest: BlockFailure = { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false };
   input: Stored = { v: null };
-  /** R37: the output of the first Response, else that of the last finished terminal or run-until block. */
+  /** R37: the output of the first Response, else of the terminal or run-until block that finished last. */
   output: Stored | undefined;
-  /** `place`: a `placeKey`. */
+  /** The values that replace fields of the start block. `place`: its `placeKey`. */
   #fields: { place: string; values: Stored } | undefined;
   #isAnswered = false;
   #until: string | undefined;
@@ -209,7 +209,7 @@ export class Ledger {
     return this.#restoredFrames.delete(placeKey(place));
   }
 
-  /** R36: an iteration without outputs adds nothing to the results. A branch always has its entry. */
+  /** R36: an iteration without outputs adds nothing to the results. A branch always adds a list, even an empty one. */
   #close(place: Place, iteration: number, failed: Address | undefined): void {
     const scope = this.scopeAt(place);
     const loop = scope?.loops.get(place.block);

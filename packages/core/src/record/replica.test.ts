@@ -10,8 +10,8 @@ import type { Entry, EntryBody } from './entry.ts';
 import { Replica } from './replica.ts';
 import { materialize } from './stored.ts';
 
-/** An output, or `error` with the failure, or `port` with the port taken. */
-type Answer = JsonObject;
+/** The result of an attempt: an output, or `error` with the failure, or `port` with the port taken. */
+type AttemptResult = JsonObject;
 
 function planOf(file: Json): Plan {
   const { workflow: parsed } = parseWorkflow(file);
@@ -20,7 +20,7 @@ function planOf(file: Json): Plan {
   return compiled.plan;
 }
 
-/** Drives a run. `answer` returns the result of each attempt of a block; every `expand` command gets two items. */
+/** Drives a run. */
 class Driver {
   readonly replica: Replica;
   readonly entries: Entry[] = [];
@@ -50,12 +50,15 @@ class Driver {
     return true;
   }
 
-  /** Answers pending commands, the first or the last one first, until none is pending. */
-  go(answer: (name: string) => Answer, pick: 'first' | 'last' = 'first'): this {
+  /**
+   * Answers pending commands, the first or the last one first, until none is pending. `resultOf` returns the result of
+   * each attempt of a block; every `expand` command gets two items.
+   */
+  answerAll(resultOf: (name: string) => AttemptResult, pick: 'first' | 'last' = 'first'): this {
     for (;;) {
       const command = pick === 'first' ? this.#pending.shift() : this.#pending.pop();
       if (!command) return this;
-      if (command.type === 'run') this.#answer(command, answer);
+      if (command.type === 'run') this.#finishAttempt(command, resultOf);
       if (command.type === 'expand') {
         const place = this.replica.index.placeOf(command.at);
         this.post({ type: 'expanded', ...place, turn: command.turn, count: 2, items: { v: ['x', 'y'] } });
@@ -63,9 +66,12 @@ class Driver {
     }
   }
 
-  #answer(command: Extract<Command, { type: 'run' }>, answer: (name: string) => Answer): void {
+  #finishAttempt(
+    command: Extract<Command, { type: 'run' }>,
+    resultOf: (name: string) => AttemptResult,
+  ): void {
     const place = this.replica.index.placeOf(command.at);
-    const result = answer([place.block, ...place.scope].join('.'));
+    const result = resultOf([place.block, ...place.scope].join('.'));
     const attempt = { ...place, try: command.try, startedMs: this.#atMs };
     if (typeof result['error'] === 'string') {
       this.post({
@@ -84,7 +90,7 @@ class Driver {
   }
 }
 
-const outputOf = (name: string): Answer => ({ at: name });
+const outputOf = (name: string): AttemptResult => ({ at: name });
 
 describe('a run as a fold over its journal', () => {
   it('R36 results contain, per iteration, the outputs of the blocks that ran, in order of completion', () => {
@@ -94,7 +100,7 @@ describe('a run as a fold over its journal', () => {
         ['Start -> L -> A', 'L -> B'],
       ),
     );
-    driver.go(outputOf, 'last');
+    driver.answerAll(outputOf, 'last');
     expect(driver.output()).toMatchObject({
       results: [
         [{ at: 'B.0' }, { at: 'A.0' }],
@@ -107,7 +113,7 @@ describe('a run as a fold over its journal', () => {
     const driver = new Driver(
       workflow([parallel('P', { parallelType: 'count', count: 3 }, fn('A', ''))], ['Start -> P -> A']),
     );
-    driver.go(outputOf, 'last');
+    driver.answerAll(outputOf, 'last');
     expect(driver.output()).toMatchObject({ results: [[{ at: 'A.0' }], [{ at: 'A.1' }], [{ at: 'A.2' }]] });
   });
 
@@ -119,7 +125,7 @@ describe('a run as a fold over its journal', () => {
         ['Start -> L -> C', 'C:yes -> M -> A'],
       ),
     );
-    driver.go((name) => (name === 'C.1' ? { port: 'condition-yes' } : outputOf(name)));
+    driver.answerAll((name) => (name === 'C.1' ? { port: 'condition-yes' } : outputOf(name)));
     expect(driver.output()).toMatchObject({
       results: [[{ at: 'C.0' }], [{}, { results: [[{ at: 'A.1.0' }]] }]],
     });
@@ -130,20 +136,20 @@ describe('a run as a fold over its journal', () => {
       [fn('A', ''), fn('B', ''), fn('H', '')],
       ['Start -> A', 'Start -> B', 'A:error -> H'],
     );
-    expect(new Driver(file).go(outputOf).output()).toEqual({ at: 'B' });
-    expect(new Driver(file).go(outputOf, 'last').output()).toEqual({ at: 'A' });
+    expect(new Driver(file).answerAll(outputOf).output()).toEqual({ at: 'B' });
+    expect(new Driver(file).answerAll(outputOf, 'last').output()).toEqual({ at: 'A' });
   });
 
-  it('R37 a Response that has finished fixes the output', () => {
+  it('R37 a Response that has finished determines the output', () => {
     const file = workflow([block('R', 'response', {}), fn('B', '')], ['Start -> R', 'Start -> B']);
-    const driver = new Driver(file).go(outputOf);
+    const driver = new Driver(file).answerAll(outputOf);
     expect(driver.output()).toEqual({ at: 'R' });
     expect(driver.replica.state.end).toEqual({ status: 'completed' });
   });
 
   it('R37 a failed run names the block and keeps the output of a terminal block that had finished', () => {
     const driver = new Driver(workflow([fn('T', ''), fn('A', '')], ['Start -> T', 'Start -> A']));
-    driver.go((name) => (name === 'A' ? { error: 'boom' } : outputOf(name)));
+    driver.answerAll((name) => (name === 'A' ? { error: 'boom' } : outputOf(name)));
     expect(driver.replica.error).toMatchObject({ code: 'X', message: 'boom', blockId: 'A', blockName: 'A' });
     expect(driver.output()).toEqual({ at: 'T' });
   });
@@ -155,7 +161,7 @@ describe('a run as a fold over its journal', () => {
         ['Start -> L -> A', 'L -> Z'],
       ),
     );
-    driver.go(outputOf);
+    driver.answerAll(outputOf);
     const secondReplica = new Replica('run', driver.plan);
     const logs = new Map(
       driver.entries
@@ -190,7 +196,7 @@ describe('a run as a fold over its journal', () => {
       ],
       ['Start -> P -> A -> L -> B', 'P -> Z'],
     );
-    const driver = new Driver(file).go(outputOf, 'last');
+    const driver = new Driver(file).answerAll(outputOf, 'last');
     const secondReplica = new Replica('run', driver.plan);
     for (const entry of driver.entries) {
       expect(secondReplica.apply(JSON.parse(JSON.stringify(entry)) as Entry).changed).toBe(true);
@@ -213,7 +219,7 @@ describe('a run as a fold over its journal', () => {
       workflow([loop('L', { loopType: 'for', count: 2 }, inner)], ['Start -> L -> P -> C', 'C:yes -> A']),
     );
     const observed: unknown[] = [];
-    driver.go((name) => {
+    driver.answerAll((name) => {
       const [id, iteration, branch] = name.split('.');
       if (id === 'C') {
         const place = { block: 'C', scope: [Number(iteration), Number(branch)] };
@@ -239,7 +245,7 @@ describe('a run as a fold over its journal', () => {
       ),
     );
     const observed: unknown[] = [];
-    driver.go((name) => {
+    driver.answerAll((name) => {
       if (!name.startsWith('C')) return outputOf(name);
       const scope = driver.replica.ledger.scopeAt({ block: 'C', scope: [0] });
       observed.push(scope?.outputs.get('A')?.value);
@@ -252,7 +258,7 @@ describe('a run as a fold over its journal', () => {
     const driver = new Driver(
       workflow([fn('A', ''), fn('B', ''), fn('H', '')], ['Start -> A -> B', 'A:error -> H']),
     );
-    driver.go((name) => (name === 'A' ? { error: 'no' } : outputOf(name)));
+    driver.answerAll((name) => (name === 'A' ? { error: 'no' } : outputOf(name)));
     const { outputs } = driver.replica.ledger.root;
     expect(outputs.get('A')).toMatchObject({ failed: true, value: { v: { error: 'no' } } });
     expect(outputs.get('H')).toMatchObject({ failed: false, value: { v: { at: 'H' } } });
@@ -274,14 +280,14 @@ describe('a run as a fold over its journal', () => {
   });
 
   it('handled failures are removed, so that a loop of failures does not use more and more memory', () => {
-    const failing = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
+    const failingLoop = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
     const driver = new Driver(
       workflow(
-        [loop('L', { loopType: 'for', count: 50 }, failing, fn('H', ''))],
+        [loop('L', { loopType: 'for', count: 50 }, failingLoop, fn('H', ''))],
         ['Start -> L -> M -> A', 'M:error -> H'],
       ),
     );
-    driver.go((name) => (name.startsWith('A') ? { error: `no ${name}` } : outputOf(name)));
+    driver.answerAll((name) => (name.startsWith('A') ? { error: `no ${name}` } : outputOf(name)));
     expect(driver.replica.state.end).toEqual({ status: 'completed' });
     expect(driver.replica.ledger.failures.size).toBe(0);
     expect(driver.replica.ledger.root.outputs.get('M')?.value).toEqual({ v: { error: 'no A.49.0' } });

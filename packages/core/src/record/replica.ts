@@ -86,8 +86,8 @@ export class Replica {
   }
 
   /**
-   * Returns the deadline of the work at `at`, its own or the run's, in milliseconds since the epoch; undefined if there
-   * is none.
+   * Returns the deadline of the work at `at`, in milliseconds since the epoch: the earlier of its own and the run's;
+   * undefined if there is none.
    */
   deadlineAt(at: Address): number | undefined {
     const work = workAt(this.plan.skeleton, this.state, at);

@@ -123,7 +123,8 @@ export class RestartPath {
   }
 
   /**
-   * Records what the earlier run took over, if it started inside these containers too. Throws BLOCK_NOT_RESTARTABLE.
+   * Records what the earlier run itself took over from another run, if it also started inside these containers. Throws
+   * BLOCK_NOT_RESTARTABLE.
    */
   #observeRestored(start: string, restoredFrames: readonly StartedFrame[]): void {
     const { containerIds = [], path = [] } = this.index.byId(start) ?? {};

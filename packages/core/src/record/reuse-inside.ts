@@ -13,7 +13,7 @@ import { scopeOf } from './scope.ts';
 import type { BranchScope } from './scope.ts';
 import type { Stored } from './stored.ts';
 
-/** The data of the containers around the start that a run takes over from an earlier run. */
+/** The data that a run takes over from an earlier run, in the containers around its start. */
 export interface ReusedInside {
   frames: StartedFrame[];
   /** Blocks in these frames whose outputs are taken over. */
@@ -98,7 +98,7 @@ class KeptData {
     const numbers = frames.map(({ iteration }) => iteration);
     let outerScope = outermostScope;
     for (const [depth, container] of (this.#path.index.byId(start)?.containers ?? []).entries()) {
-      const { current, scope } = restoredFrame(outerScope, container, numbers[depth]);
+      const { current, scope } = readFrame(outerScope, container, numbers[depth]);
       outerScope = scope;
       for (const block of current) {
         const place = { block, scope: numbers.slice(0, depth + 1) };
@@ -109,7 +109,7 @@ class KeptData {
 }
 
 /** Returns the scope of an iteration or branch of a container, and the blocks that have run in it. */
-function restoredFrame(
+function readFrame(
   outerScope: SavedScope | undefined,
   { id, kind }: Node,
   iteration: number | undefined,
@@ -170,8 +170,8 @@ function currentOf(scope: BranchScope | undefined, container: Node | undefined):
 }
 
 /**
- * Drops the data of the top level, except that of the outermost container around the start: outputs are taken over
- * separately, and other containers are not entered again.
+ * Returns the scope without the data of the top level, except that of the outermost container around the start: outputs
+ * of the top level are taken over separately, and other containers are not entered again.
  */
 function withoutTopLevel(scope: SavedScope, { plan, block }: RestartPoint): SavedScope {
   const index = indexPlan(plan);

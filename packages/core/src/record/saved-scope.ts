@@ -16,12 +16,12 @@ export function savedScope({ outputs, loops, parallels, current }: BranchScope):
       ...{ block, ...loop, current: idsOf(loop.current) },
       ...(items && { items }),
     })),
-    parallels: [...parallels].map(([block, parallel]) => savedParallel(block, parallel)),
+    parallels: [...parallels].map(([block, parallel]) => toSavedParallel(block, parallel)),
     current: idsOf(current),
   };
 }
 
-function savedParallel(
+function toSavedParallel(
   block: string,
   { items, results, branches }: ParallelScope,
 ): SavedScope['parallels'][number] {
@@ -34,14 +34,17 @@ function savedParallel(
   };
 }
 
-/** Adds a saved scope to `target`. Its outputs follow the position `order`. Returns the position of the last output. */
+/**
+ * Adds a saved scope to `target`, with its outputs ordered after the position `order`. Returns the position of the last
+ * output.
+ */
 export function restoreScope(target: BranchScope, saved: SavedScope, order: number): number {
   let lastOrder = order;
   for (const { block, value, failed = false, order: savedOrder } of saved.outputs) {
     target.outputs.set(block, { value, failed, order: order + savedOrder });
     lastOrder = Math.max(lastOrder, order + savedOrder);
   }
-  for (const loop of saved.loops) target.loops.set(loop.block, restoredLoop(target, loop));
+  for (const loop of saved.loops) target.loops.set(loop.block, restoreLoop(target, loop));
   for (const { block, items, results, branches } of saved.parallels) {
     const parallel: ParallelScope = { items, branches: new Map(), results: [] };
     for (const { branch, outputs } of results) parallel.results[branch] = [...outputs];
@@ -56,7 +59,7 @@ export function restoreScope(target: BranchScope, saved: SavedScope, order: numb
   return lastOrder;
 }
 
-function restoredLoop(
+function restoreLoop(
   scope: BranchScope,
   { index, items, current, results }: SavedScope['loops'][number],
 ): LoopScope {

@@ -24,7 +24,7 @@ const record: RunRecord = {
 
 let order = 0;
 
-function log(blockId: string, scopes: LogScope[] = [], properties: Partial<BlockLog> = {}): BlockLog {
+function blockLog(blockId: string, scopes: LogScope[] = [], properties: Partial<BlockLog> = {}): BlockLog {
   order++;
   return {
     runId: 'run',
@@ -47,8 +47,8 @@ function log(blockId: string, scopes: LogScope[] = [], properties: Partial<Block
   };
 }
 
-const inLoop = (index: number): LogScope => ({ kind: 'loop', blockId: 'l', index });
-const inFan = (index: number): LogScope => ({ kind: 'parallel', blockId: 'p', index });
+const loopScope = (index: number): LogScope => ({ kind: 'loop', blockId: 'l', index });
+const branchScope = (index: number): LogScope => ({ kind: 'parallel', blockId: 'p', index });
 
 function outline(span: Span): unknown {
   return span.children.length === 0 ? span.name : { [span.name]: span.children.map(outline) };
@@ -57,13 +57,13 @@ function outline(span: Span): unknown {
 describe('the trace of a run', () => {
   it('groups blocks by container and by iteration or branch, at any depth', () => {
     const logs = [
-      log('a'),
-      log('b', [inLoop(0), inFan(0)]),
-      log('b', [inLoop(0), inFan(1)]),
-      log('p', [inLoop(0)], { blockType: 'parallel' }),
-      log('b', [inLoop(1), inFan(0)]),
-      log('p', [inLoop(1)], { blockType: 'parallel' }),
-      log('l', [], { blockType: 'loop' }),
+      blockLog('a'),
+      blockLog('b', [loopScope(0), branchScope(0)]),
+      blockLog('b', [loopScope(0), branchScope(1)]),
+      blockLog('p', [loopScope(0)], { blockType: 'parallel' }),
+      blockLog('b', [loopScope(1), branchScope(0)]),
+      blockLog('p', [loopScope(1)], { blockType: 'parallel' }),
+      blockLog('l', [], { blockType: 'loop' }),
     ];
     expect(outline(traceOf(record, logs))).toEqual({
       Flow: [
@@ -79,17 +79,21 @@ describe('the trace of a run', () => {
   });
 
   it('gives every span a unique id that stays the same while the run continues', () => {
-    const logs = [log('b', [inLoop(0)]), log('b', [inLoop(1)]), log('l', [], { blockType: 'loop' })];
+    const logs = [
+      blockLog('b', [loopScope(0)]),
+      blockLog('b', [loopScope(1)]),
+      blockLog('l', [], { blockType: 'loop' }),
+    ];
     const ids = (span: Span): string[] => [span.id, ...span.children.flatMap(ids)];
     const allIds = ids(traceOf(record, logs));
     expect(new Set(allIds).size).toBe(allIds.length);
     expect(ids(traceOf(record, logs.toReversed()))).toEqual(allIds);
   });
 
-  it('an open container covers the spans in it', () => {
+  it('lets an open container cover the spans in it', () => {
     const logs = [
-      log('b', [inLoop(0)]),
-      log('b', [inLoop(1)], { status: 'running', endedMs: undefined, durationMs: undefined }),
+      blockLog('b', [loopScope(0)]),
+      blockLog('b', [loopScope(1)], { status: 'running', endedMs: undefined, durationMs: undefined }),
     ];
     const [loop] = traceOf({ ...record, status: 'running', endedMs: undefined }, logs).children;
     expect(loop).toMatchObject({

@@ -37,7 +37,7 @@ export interface Span {
  * Returns the trace of a run: a root span whose descendants are its blocks, grouped by container and by iteration or
  * branch.
  *
- * Takes O(logs). A container without a log yet covers the spans in it.
+ * Takes the time to sort the logs. A container that has no log yet covers the spans in it.
  */
 export function traceOf(record: RunRecord, logs: readonly BlockLog[]): Span {
   const root = rootOf(record);
@@ -51,7 +51,7 @@ export function traceOf(record: RunRecord, logs: readonly BlockLog[]): Span {
     const existingSpan = spans.get(id);
     const span = { ...fromLog(id, log), children: existingSpan?.children ?? [] };
     if (existingSpan) Object.assign(existingSpan, span);
-    else add(parent, span, spans);
+    else addChild(parent, span, spans);
   }
   finishSpan(root);
   return root;
@@ -78,7 +78,7 @@ function containerIn(parent: Span, scope: LogScope, spans: Map<string, Span>): S
     status: 'running',
     startMs: Infinity,
   });
-  return spans.get(id) ?? add(parent, { ...draft, blockId: scope.blockId }, spans);
+  return spans.get(id) ?? addChild(parent, { ...draft, blockId: scope.blockId }, spans);
 }
 
 function iterationIn(container: Span, scope: LogScope, spans: Map<string, Span>): Span {
@@ -90,10 +90,10 @@ function iterationIn(container: Span, scope: LogScope, spans: Map<string, Span>)
     status: 'completed',
     startMs: Infinity,
   });
-  return spans.get(id) ?? add(container, { ...span, index: scope.index }, spans);
+  return spans.get(id) ?? addChild(container, { ...span, index: scope.index }, spans);
 }
 
-function add(parent: Span, span: Span, spans: Map<string, Span>): Span {
+function addChild(parent: Span, span: Span, spans: Map<string, Span>): Span {
   parent.children.push(span);
   spans.set(span.id, span);
   return span;

@@ -23,7 +23,7 @@ const httpMethod = z
   .toUpperCase()
   .pipe(oneOf(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']));
 
-/** The unit of a wait, in a process and suspended. */
+/** The unit of a wait, without and with `async`. */
 const waitUnit = oneOf(['seconds', 'minutes', 'hours', 'days']);
 const longWaitUnit = waitUnit.exclude(['seconds'], { error: 'one of minutes, hours, days' });
 
@@ -57,7 +57,7 @@ const parseText = (value: unknown): unknown =>
 const someList = z.array(anything, { error: 'a list, or its JSON text' });
 const format = z.preprocess(parseText, someList);
 
-// For fields after a trigger, another check reports text that is not JSON: it also considers references.
+// For fields of blocks after a trigger, another check reports text that is not JSON: it also considers references.
 const parseTextOrEmpty = (value: unknown): unknown =>
   typeof value === 'string' ? (readJsonText(value).value ?? []) : value;
 const list = z.preprocess(parseTextOrEmpty, someList);

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../json.ts';
 /** The graph of an input, with the properties of the workflow from the objects around it. */
 export interface Envelope {
   state: JsonObject;
-  /** The `workflow` entry of an export, if any. */
+  /** The object `workflow` of an export; empty if there is none. */
   workflow: JsonObject;
   /** Keys from the input's root to the state. */
   prefix: string[];
@@ -23,9 +23,9 @@ export function openEnvelope(input: Json): Envelope | undefined {
     prefix.push('data');
   }
   if (!isJsonObject(inner)) return undefined;
-  const entry = own(inner, 'workflow');
+  const identity = own(inner, 'workflow');
   const state = own(inner, 'state');
-  const workflow = isJsonObject(entry) ? entry : {};
+  const workflow = isJsonObject(identity) ? identity : {};
   if (isJsonObject(state) && !isGraph(inner)) return { state, workflow, prefix: [...prefix, 'state'] };
   return isGraph(inner) ? { state: inner, workflow, prefix } : undefined;
 }
@@ -36,7 +36,10 @@ function isGraph(value: JsonObject): boolean {
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
-/** Returns the workflow's id, name and description. A missing id is the UUID in the file name, else the base name. */
+/**
+ * Returns the workflow's id, name and description. A workflow without an id gets the UUID in the file name, else the
+ * file's base name.
+ */
 export function identify(
   envelope: Envelope,
   fileName: string | undefined,

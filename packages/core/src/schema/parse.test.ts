@@ -7,15 +7,15 @@ const file = workflowFile({
   blocks: { s: start(), f: code('return 1') },
   edges: ['s > f'],
 });
-const codes = (input: unknown): string[] => parseWorkflow(input).diagnostics.map((each) => each.code);
+const codesOf = (input: unknown): string[] => parseWorkflow(input).diagnostics.map((each) => each.code);
 const withBlock = (block: unknown): unknown => ({ state: { blocks: { b: block }, edges: [] } });
 
 describe('the accepted forms', () => {
-  const exported = { version: '1.0', exportedAt: 'x', workflow: { id: 'w1', name: 'Mine' }, ...file };
+  const exportFile = { version: '1.0', exportedAt: 'x', workflow: { id: 'w1', name: 'Mine' }, ...file };
 
   it.each([
-    ['an export', exported],
-    ['an export in data', { data: exported }],
+    ['an export', exportFile],
+    ['an export in data', { data: exportFile }],
     ['a state alone', file],
     ['a bare state', file.state],
     ['a draft graph in data', { data: file.state }],
@@ -30,13 +30,13 @@ describe('the accepted forms', () => {
   });
 
   it('are read from text, even with a byte order mark', () => {
-    expect(parseWorkflowText(`\ufeff${JSON.stringify(exported)}`).workflow?.id).toBe('w1');
+    expect(parseWorkflowText(`\ufeff${JSON.stringify(exportFile)}`).workflow?.id).toBe('w1');
   });
 
   it.each([
-    ['its own', exported, 'w1', 'Mine'],
+    ['the file itself', exportFile, 'w1', 'Mine'],
     ['the UUID in the name of the file', file, '2a1c59de-fdcc-4ae0-b448-69a58b36c29a', 'feedback-digest'],
-  ])('have the id %s', (_, input, id, name) => {
+  ])('take their id from %s', (_, input, id, name) => {
     const fileName = '/x/feedback-digest-2a1c59de-fdcc-4ae0-b448-69a58b36c29a.json';
     expect(parseWorkflow(input, { fileName }).workflow).toMatchObject({ id, name });
   });
@@ -121,7 +121,7 @@ describe('variables', () => {
   });
 
   it.each([['{bad'], ['5'], [5]])('that are malformed are an error: %j', (variables) => {
-    expect(codes({ ...file.state, variables })).toEqual(['INPUT_SHAPE']);
+    expect(codesOf({ ...file.state, variables })).toEqual(['INPUT_SHAPE']);
   });
 });
 
@@ -179,7 +179,7 @@ describe('hostile input', () => {
     const circle: unknown[] = [];
     circle.push(circle);
     for (const value of [nest(5000), circle]) {
-      expect(codes(withBlock({ type: 'function', name: 'B', subBlocks: { x: { value } } }))).toEqual([
+      expect(codesOf(withBlock({ type: 'function', name: 'B', subBlocks: { x: { value } } }))).toEqual([
         'INPUT_TOO_DEEP',
       ]);
     }
@@ -189,24 +189,24 @@ describe('hostile input', () => {
     const blocks = Object.fromEntries(
       Array.from({ length: PARSE_LIMITS.blocks + 1 }, (_, index) => [`b${index}`, null]),
     );
-    expect(codes({ blocks, edges: [] })).toEqual(['INPUT_TOO_LARGE']);
+    expect(codesOf({ blocks, edges: [] })).toEqual(['INPUT_TOO_LARGE']);
     const edges = Array.from({ length: PARSE_LIMITS.edges + 1 }, () => null);
-    expect(codes({ blocks: {}, edges })).toEqual(['INPUT_TOO_LARGE']);
+    expect(codesOf({ blocks: {}, edges })).toEqual(['INPUT_TOO_LARGE']);
     const name = 'x'.repeat(PARSE_LIMITS.stringChars + 1);
-    expect(codes({ blocks: {}, edges: [], metadata: { name } })).toEqual(['INPUT_TOO_LARGE']);
+    expect(codesOf({ blocks: {}, edges: [], metadata: { name } })).toEqual(['INPUT_TOO_LARGE']);
   });
 
   it('has names, ids and types of at most 1,000 characters', () => {
     const longName = 'x'.repeat(PARSE_LIMITS.nameChars + 1);
     const block = { type: 'function', name: 'B' };
-    expect(codes({ blocks: { [longName]: block }, edges: [] })).toEqual(['INPUT_TOO_LARGE']);
-    expect(codes(withBlock({ ...block, name: longName }))).toEqual(['INPUT_SHAPE']);
-    expect(codes(withBlock({ ...block, type: longName }))).toEqual(['INPUT_SHAPE']);
+    expect(codesOf({ blocks: { [longName]: block }, edges: [] })).toEqual(['INPUT_TOO_LARGE']);
+    expect(codesOf(withBlock({ ...block, name: longName }))).toEqual(['INPUT_SHAPE']);
+    expect(codesOf(withBlock({ ...block, type: longName }))).toEqual(['INPUT_SHAPE']);
     const subBlocks = { [longName]: { value: 1 } };
-    expect(codes(withBlock({ ...block, subBlocks }))).toEqual(['FIELD_DROPPED']);
+    expect(codesOf(withBlock({ ...block, subBlocks }))).toEqual(['FIELD_DROPPED']);
     const variables = { v: { name: longName, type: 'string', value: '' } };
-    expect(codes({ blocks: {}, edges: [], variables })).toEqual(['INPUT_SHAPE']);
-    expect(codes(withBlock({ ...block, name: longName.slice(1) }))).toEqual([]);
+    expect(codesOf({ blocks: {}, edges: [], variables })).toEqual(['INPUT_SHAPE']);
+    expect(codesOf(withBlock({ ...block, name: longName.slice(1) }))).toEqual([]);
   });
 
   it('with thousands of problems lists 500 errors and 500 warnings, and counts the others', () => {
@@ -263,14 +263,14 @@ describe('hostile input', () => {
     ]);
   });
 
-  it('of wrong outer types is refused', () => {
-    expect(codes({ blocks: [], edges: {} })).toEqual(['INPUT_SHAPE', 'INPUT_SHAPE']);
-    expect(codes({ blocks: {} })).toEqual(['INPUT_SHAPE']);
+  it('whose blocks or edges have a wrong type is refused', () => {
+    expect(codesOf({ blocks: [], edges: {} })).toEqual(['INPUT_SHAPE', 'INPUT_SHAPE']);
+    expect(codesOf({ blocks: {} })).toEqual(['INPUT_SHAPE']);
   });
 
-  it('that is not JSON is refused with its position', () => {
+  it('with values that are not JSON is refused', () => {
     const value = { a: [1n, Number.NaN, Symbol('s')] };
-    expect(codes(withBlock({ type: 'function', name: 'B', subBlocks: { x: { value } } }))).toEqual([
+    expect(codesOf(withBlock({ type: 'function', name: 'B', subBlocks: { x: { value } } }))).toEqual([
       'INPUT_SHAPE',
       'INPUT_SHAPE',
       'INPUT_SHAPE',

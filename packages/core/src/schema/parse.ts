@@ -12,11 +12,11 @@ import type { Block, Edge, Workflow } from './workflow.ts';
 
 /** Information about a workflow in addition to its text. */
 export interface ParseOptions {
-  /** Name of the input's file, from which a workflow without id and name gets them. */
+  /** Name of the input's file. A workflow without an id or a name gets it from the file name. */
   fileName?: string;
 }
 
-/** A workflow, absent if a diagnostic is an error, and all diagnostics. */
+/** All diagnostics, and the workflow unless one of them is an error. */
 export interface ParseResult {
   workflow?: Workflow;
   diagnostics: Diagnostic[];

@@ -41,8 +41,8 @@ export const containerShape = z
   .catchall(anything);
 
 /**
- * Returns the value in the shape of the schema; undefined otherwise, and reports the errors with paths from the state's
- * root.
+ * Returns the value as the schema reads it. If the value does not match, reports the errors with paths from the state's
+ * root, and returns undefined.
  */
 export function shape<T>(
   schema: z.ZodType<T>,

@@ -24,7 +24,7 @@ export class KnownKeys {
     const unknownEntries = Object.entries(object).filter(
       ([key, value]) => !this.#allKeys.has(key) && !isBlank(value),
     );
-    // The work of an instance is limited, so each object has its own.
+    // An instance of SimilarNames does a limited amount of work, so each object gets its own instance.
     const names = new SimilarNames(unknownEntries.length === 0 ? [] : this.#knownKeys);
     for (const [key] of unknownEntries) {
       const suggestion = names.nearest(key);
