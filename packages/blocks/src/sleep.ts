@@ -1,6 +1,6 @@
 import type { BlockContext } from '@heddle/core/blocks';
 
-/** Resolves after `ms`. Rejects when the block is stopped. */
+/** Resolves after `ms` milliseconds. Rejects when the block is stopped. */
 export function sleep({ clock, signal }: Pick<BlockContext, 'clock' | 'signal'>, ms: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {

@@ -75,7 +75,7 @@ describe('the name of a file', () => {
     ['', 'file'],
     ['..', 'file'],
     [' / ', 'file'],
-  ])('%j is kept as %j', (input, expected) => {
+  ])('%j becomes %j', (input, expected) => {
     expect(fileName(input)).toBe(expected);
   });
 

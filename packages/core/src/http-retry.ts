@@ -3,7 +3,10 @@ export function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }
 
-/** Returns the delay of a Retry-After header (RFC 9110 §10.2.3), in milliseconds; undefined if there is none. */
+/**
+ * Returns the delay of a Retry-After header (RFC 9110 §10.2.3), in milliseconds; undefined if the header is absent or
+ * malformed.
+ */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const value = header?.trim() ?? '';
   // Some services also send fractions of a second.

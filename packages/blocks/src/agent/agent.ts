@@ -50,7 +50,8 @@ export async function runAgent(context: Context, options: BlocksOptions): Promis
 }
 
 /**
- * Asks the model that the fields of the block name one question, without tools. Returns the same output as an agent.
+ * Asks the model of the block one question, without tools, and returns the same output as an agent. The model and its
+ * settings are in the fields of the block.
  *
  * Throws a BlockError.
  */

@@ -140,7 +140,7 @@ describe('schemas of arguments', () => {
     );
   });
 
-  it('of foreign tools keep patterns that cannot be checked in the description', () => {
+  it('of third-party tools move patterns that cannot be checked to the description', () => {
     const unchecked: string[] = [];
     const schema = { properties: { a: { pattern: '^(?=x)', description: 'An a.' }, b: { pattern: '^b$' } } };
     expect(withCheckedPatterns(schema, (text) => unchecked.push(text))).toEqual({

@@ -35,7 +35,7 @@ export class FallbackModels {
    * Number of messages that precede the latest switch of models. The next model gets these messages without data that
    * only the earlier provider can read.
    */
-  #foreignCount = 0;
+  #messagesBeforeSwitch = 0;
 
   constructor(context: Context, models: OpenModels) {
     this.#context = context;
@@ -60,7 +60,7 @@ export class FallbackModels {
       });
       if (!('unavailable' in response)) return { response, opened };
       this.#unavailable.push({ model: nameOf(opened), ...response.unavailable });
-      this.#foreignCount = request.prompt.length;
+      this.#messagesBeforeSwitch = request.prompt.length;
     }
   }
 
@@ -75,7 +75,7 @@ export class FallbackModels {
     const settings = modelSettings(this.#context, opened);
     const providerOptions = mergeOptions(settings.providerOptions, request.providerOptions);
     const prompt = request.prompt.map((message, index) =>
-      index < this.#foreignCount ? withoutProviderData(message) : message,
+      index < this.#messagesBeforeSwitch ? withoutProviderData(message) : message,
     );
     // Writing a prompt to the cache pays off only if it is sent again with further messages.
     const isRepeated = this.#conversation !== undefined || (request.tools ?? []).length > 0;

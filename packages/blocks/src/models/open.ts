@@ -18,7 +18,7 @@ const MAX_FALLBACKS = 5;
 export interface OpenModel {
   /** Requests streams. A call throws a NotStreamedError if the server sends no stream. */
   model: LanguageModelV4;
-  /** The guarded `fetch` of the provider. */
+  /** The `fetch` for the provider, which applies the egress policy. */
   send: typeof fetch;
   /** Returns the model with another `fetch`. */
   openWith(send: typeof fetch): Promise<LanguageModelV4>;

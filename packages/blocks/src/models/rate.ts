@@ -24,8 +24,8 @@ export function maxRetryDelayMs({ remainingMs = Infinity }: Pick<Context, 'remai
 }
 
 /**
- * Waits until the rates of the key allow the call. The block releases its slot while it waits. Returns a function that
- * replaces the estimated number of tokens by the actual one after the call.
+ * Waits until the rates of the key allow the call. The block releases its concurrency slot while it waits. Returns a
+ * function that replaces the estimated number of tokens by the actual one after the call.
  *
  * Throws MODEL_FAILED if the wait would take too long.
  */

@@ -6,14 +6,17 @@ import type { Block } from '../schema/workflow.ts';
 /** The parts of a block from which its rows are read. */
 export type RowBlock = Pick<Block, 'id' | 'type' | 'fields'>;
 
-/** A row of a condition, or a route of a router, in the order of tests. */
+/** A row of a condition, or a route of a router. */
 export interface Row {
   id: string;
   title: string;
   value: string;
 }
 
-/** Returns the rows of a condition block, or a `fault` if they cannot be read. An absent list has no rows. */
+/**
+ * Returns the rows of a condition block in the order in which they are tested, or a `fault` if they cannot be read. An
+ * absent list has no rows.
+ */
 export function conditionRows(block: RowBlock): { rows: Row[]; fault?: string } {
   return readRows(own(block.fields, 'conditions'), (title, index) => {
     if (isElse(title)) return `${block.id}-else`;

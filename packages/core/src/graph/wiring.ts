@@ -27,6 +27,7 @@ export interface Wiring {
 }
 
 export interface WiringOptions {
+  /** True: an edge to an unknown block is a warning instead of an error. */
   compat: boolean;
   /** Ports that registered executors declare, by block type. */
   ports: ReadonlyMap<string, readonly string[]>;

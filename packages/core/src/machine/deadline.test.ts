@@ -27,7 +27,7 @@ describe('the deadline', () => {
     expect(run.fire('', 'deadline')).toEqual(['abort p deadline', 'end failed deadline']);
   });
 
-  it('R26 `activeOnly` stops while only a person can continue the run', () => {
+  it('R26 with `activeOnly` is stopped while only a person can continue the run', () => {
     const { run } = play(region('p -> a'), { timeoutMs: 500, activeOnly: true });
     run.nowMs = 1100;
     run.pause('p');
@@ -41,7 +41,7 @@ describe('the deadline', () => {
     expect(run.fire('', 'deadline')).toEqual(['abort a deadline', 'end failed deadline']);
   });
 
-  it('R26 `activeOnly` continues while a timer can continue the run', () => {
+  it('R26 with `activeOnly` is not stopped while a timer can continue the run', () => {
     const { run } = play(region('s -> p, w'), { timeoutMs: 500, activeOnly: true });
     run.complete('s');
     run.pause('p');

@@ -149,10 +149,10 @@ describe('a drain', () => {
   });
 });
 
-describe('a drain around a drain', () => {
+describe('nested drains', () => {
   const branches = parallel(region('x', 'y'), { count: 1, collectErrors: true });
 
-  it('R19 is replaced by the outer one: the outer grace period counts, and the inner timer is void', () => {
+  it('R19 the outer drain replaces the inner one: its grace period counts, and the inner timer is void', () => {
     const { run } = play(region('s -> P, b, c', { P: branches }));
     run.complete('s');
     expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
@@ -164,7 +164,7 @@ describe('a drain around a drain', () => {
     expect(run.complete('c')).toEqual(['end failed block b']);
   });
 
-  it('R19 of an outer container replaces the drain of an inner one', () => {
+  it('R19 the drain of an outer container replaces the drain of an inner one', () => {
     const inner = region('I', 'z', 'I:error -> g', { I: parallel(region('x'), { count: 2 }) });
     const { run } = play(region('O:error -> h', { O: loop(inner, { count: 1 }) }));
     expect(run.fail('O/0/I/0/x')).toEqual(['timer O/0/I grace 1050']);
@@ -173,7 +173,7 @@ describe('a drain around a drain', () => {
     expect(run.complete('O/0/I/1/x')).toEqual(['run h']);
   });
 
-  it('R19 contains no other drain', () => {
+  it('R19 no drain begins inside another one', () => {
     const { run } = play(region('s -> P, b', { P: branches }));
     run.complete('s');
     expect(run.fail('b')).toEqual(['timer grace 1050']);

@@ -77,7 +77,7 @@ describe('a failed block', () => {
     expect(run.complete('h')).toEqual(['run j']);
   });
 
-  it('R15 completed by the port `error` takes that port, and fails nothing', () => {
+  it('R15 is not the same as a block that completes by the port `error`, which fails nothing', () => {
     const { run } = play(region('a -> b'));
     expect(run.complete('a', 'error')).toEqual(['end completed']);
   });

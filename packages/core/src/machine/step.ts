@@ -100,7 +100,7 @@ function runTask(context: StepContext, task: Task): void {
   }
 }
 
-/** Closes a frame. A branch that collects its error was itself draining, so only an outer drain matters. */
+/** Closes a frame. A branch whose error is collected was itself draining, so only an outer drain matters. */
 function close(context: StepContext, level: Level, failed: Address | undefined): void {
   if (failed) delete level.frame.drain;
   if (!isDraining(context, level)) closeFrame(context, level, failed);

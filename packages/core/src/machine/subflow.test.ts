@@ -57,8 +57,8 @@ describe('a start inside containers', () => {
 
   it('R1 R8 continues a loop from one block of one iteration, and runs the later iterations', () => {
     const body = region('a -> b -> d', 'a -> c -> d');
-    const L = region('L -> after', { L: loop(body, { count: 3 }) });
-    const { run, first } = play(L, { inside: [{ ...frame, node: 1 }] });
+    const graph = region('L -> after', { L: loop(body, { count: 3 }) });
+    const { run, first } = play(graph, { inside: [{ ...frame, node: 1 }] });
     expect(first).toEqual(['run L/1/b']);
     expect(run.notices).toEqual(['entered L', 'opened L 1']);
     expect(run.pending()).toEqual(['run L/1/b']);
@@ -66,7 +66,7 @@ describe('a start inside containers', () => {
     expect(run.complete('L/1/d')).toEqual(['run L/2/a']);
   });
 
-  it('R1 R10 asks a while loop before the next iteration', () => {
+  it('R1 R10 lets a while loop ask before the next iteration', () => {
     const { run, first } = play(region('L -> after', { L: loop(x, { perTurn: true }) }), {
       inside: [{ ...frame, count: -1 }],
     });
@@ -76,8 +76,8 @@ describe('a start inside containers', () => {
   });
 
   it('R1 R9 opens missing branches before the next ones, within the window', () => {
-    const P = region('P -> after', { P: parallel(x, { count: 6, window: 2 }) });
-    const { run, first } = play(P, {
+    const graph = region('P -> after', { P: parallel(x, { count: 6, window: 2 }) });
+    const { run, first } = play(graph, {
       inside: [{ iteration: 1, node: 0, count: 6, next: 5, missing: [2, 4] }],
     });
     expect(first).toEqual(['run P/1/x', 'run P/2/x']);
@@ -89,8 +89,10 @@ describe('a start inside containers', () => {
   });
 
   it('R1 R9 opens missing branches when all later ones have run', () => {
-    const P = region('P -> after', { P: parallel(x, { count: 3 }) });
-    const { run, first } = play(P, { inside: [{ iteration: 0, node: 0, count: 3, next: 3, missing: [1] }] });
+    const graph = region('P -> after', { P: parallel(x, { count: 3 }) });
+    const { run, first } = play(graph, {
+      inside: [{ iteration: 0, node: 0, count: 3, next: 3, missing: [1] }],
+    });
     expect(first).toEqual(['run P/0/x', 'run P/1/x']);
     expect(run.complete('P/0/x')).toEqual([]);
     expect(run.complete('P/1/x')).toEqual(['run after']);

@@ -20,8 +20,8 @@ interface OpenLog {
 const NO_SCOPES: LogScope[] = Object.freeze([]) as never[];
 
 /**
- * The block logs of a run: a projection of its journal, updated entry by entry. `take` returns changed logs; logs of
- * ended blocks are not kept.
+ * The block logs of a run: a projection of its journal, updated entry by entry. Logs of ended blocks are kept only
+ * until they are taken.
  */
 export class BlockLogs {
   readonly #openLogs = new Map<string, OpenLog>();

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../json.ts';
 import { writeStored } from './read-stored.ts';
 import type { Block, Workflow } from './workflow.ts';
 
-/** Returns the workflow as an export that `parseWorkflow` reads back equal, without data that only an editor needs. */
+/** Returns the workflow as an export, from which `parseWorkflow` reads an equal workflow. Editor data is omitted. */
 export function serializeWorkflow(workflow: Workflow): JsonObject {
   const { id, name, description, dialect } = workflow;
   const containers = (kind: 'loop' | 'parallel'): JsonObject =>
