@@ -64,9 +64,9 @@ interface ProviderTable {
 }
 
 /** Models that reason and accept no temperature. */
-const THINKS = { temperature: false, reasoning: true } as const;
+const NO_TEMPERATURE = { temperature: false, reasoning: true } as const;
 /** Models whose reasoning can be set. */
-const REASONS = { reasoning: true } as const;
+const REASONING = { reasoning: true } as const;
 
 const PRICE_LIST: Source = {
   url: 'https://github.com/BerriAI/litellm/blob/00035b69f416be24e2e323c13198d9b7d2d1bdf9/model_prices_and_context_window.json',
@@ -110,41 +110,47 @@ const TABLE: { readonly [provider: string]: ProviderTable } = {
   openai: {
     source: PRICE_LIST,
     models: [
-      ['gpt-5.5', 1_050_000, 128_000, { input: 5, cachedInput: 0.5, output: 30, long: LONG_GPT_5_5 }, THINKS],
+      [
+        'gpt-5.5',
+        1_050_000,
+        128_000,
+        { input: 5, cachedInput: 0.5, output: 30, long: LONG_GPT_5_5 },
+        NO_TEMPERATURE,
+      ],
       [
         'gpt-5.4',
         1_050_000,
         128_000,
         { input: 2.5, cachedInput: 0.25, output: 15, long: LONG_GPT_5_4 },
-        THINKS,
+        NO_TEMPERATURE,
       ],
-      ['gpt-5.4-mini', 1_050_000, 128_000, { input: 0.75, cachedInput: 0.075, output: 4.5 }, THINKS],
-      ['gpt-5.4-nano', 1_050_000, 128_000, { input: 0.2, cachedInput: 0.02, output: 1.25 }, THINKS],
-      ['gpt-5.2', 400_000, 128_000, { input: 1.75, cachedInput: 0.175, output: 14 }, THINKS],
-      ['gpt-5.1', 400_000, 128_000, { input: 1.25, cachedInput: 0.125, output: 10 }, THINKS],
-      ['gpt-5', 400_000, 128_000, { input: 1.25, cachedInput: 0.125, output: 10 }, THINKS],
-      ['gpt-5-mini', 400_000, 128_000, { input: 0.25, cachedInput: 0.025, output: 2 }, THINKS],
-      ['gpt-5-nano', 400_000, 128_000, { input: 0.05, cachedInput: 0.005, output: 0.4 }, THINKS],
+      ['gpt-5.4-mini', 1_050_000, 128_000, { input: 0.75, cachedInput: 0.075, output: 4.5 }, NO_TEMPERATURE],
+      ['gpt-5.4-nano', 1_050_000, 128_000, { input: 0.2, cachedInput: 0.02, output: 1.25 }, NO_TEMPERATURE],
+      ['gpt-5.2', 400_000, 128_000, { input: 1.75, cachedInput: 0.175, output: 14 }, NO_TEMPERATURE],
+      ['gpt-5.1', 400_000, 128_000, { input: 1.25, cachedInput: 0.125, output: 10 }, NO_TEMPERATURE],
+      ['gpt-5', 400_000, 128_000, { input: 1.25, cachedInput: 0.125, output: 10 }, NO_TEMPERATURE],
+      ['gpt-5-mini', 400_000, 128_000, { input: 0.25, cachedInput: 0.025, output: 2 }, NO_TEMPERATURE],
+      ['gpt-5-nano', 400_000, 128_000, { input: 0.05, cachedInput: 0.005, output: 0.4 }, NO_TEMPERATURE],
       ['gpt-4.1', 1_047_576, 32_768, { input: 2, cachedInput: 0.5, output: 8 }],
       ['gpt-4.1-mini', 1_047_576, 32_768, { input: 0.4, cachedInput: 0.1, output: 1.6 }],
       ['gpt-4.1-nano', 1_047_576, 32_768, { input: 0.1, cachedInput: 0.025, output: 0.4 }],
       ['gpt-4o', 128_000, 16_384, { input: 2.5, cachedInput: 1.25, output: 10 }],
       ['gpt-4o-2024-05-13', 128_000, 4_096, { input: 5, output: 15 }],
       ['gpt-4o-mini', 128_000, 16_384, { input: 0.15, cachedInput: 0.075, output: 0.6 }],
-      ['o3', 200_000, 100_000, { input: 2, cachedInput: 0.5, output: 8 }, THINKS],
-      ['o3-mini', 200_000, 100_000, { input: 1.1, cachedInput: 0.55, output: 4.4 }, THINKS],
-      ['o4-mini', 200_000, 100_000, { input: 1.1, cachedInput: 0.275, output: 4.4 }, THINKS],
+      ['o3', 200_000, 100_000, { input: 2, cachedInput: 0.5, output: 8 }, NO_TEMPERATURE],
+      ['o3-mini', 200_000, 100_000, { input: 1.1, cachedInput: 0.55, output: 4.4 }, NO_TEMPERATURE],
+      ['o4-mini', 200_000, 100_000, { input: 1.1, cachedInput: 0.275, output: 4.4 }, NO_TEMPERATURE],
     ],
   },
   anthropic: {
     source: ANTHROPIC,
     models: [
-      ['claude-opus-4-5', 200_000, 64_000, OPUS_4_5, REASONS],
-      ['claude-opus-4-1', 200_000, 32_000, OPUS, REASONS],
-      ['claude-sonnet-4-6', 1_000_000, 64_000, SONNET, { ...REASONS, source: PRICE_LIST }],
-      ['claude-sonnet-4-5', 200_000, 64_000, SONNET, REASONS],
-      ['claude-sonnet-4-0', 200_000, 64_000, SONNET, REASONS],
-      ['claude-haiku-4-5', 200_000, 64_000, HAIKU, REASONS],
+      ['claude-opus-4-5', 200_000, 64_000, OPUS_4_5, REASONING],
+      ['claude-opus-4-1', 200_000, 32_000, OPUS, REASONING],
+      ['claude-sonnet-4-6', 1_000_000, 64_000, SONNET, { ...REASONING, source: PRICE_LIST }],
+      ['claude-sonnet-4-5', 200_000, 64_000, SONNET, REASONING],
+      ['claude-sonnet-4-0', 200_000, 64_000, SONNET, REASONING],
+      ['claude-haiku-4-5', 200_000, 64_000, HAIKU, REASONING],
       [
         'claude-3-5-haiku-latest',
         200_000,
@@ -156,20 +162,26 @@ const TABLE: { readonly [provider: string]: ProviderTable } = {
   google: {
     source: PRICE_LIST,
     models: [
-      ['gemini-3.5-flash', 1_048_576, 65_535, { input: 1.5, cachedInput: 0.15, output: 9 }, REASONS],
-      ['gemini-3.1-pro-preview', 1_048_576, 65_536, GEMINI_3_PRO, REASONS],
-      ['gemini-3.1-flash-lite', 1_048_576, 65_536, { input: 0.25, cachedInput: 0.025, output: 1.5 }, REASONS],
-      ['gemini-3-pro-preview', 1_048_576, 65_535, GEMINI_3_PRO, REASONS],
-      ['gemini-3-flash-preview', 1_048_576, 65_535, { input: 0.5, cachedInput: 0.05, output: 3 }, REASONS],
+      ['gemini-3.5-flash', 1_048_576, 65_535, { input: 1.5, cachedInput: 0.15, output: 9 }, REASONING],
+      ['gemini-3.1-pro-preview', 1_048_576, 65_536, GEMINI_3_PRO, REASONING],
+      [
+        'gemini-3.1-flash-lite',
+        1_048_576,
+        65_536,
+        { input: 0.25, cachedInput: 0.025, output: 1.5 },
+        REASONING,
+      ],
+      ['gemini-3-pro-preview', 1_048_576, 65_535, GEMINI_3_PRO, REASONING],
+      ['gemini-3-flash-preview', 1_048_576, 65_535, { input: 0.5, cachedInput: 0.05, output: 3 }, REASONING],
       [
         'gemini-2.5-pro',
         1_048_576,
         65_535,
         { input: 1.25, cachedInput: 0.125, output: 10, long: LONG_GEMINI_2 },
-        REASONS,
+        REASONING,
       ],
-      ['gemini-2.5-flash', 1_048_576, 65_535, { input: 0.3, cachedInput: 0.03, output: 2.5 }, REASONS],
-      ['gemini-2.5-flash-lite', 1_048_576, 65_535, { input: 0.1, cachedInput: 0.01, output: 0.4 }, REASONS],
+      ['gemini-2.5-flash', 1_048_576, 65_535, { input: 0.3, cachedInput: 0.03, output: 2.5 }, REASONING],
+      ['gemini-2.5-flash-lite', 1_048_576, 65_535, { input: 0.1, cachedInput: 0.01, output: 0.4 }, REASONING],
       ['gemini-2.0-flash', 1_048_576, 8_192, { input: 0.1, cachedInput: 0.025, output: 0.4 }],
     ],
   },
@@ -193,8 +205,8 @@ const TABLE: { readonly [provider: string]: ProviderTable } = {
     models: [
       ['llama-3.3-70b-versatile', 128_000, 32_768, { input: 0.59, output: 0.79 }],
       ['llama-3.1-8b-instant', 128_000, 8_192, { input: 0.05, output: 0.08 }],
-      ['openai/gpt-oss-120b', 131_072, 32_766, { input: 0.15, cachedInput: 0.075, output: 0.6 }, REASONS],
-      ['openai/gpt-oss-20b', 131_072, 32_768, { input: 0.075, cachedInput: 0.0375, output: 0.3 }, REASONS],
+      ['openai/gpt-oss-120b', 131_072, 32_766, { input: 0.15, cachedInput: 0.075, output: 0.6 }, REASONING],
+      ['openai/gpt-oss-20b', 131_072, 32_768, { input: 0.075, cachedInput: 0.0375, output: 0.3 }, REASONING],
     ],
   },
   xai: {
