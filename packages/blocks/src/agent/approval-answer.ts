@@ -11,7 +11,7 @@ const MAX_LISTED = 10;
 
 /** A call that waits for a person, as the pause shows it. */
 export interface WaitingCall {
-  /** ROUND.NUMBER: the second call of the first answer is 1.2. */
+  /** ROUND.NUMBER: the second call of the first response is 1.2. */
   id: string;
   /** The name of the tool. */
   name: string;
@@ -21,7 +21,7 @@ export interface WaitingCall {
 }
 
 /**
- * A person's decision about one call. The arguments of an edit replace the model's; the model reads the reason of a
+ * A person's decision about one call. The arguments of an edit replace the model's. The model reads the reason of a
  * denial.
  */
 export type Decision = z.output<typeof decisionSchema>;

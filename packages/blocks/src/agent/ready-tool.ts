@@ -25,7 +25,7 @@ export interface ToolRunCall extends Pick<AgentToolCall, 'idempotencyKey' | 'sig
   step: string;
   /** The id that the model has given to the call. */
   toolCallId: string;
-  /** Resolves when all calls of the answer that are not child runs have ended. */
+  /** Resolves when all calls of the response that are not child runs have ended. */
   othersDone: Promise<unknown>;
 }
 

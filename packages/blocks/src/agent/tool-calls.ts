@@ -11,8 +11,8 @@ import type { ReadyTool, ToolRunCall } from './ready-tool.ts';
 import { numberOf } from './settings.ts';
 
 /**
- * Maximum number of tool calls in one answer. Further calls are refused, so that a model cannot start an
- * unlimited number of calls.
+ * Maximum number of tool calls in one response. Further calls are refused, so that a model cannot start an unlimited
+ * number of calls.
  */
 const MAX_CALLS = 64;
 
@@ -20,7 +20,7 @@ const EDIT_NOTE = 'A person changed the arguments of this call to';
 /** Maximum number of characters of changed arguments that the model gets. */
 const MAX_CHANGED_CHARS = 10_000;
 
-/** A tool call in a model's answer. */
+/** A tool call in a model's response. */
 export type ToolCall = Extract<ModelResponse['content'][number], { type: 'tool-call' }>;
 
 interface CallResult {
@@ -61,7 +61,7 @@ export class ToolCalls {
   readonly #approvals: Approvals | undefined;
   readonly #longResults: LongResults;
   readonly #ended: ShownCall[] = [];
-  /** Resolves when the calls of the answer that are not child runs have ended. */
+  /** Resolves when the calls of the response that are not child runs have ended. */
   #othersDone: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -76,7 +76,7 @@ export class ToolCalls {
   }
 
   /**
-   * Calls the tools of one answer concurrently. When they have ended, returns their results for the model, or a pause
+   * Calls the tools of one response concurrently. When they have ended, returns their results for the model, or a pause
    * if calls wait for a person.
    */
   async call(
@@ -130,7 +130,7 @@ export class ToolCalls {
   ): ReadyCall | CallResult {
     const offered = this.offeredTools();
     const tool = offered.find(({ definition }) => definition.name === ids.name);
-    if (index >= MAX_CALLS) return failure(`One answer may call at most ${MAX_CALLS} tools.`);
+    if (index >= MAX_CALLS) return failure(`One response may call at most ${MAX_CALLS} tools.`);
     if (!tool) {
       const names = offered.map(({ definition }) => definition.name).join(', ') || 'none';
       return failure(`There is no tool "${ids.name}". The tools are: ${names}.`);
@@ -162,7 +162,7 @@ export class ToolCalls {
         ...shown,
         ...failed(`A person denied this call${reason === undefined ? '.' : `: ${reason}`}`),
       };
-    // Recording the answer may have changed it: a secret was removed.
+    // Recording the person's answer may have changed the arguments: secrets are removed.
     const problem = isEdit ? problemOfEdit(args, approved.arguments) : undefined;
     const mismatch = tool.problemsOf(args);
     const why = problem ?? (mismatch && `do not match the schema: ${mismatch}`);
