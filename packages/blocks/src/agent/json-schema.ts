@@ -100,7 +100,7 @@ const spendOf = (budget: Budget) => (evaluations: number) => {
 /** A property that the validator reads once for each evaluated subschema, and never enumerates. */
 const READ_ONCE = '__absolute_recursive_ref__';
 
-/** Returns the schema without the keywords that are not checked. Each of its subschemas counts its evaluations. */
+/** Returns the schema without the keywords that are not checked. Each subschema counts its own evaluations. */
 function toCheckable(schema: Json, budget: Budget): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
   if (Array.isArray(schema)) return schema.map((item) => toCheckable(item, budget));

@@ -3,8 +3,8 @@ import { RE2JS } from 're2js';
 
 const MAX_PATTERN_CHARS = 1000;
 /**
- * Maximum number of instructions of a compiled pattern. The time of a check grows with it and with the length of the
- * text.
+ * Maximum number of instructions of a compiled pattern. The time of a check grows with this number and with the length
+ * of the text.
  */
 const MAX_SIZE = 1000;
 /** Maximum number of instructions of all patterns of a schema. */

@@ -59,7 +59,7 @@ export function formatOptions(
   const providers = ['openai', 'azure', 'mistral', 'openaiCompatible'];
   return {
     responseFormat: { type: 'json', name, schema: schema as never },
-    // By default, these providers toError a schema that is not strict.
+    // By default, these providers refuse a schema that is not strict.
     ...(!strict && {
       providerOptions: Object.fromEntries(
         providers.map((provider) => [provider, { strictJsonSchema: false, structuredOutputs: true }]),

@@ -10,7 +10,7 @@ export const MAX_TOOLS = 100;
 /** A row of an agent's tools. */
 export interface ToolRow {
   row: JsonObject;
-  /** Its `params` as the author has written them, by name. */
+  /** The `params` of the row as the author has written them, by name. */
   authored: ReadonlyMap<string, Template>;
 }
 

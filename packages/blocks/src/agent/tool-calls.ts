@@ -234,7 +234,7 @@ async function runTool(tool: ReadyTool, args: JsonObject, call: ToolRunCall): Pr
   try {
     return { result: await tool.run(args, call), success: true };
   } catch (error) {
-    // The call was interrupted, and its effect is unknown.
+    // If the block was stopped, the call was interrupted and its effect is unknown.
     call.signal.throwIfAborted();
     return failure(error instanceof Error ? error.message : String(error));
   }

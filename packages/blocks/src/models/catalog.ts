@@ -42,7 +42,7 @@ export interface Source {
   checked: string;
 }
 
-/** A model to call: its provider, and its name there. `info` is undefined for a model that is not in the table. */
+/** A model to call. `id`: its name at the provider. `info` is undefined for a model that is not in the table. */
 export interface ChosenModel {
   provider: string;
   id: string;

@@ -19,8 +19,8 @@ export interface ContainedBlock {
 export type ContainedBlocks = ReadonlyMap<string, ContainedBlock>;
 
 /**
- * Returns the containers around every block. They come from its `parentId`, or for blocks without one from the stored
- * maps (`loops` and `parallels` of the file).
+ * Returns the place of every block: from the block's `parentId`, or for a block without one from the stored maps
+ * (`loops` and `parallels` of the file).
  */
 export function resolveContainment(workflow: Workflow, sink: DiagnosticSink): ContainedBlocks {
   // Sorted by id, so that the result does not depend on the order of the file's keys.

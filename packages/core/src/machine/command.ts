@@ -23,7 +23,7 @@ export type Command =
   | { type: 'timer'; at: Address; timer: TimerName; dueMs: number; try?: number }
   /** The pause point at `at` is open and can be resumed. `try`, `resumes`: the attempt that the answer continues. */
   | { type: 'open'; at: Address; try?: number; resumes?: number }
-  /** Stop the work at `at`. An event that still arrives for it changes nothing. */
+  /** Stop the work at `at`. An event that still arrives for this work changes nothing. */
   | { type: 'abort'; at: Address; why: AbortReason }
   /** The run is over. */
   | { type: 'end'; status: EndStatus; reason?: EndReason; at?: Address };

@@ -27,7 +27,7 @@ export interface PathFrame {
   iteration: number;
   /** Index in the body of the node that contains the start, or is the start. */
   node: number;
-  /** Ids of the nodes of the body that run again: that node, and the nodes downstream of it. */
+  /** Ids of the nodes of the body that run again: `node`, and the nodes downstream of it. */
   rerunIds: ReadonlySet<string>;
   /** Numbers of the iterations or branches that the earlier run has opened, and has closed. */
   opened: Set<number>;
@@ -139,8 +139,8 @@ export class RestartPath {
   }
 
   /**
-   * Returns true if the node that leads to the start ran in the earlier run: it is the node at which that run started
-   * in the frame, or downstream.
+   * Returns true if the node that leads to the start ran in the earlier run: it is `start`, the node at which that run
+   * started in the frame, or downstream of `start`.
    */
   #hasRun({ container, node }: PathFrame, start: number): boolean {
     const { body } = this.index.byId(container.id)?.node.subflow ?? {};

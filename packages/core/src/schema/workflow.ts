@@ -46,7 +46,7 @@ export interface Block {
 export interface Edge {
   source: string;
   target: string;
-  /** The port by which it leaves its source, as stored; absent: the normal exit. */
+  /** The port by which the edge leaves its source, as stored; absent: the normal exit. */
   port?: string;
 }
 
