@@ -134,8 +134,8 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     ['malformed JSON', { body: '{"id": "answer", "content' }, /with malformed JSON\..*begins with: \{"id"/],
     ['a web page', { body: '<html>Sign in</html>', type: 'text/html' }, /with a web page\..*Sign in/],
     ['text', { body: 'upstream not ready', type: 'text/plain' }, /neither a stream nor JSON.*upstream/],
-    ['an empty response', { body: '' }, /with an empty response\. Check the base URL of the provider/],
-    ['an empty stream', { body: ' \n', type: 'text/event-stream' }, /with an empty response\./],
+    ['an empty body', { body: '' }, /with an empty body\. Check the base URL of the provider/],
+    ['an empty stream', { body: ' \n', type: 'text/event-stream' }, /with an empty body\./],
     [
       'another JSON document',
       { body: '{"detail":"secret-key"}' },

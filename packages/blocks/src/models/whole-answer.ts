@@ -58,7 +58,7 @@ function partsOf(
 
 function parseDocument(opened: OpenModel, text: string): Json {
   const start = text.trimStart();
-  if (start === '') throw responseError(opened, 'an empty response', '');
+  if (start === '') throw responseError(opened, 'an empty body', '');
   if (start.startsWith('<')) throw responseError(opened, 'a web page', start);
   try {
     return JSON.parse(start) as Json;
