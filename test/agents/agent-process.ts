@@ -15,7 +15,7 @@ import type { AgentProcess, MEMORY_POINTS } from './killed.ts';
 
 const processOptions = JSON.parse(process.argv[2] ?? '') as AgentProcess;
 const { url, effects, stop, byWorkflow = false, question, models = {}, ...runtime } = processOptions;
-const [workflowId, ...deployed] =
+const [workflowId, ...definitions] =
   question !== undefined
     ? (['remembering', REMEMBERING] as const)
     : byWorkflow
@@ -32,13 +32,13 @@ async function reachPoint(point: (typeof MEMORY_POINTS)[number][0]): Promise<voi
 
 type Context = BlockContext<ExecutorServices>;
 
-/** Returns the executor; its agents stop between the answer of the model and the end of the block. */
+/** Returns the executor. An executor of agents waits to be killed at `stop`, if that is a memory point. */
 function interruptibleExecutor(executor: BlockExecutor): BlockExecutor {
   if (!executor.types.includes('agent')) return executor;
   return { ...executor, execute: (context) => executor.execute(interruptibleContext(context as Context)) };
 }
 
-/** Returns the context; its steps and conversations stop at `stop`. */
+/** Returns the context with steps and conversations that wait to be killed at `stop`. */
 function interruptibleContext(context: Context): Context {
   const step: Context['step'] = (key, work, stepOptions) =>
     context.step(
@@ -102,9 +102,9 @@ const options = {
 };
 
 /** Starts the run, or continues it, and returns its output. */
-async function runToItsEnd(): Promise<Json> {
+async function completeRun(): Promise<Json> {
   const engine = await createEngine({ ...options, ...runtime.engine });
-  for (const definition of deployed) await engine.deploy(definition);
+  for (const definition of definitions) await engine.deploy(definition);
   const input = question === undefined ? {} : { question };
   const result = engine.attach(RUN_ID).then(
     (run) => run.result(),
@@ -127,4 +127,4 @@ if (runtime.worker) {
   const worker = await createWorker({ ...options, ...runtime.worker });
   process.stdin.on('end', () => void worker.stop({ drainMs: 0, killMs: 2000 }));
   process.stdin.resume();
-} else process.stdout.write(`${JSON.stringify(await runToItsEnd())}\n`);
+} else process.stdout.write(`${JSON.stringify(await completeRun())}\n`);

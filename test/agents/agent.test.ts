@@ -21,7 +21,7 @@ const ASK = { messages: [{ role: 'user', content: 'What is the weather in <start
 
 type Answers = readonly ModelAnswer[] | ((request: ModelRequest) => ModelAnswer);
 
-/** Answers the requests in order; the last answer repeats. */
+/** Starts a model that gives these answers in order; the last answer repeats. */
 async function modelServer(answers: Answers): Promise<ModelServer> {
   const server = await startModelServer((request) =>
     typeof answers === 'function'
@@ -60,14 +60,14 @@ async function ask(server: ModelServer, agentOptions: AgentOptions = {}) {
   return run.result();
 }
 
-const forecast: AgentTool = {
+const weatherTool: AgentTool = {
   id: 'weather',
   description: 'Returns the weather of a city.',
   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
   run: async ({ city }, { params }) => ({ city: city ?? null, ...params, degrees: 7 }),
 };
 
-const ROW = { type: 'weather', params: { unit: 'C' } };
+const WEATHER_ROW = { type: 'weather', params: { unit: 'C' } };
 
 describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
   const model = MODELS[protocol];
@@ -102,7 +102,10 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
       },
       { text: 'Oslo 7, Bergen 7.' },
     ]);
-    const result = await ask(server, { fields: { model, tools: [ROW] }, options: { tools: [forecast] } });
+    const result = await ask(server, {
+      fields: { model, tools: [WEATHER_ROW] },
+      options: { tools: [weatherTool] },
+    });
     expect(result).toMatchObject({
       status: 'completed',
       output: {
@@ -122,8 +125,7 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
         },
       },
     });
-    const second = JSON.stringify(server.requests[1]?.body);
-    expect(second).toContain('degrees');
+    expect(JSON.stringify(server.requests[1]?.body)).toContain('degrees');
     // The model does not see parameters that the author has set.
     expect(JSON.stringify(server.requests[0]?.body)).not.toContain('"unit"');
   });
@@ -215,7 +217,7 @@ describe('an agent whose provider fails', () => {
 describe('an agent whose model makes mistakes', () => {
   it('tells the model about unknown tools, broken arguments and failed calls', async () => {
     const broken: AgentTool = {
-      ...forecast,
+      ...weatherTool,
       id: 'broken',
       run: async () => {
         throw new Error('The weather service is closed.');
@@ -232,8 +234,8 @@ describe('an agent whose model makes mistakes', () => {
       },
       { text: 'I do not know.' },
     ]);
-    const fields = { tools: [ROW, { type: 'broken' }] };
-    const result = await ask(server, { fields, options: { tools: [forecast, broken] } });
+    const fields = { tools: [WEATHER_ROW, { type: 'broken' }] };
+    const result = await ask(server, { fields, options: { tools: [weatherTool, broken] } });
     expect(result).toMatchObject({ status: 'completed', output: { content: 'I do not know.' } });
     const { list } = (result.output as { toolCalls: { list: { result: string; success: boolean }[] } })
       .toolCalls;
@@ -248,9 +250,9 @@ describe('an agent whose model makes mistakes', () => {
     expect(JSON.stringify(server.requests[1]?.body)).toContain('The weather service is closed.');
   });
 
-  it('ends after 25 rounds of tools', async () => {
+  it('fails after 25 rounds of tool calls', async () => {
     const server = await modelServer([{ tools: [{ name: 'weather', args: { city: 'Oslo' } }] }]);
-    const result = await ask(server, { fields: { tools: [ROW] }, options: { tools: [forecast] } });
+    const result = await ask(server, { fields: { tools: [WEATHER_ROW] }, options: { tools: [weatherTool] } });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'AGENT_ROUNDS_EXCEEDED' } });
     expect(server.requests).toHaveLength(25);
   });

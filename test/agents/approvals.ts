@@ -36,7 +36,7 @@ export function recordingTools(): { tools: AgentTool[]; done: Json[] } {
   return { tools, done };
 }
 
-/** The rows of an agent whose payments a person approves. */
+/** The rows of an agent's field `tools`: a person must approve calls of `pay`. */
 export const ROWS: JsonObject[] = [{ type: 'pay', requireApproval: true }, { type: 'look' }];
 
 export function agent(name: string, fields: JsonObject = {}) {
@@ -49,14 +49,14 @@ export function agent(name: string, fields: JsonObject = {}) {
 }
 
 /**
- * Starts a model that gives these answers, one in each round. Returns it with the options of an engine whose agents use
- * it. `refusals`: how often it is unavailable in the second round.
+ * Starts a model that gives these answers, one in each round. In the second round, the model first responds with status
+ * 503 `failures` times. Returns the server, the options of an engine that uses the model, and the recorded tool calls.
  */
-export async function paying(answers: readonly ModelAnswer[], refusals = 0) {
-  let refusalCount = 0;
+export async function paying(answers: readonly ModelAnswer[], failures = 0) {
+  let failureCount = 0;
   const server = await startModelServer((request) => {
     const round = roundOf(request);
-    if (round === 2 && refusalCount++ < refusals) return { status: 503, headers: { 'retry-after': '0' } };
+    if (round === 2 && failureCount++ < failures) return { status: 503, headers: { 'retry-after': '0' } };
     return answers[round - 1] ?? { text: 'Done.' };
   });
   onTestFinished(() => server.close());
@@ -68,7 +68,7 @@ export function roundOf({ body }: ModelRequest): number {
   return (body['messages'] as { role: string }[]).filter(({ role }) => role === 'assistant').length + 1;
 }
 
-/** Returns the messages with results in the last request to the model. */
+/** Returns the results of tool calls in the last request to the model. */
 export function resultsFor(requests: readonly ModelRequest[]): string[] {
   const messages = (requests.at(-1)?.body['messages'] ?? []) as { role: string; content: string }[];
   return messages.filter(({ role }) => role === 'tool').map(({ content }) => content);

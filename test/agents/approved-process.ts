@@ -1,7 +1,7 @@
 // A process that a test kills: `node approved-process.ts OPTIONS`, where OPTIONS is AgentProcess as JSON. Its agent
-// makes one payment, which the process approves and appends to `effects`. At `stop` the process prints `stop` and waits
-// to be killed: `answered` is between the approval and the call, `paid` in the call. With `engine` it runs the workflow
-// and prints the output; with `worker` it is a worker until its input ends.
+// makes one payment, which the process approves and the tool appends to `effects`. The process prints each point that
+// it reaches, and waits to be killed at `stop`: `answered` is between the approval and the call, `paid` in the call.
+// With `engine` it runs the workflow and prints the output; with `worker` it is a worker until its input ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
 import { createEngine, isEngineError } from '@heddle/engine';
@@ -19,7 +19,7 @@ async function reachPoint(point: string): Promise<void> {
   if (point === stop) await new Promise(() => undefined);
 }
 
-/** Counts attempts of the agent: each first looks up its key, also the attempt after an approval in this process. */
+/** Attempts of the agent in this process. Each attempt first looks up the key; the second follows the approval. */
 let attempts = 0;
 
 const options = {
@@ -53,7 +53,7 @@ const options = {
 };
 
 /** Starts the run or continues it, approves its payment, and returns its output. */
-async function runToItsEnd(): Promise<Json> {
+async function completeRun(): Promise<Json> {
   const engine = await createEngine({ ...options, ...runtime.engine });
   await engine.deploy(PAYING);
   const run = await engine.attach(RUN_ID).catch((error: unknown) => {
@@ -72,4 +72,4 @@ if (runtime.worker) {
   const worker = await createWorker({ ...options, ...runtime.worker });
   process.stdin.on('end', () => void worker.stop({ drainMs: 0, killMs: 2000 }));
   process.stdin.resume();
-} else process.stdout.write(`${JSON.stringify(await runToItsEnd())}\n`);
+} else process.stdout.write(`${JSON.stringify(await completeRun())}\n`);

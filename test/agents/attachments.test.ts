@@ -126,7 +126,7 @@ describe('the files of an agent', () => {
     [
       'too many files',
       {},
-      Array.from({ length: 11 }, (_, at) => ({ name: `${at}.txt`, bytes: Buffer.from(`${at}`) })),
+      Array.from({ length: 11 }, (_, index) => ({ name: `${index}.txt`, bytes: Buffer.from(`${index}`) })),
       'has more than 10 files',
     ],
     ['an object that is not a file', { files: { path: '/etc/passwd' } }, [], 'has a file that is neither'],

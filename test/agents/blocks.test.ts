@@ -12,7 +12,7 @@ import type { TestBlock } from '../support/workflow.ts';
 
 const MODEL = { model: 'gpt-4o' };
 
-/** Answers the requests in order; the last answer repeats. */
+/** Starts a model that gives these answers in order; the last answer repeats. */
 async function modelServer(...answers: ModelAnswer[]): Promise<ModelServer> {
   const server = await startModelServer(
     ({ number }) => answers[Math.min(number, answers.length) - 1] ?? { text: '' },
@@ -21,19 +21,22 @@ async function modelServer(...answers: ModelAnswer[]): Promise<ModelServer> {
   return server;
 }
 
-/** Starts a model whose answer to the first question is this object. */
-function answeringServer(answer: JsonObject, more: ModelAnswer = {}): Promise<ModelServer> {
-  return modelServer({ text: JSON.stringify({ answer }), ...more });
+/** Starts a model whose answers are all this object. `usage` adds fields such as the number of input tokens. */
+function objectServer(answer: JsonObject, usage: ModelAnswer = {}): Promise<ModelServer> {
+  return modelServer({ text: JSON.stringify({ answer }), ...usage });
 }
 
 interface RunOptions {
-  drawn: TestBlock[];
+  testBlocks: TestBlock[];
   edges: string[];
   input?: JsonObject;
   engine?: EngineOptions;
 }
 
-async function start(server: ModelServer, { drawn, edges, input = {}, engine: engineOptions }: RunOptions) {
+async function start(
+  server: ModelServer,
+  { testBlocks, edges, input = {}, engine: engineOptions }: RunOptions,
+) {
   const engine = await createEngine({
     blocks: blocks(),
     services: server.services,
@@ -41,14 +44,14 @@ async function start(server: ModelServer, { drawn, edges, input = {}, engine: en
     ...engineOptions,
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const run = await engine.start({ workflow: workflow(drawn, edges) }, input);
-  return { run, logs: () => engine.getLogs(run.runId) };
+  const run = await engine.start({ workflow: workflow(testBlocks, edges) }, input);
+  return { run, readLogs: () => engine.getLogs(run.runId) };
 }
 
 /** Runs a workflow with one block. */
 async function runOne(server: ModelServer, type: string, fields: JsonObject, input: JsonObject = {}) {
   const { run } = await start(server, {
-    drawn: [block('B', type, { ...MODEL, ...fields })],
+    testBlocks: [block('B', type, { ...MODEL, ...fields })],
     edges: ['Start -> B'],
     input,
   });
@@ -74,7 +77,7 @@ const ROUTES = [
 
 describe('a router with routes', () => {
   const routerRun = (routes: JsonObject[] | string = ROUTES): RunOptions => ({
-    drawn: [
+    testBlocks: [
       block('R', 'router_v2', { ...MODEL, context: '<start.message>', routes }),
       fn('Sell', 'return "sold"'),
       fn('Help', 'return <r.selectedRoute> + ": " + <r.reasoning>'),
@@ -85,13 +88,13 @@ describe('a router with routes', () => {
   });
 
   it('takes the route that the model chooses, and outputs its reasoning, tokens and cost', async () => {
-    const server = await answeringServer({ reasoning: 'It is broken.', route: 'r-help' }, { input: 1000 });
-    const { run, logs: read } = await start(server, routerRun());
+    const server = await objectServer({ reasoning: 'It is broken.', route: 'r-help' }, { input: 1000 });
+    const { run, readLogs } = await start(server, routerRun());
     expect(await run.result()).toMatchObject({
       status: 'completed',
       output: { result: 'r-help: It is broken.' },
     });
-    const logs = await read();
+    const logs = await readLogs();
     expect(logs.find(({ blockName }) => blockName === 'R')?.output).toEqual({
       context: 'It is broken',
       model: 'gpt-4o',
@@ -110,13 +113,13 @@ describe('a router with routes', () => {
   });
 
   it('reads routes from a JSON string', async () => {
-    const server = await answeringServer({ reasoning: '', route: 'r-sales' });
+    const server = await objectServer({ reasoning: '', route: 'r-sales' });
     const { run } = await start(server, routerRun(JSON.stringify(ROUTES)));
     expect(await run.result()).toMatchObject({ output: { result: 'sold' } });
   });
 
   it('describes the format of the answer in the prompt, for servers that ignore response formats', async () => {
-    const server = await answeringServer({ reasoning: '', route: 'r-sales' });
+    const server = await objectServer({ reasoning: '', route: 'r-sales' });
     const { run } = await start(server, routerRun());
     await run.result();
     const [request] = server.requests;
@@ -125,7 +128,7 @@ describe('a router with routes', () => {
   });
 
   it('fails if no route fits, and does not call the model again', async () => {
-    const server = await answeringServer({ reasoning: 'Off topic.', route: 'NO_MATCH' });
+    const server = await objectServer({ reasoning: 'Off topic.', route: 'NO_MATCH' });
     const { run } = await start(server, routerRun());
     expect(await run.result()).toMatchObject({
       output: { result: 'The model found no route of "R" that fits.' },
@@ -134,7 +137,7 @@ describe('a router with routes', () => {
   });
 
   it('does not choose a route that does not exist, even if the model insists', async () => {
-    const server = await answeringServer({ reasoning: 'x', route: 'r-admin' });
+    const server = await objectServer({ reasoning: 'x', route: 'r-admin' });
     const { run } = await start(server, routerRun());
     expect(await run.result()).toMatchObject({
       output: { result: expect.stringContaining('does not match the response format') as string },
@@ -143,7 +146,7 @@ describe('a router with routes', () => {
   });
 
   it('emits nothing, because the answer of the model is not for readers', async () => {
-    const server = await answeringServer({ reasoning: 'It is broken.', route: 'r-help' });
+    const server = await objectServer({ reasoning: 'It is broken.', route: 'r-help' });
     const { run } = await start(server, routerRun());
     expect(await collectEmissions(run)).toEqual([]);
   });
@@ -151,9 +154,9 @@ describe('a router with routes', () => {
 
 describe('the older router', () => {
   it('chooses one of the next blocks', async () => {
-    const server = await answeringServer({ reasoning: 'x', route: 'Left' });
+    const server = await objectServer({ reasoning: 'x', route: 'Left' });
     const { run } = await start(server, {
-      drawn: [
+      testBlocks: [
         block('R', 'router', { ...MODEL, prompt: 'Where to?' }),
         fn('Left', 'return <r.selectedPath.blockTitle>'),
         fn('Right', 'return 1'),
@@ -172,7 +175,7 @@ describe('an evaluator', () => {
   ];
 
   it('returns a score for each metric, in lower case and within its range', async () => {
-    const server = await answeringServer({ clarity: 9, tone: 2.5 });
+    const server = await objectServer({ clarity: 9, tone: 2.5 });
     const result = await runOne(server, 'evaluator', { content: '<start.text>', metrics }, { text: 'Hi.' });
     expect(result).toMatchObject({
       status: 'completed',
@@ -222,7 +225,7 @@ describe('a translation', () => {
     const server = await modelServer({ pieces: ['Bon', 'jour'] });
     const fields = { ...MODEL, context: 'Hello', targetLanguage: 'French' };
     const { run } = await start(server, {
-      drawn: [block('B', 'translate', fields)],
+      testBlocks: [block('B', 'translate', fields)],
       edges: ['Start -> B'],
     });
     expect(await collectEmissions(run)).toEqual([
@@ -242,7 +245,7 @@ describe('a translation', () => {
 
 describe('a vision block', () => {
   const PNG = Buffer.from('\x89PNG\r\n\x1A\n0000', 'latin1');
-  const DATA = `data:image/png;base64,${PNG.toString('base64')}`;
+  const DATA_URL = `data:image/png;base64,${PNG.toString('base64')}`;
 
   /** Starts a server that answers with an image, or with `body`. */
   async function imageServer(body: Buffer | string = PNG, status = 200) {
@@ -254,7 +257,7 @@ describe('a vision block', () => {
 
   const runVision = (server: ModelServer, fields: JsonObject, exceptions: string[] = []) =>
     start(server, {
-      drawn: [block('B', 'vision', { ...MODEL, ...fields })],
+      testBlocks: [block('B', 'vision', { ...MODEL, ...fields })],
       edges: ['Start -> B'],
       engine: { egress: { exceptions } },
     }).then(({ run }) => run.result());
@@ -264,7 +267,7 @@ describe('a vision block', () => {
     async (model) => {
       const server = await modelServer({ text: 'A loom.' });
       const { run } = await start(server, {
-        drawn: [block('B', 'vision', { model, imageUrl: DATA, prompt: 'What is it?' })],
+        testBlocks: [block('B', 'vision', { model, imageUrl: DATA_URL, prompt: 'What is it?' })],
         edges: ['Start -> B'],
         engine: { credentials: { openai: 'key', anthropic: 'key', google: 'key' } },
       });
@@ -284,7 +287,7 @@ describe('a vision block', () => {
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const fields = { ...MODEL, imageFile: '<start.files>' };
     const source = { workflow: workflow([block('B', 'vision', fields)], ['Start -> B']) };
-    const file = { type: 'file', name: 'loom.png', data: DATA };
+    const file = { type: 'file', name: 'loom.png', data: DATA_URL };
     const input = await engine.storeFiles(source, { files: [file] });
     expect(await engine.execute(source, input)).toMatchObject({ output: { content: 'A loom.' } });
     expect(requestText(server)).toContain(PNG.toString('base64'));

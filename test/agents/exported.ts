@@ -27,14 +27,14 @@ interface ExportedBlock {
 }
 
 /** Values for fields that the authors left empty, by block type. */
-const EMPTY: { readonly [type: string]: { readonly [field: string]: string } } = {
+const FIELD_VALUES: { readonly [type: string]: { readonly [field: string]: string } } = {
   slack: { channel: 'C0123456789' },
   google_sheets_v2: { spreadsheetId: 'sheet-1', sheetName: 'Leads' },
   notion_v2: { title: 'Report' },
 };
 
-/** Fields of the advanced mode with the same meaning. */
-const ADVANCED: { readonly [field: string]: string } = {
+/** The field of the advanced mode that can replace a field of the basic mode. */
+const ADVANCED_FIELDS: { readonly [field: string]: string } = {
   channel: 'manualChannel',
   spreadsheetId: 'manualSpreadsheetId',
   sheetName: 'manualSheetName',
@@ -46,8 +46,10 @@ function readWorkflow(file: string): { workflow: Json; blocks: ExportedBlock[] }
   const exportedBlocks = Object.values((workflow.state ?? workflow).blocks ?? {}) as ExportedBlock[];
   for (const { type, subBlocks, triggerMode } of exportedBlocks) {
     if (triggerMode === true) continue;
-    for (const [field, value] of Object.entries(EMPTY[type] ?? {})) {
-      const isFilled = [field, ADVANCED[field] ?? field].some((name) => Boolean(subBlocks[name]?.value));
+    for (const [field, value] of Object.entries(FIELD_VALUES[type] ?? {})) {
+      const isFilled = [field, ADVANCED_FIELDS[field] ?? field].some((name) =>
+        Boolean(subBlocks[name]?.value),
+      );
       if (!isFilled) subBlocks[field] = { id: field, type: 'short-input', value };
     }
   }
@@ -66,7 +68,7 @@ const ARGUMENTS: { readonly [tool: string]: JsonObject } = {
   mistral_parser_v3: {},
 };
 
-/** A tool of a fixture that is not an integration: the host registers it. */
+/** A tool that a fixture uses and that no integration offers, so that the host must register it. */
 const httpGet: AgentTool = {
   id: 'http_get',
   description: 'Gets a page.',
@@ -74,8 +76,8 @@ const httpGet: AgentTool = {
   run: async () => ({ done: true }),
 };
 
-/** Credentials that exported workflows name by their ids, and the services that they are for. */
-const STORED: { readonly [id: string]: string } = {
+/** The provider of each stored credential, by the id that exported workflows use. */
+const CREDENTIAL_PROVIDERS: { readonly [id: string]: string } = {
   cred_278965807788f2194a89d8926339c9bc: 'reddit',
   cred_bca17ade6b5e43c6929f0716e239aa1d: 'x',
   cred_0fe457b3f0f1dde225e2d8154ee805e7: 'airtable',
@@ -86,7 +88,7 @@ const STORED: { readonly [id: string]: string } = {
 const tenantCredentials: TenantCredentials = {
   find(_tenant, query) {
     const id = 'id' in query ? query.id : '';
-    const provider = Object.hasOwn(STORED, id) ? STORED[id] : undefined;
+    const provider = Object.hasOwn(CREDENTIAL_PROVIDERS, id) ? CREDENTIAL_PROVIDERS[id] : undefined;
     return provider === undefined
       ? undefined
       : { id, type: 'oauth', provider, name: provider, secret: `token-of-${provider}` };
@@ -110,7 +112,7 @@ function sampleOf(schema: JsonObject): Json {
 }
 
 /** Returns the response schema of a request; undefined if it has none. */
-function requestedSchema({ body }: ModelRequest): JsonObject | undefined {
+function schemaOf({ body }: ModelRequest): JsonObject | undefined {
   const match = /"(?:schema|responseSchema|responseJsonSchema|input_schema)":(\{.*)/.exec(
     JSON.stringify(body),
   );
@@ -137,18 +139,18 @@ function toolsIn(text: string): string[] {
   return Object.keys(ARGUMENTS).filter((name) => text.includes(`"name":"${name}"`));
 }
 
-/** Returns calls of all tools in the first round, then an answer. */
-function answer(request: ModelRequest) {
+/** Returns calls of all tools in the first round, then a text. */
+function answerRequest(request: ModelRequest) {
   const text = JSON.stringify(request.body);
   const names = toolsIn(text);
   const hasCalled = /function_call_output|tool_result|functionResponse|"role":"tool"/.test(text);
   if (names.length > 0 && !hasCalled)
     return { tools: names.map((name) => ({ name, args: ARGUMENTS[name] ?? {} })) };
-  const schema = requestedSchema(request);
+  const schema = schemaOf(request);
   return { text: schema ? JSON.stringify(sampleOf(schema)) : 'An answer.' };
 }
 
-/** Returns mocks for the block of a fixture that is not an integration. Other workflows run without mocks. */
+/** Returns the mock of `webhook_request` blocks for a workflow of the fixtures, and no mocks for other workflows. */
 const mocksOf = (file: string) =>
   dirname(file) === FIXTURES ? { types: { webhook_request: { data: null, status: 200, headers: {} } } } : {};
 const input = {
@@ -170,9 +172,9 @@ export type OpenEngine = (
 /** Runs every exported workflow to completion, with scripted models and simulated services only. */
 export function describeExportedWorkflows(name: string, open: OpenEngine): void {
   describe(`exported workflows, with scripted models and simulated services, ${name}`, () => {
-    it.each(files.map((file) => [basename(file), file]))('%s', async (_name, file) => {
+    it.each(files.map((file) => [basename(file), file]))('%s completes', async (_name, file) => {
       const { workflow, blocks: allBlocks } = readWorkflow(file);
-      const models = await startModelServer(answer);
+      const models = await startModelServer(answerRequest);
       const services = await startServices();
       onTestFinished(async () => {
         await Promise.all([models.close(), services.close()]);
@@ -193,7 +195,7 @@ export function describeExportedWorkflows(name: string, open: OpenEngine): void 
         allBlocks.flatMap(({ id, triggerMode }) => (triggerMode === true ? [id] : [])),
       );
       const integrationLogs = logs.filter(
-        ({ blockId, blockType }) => blockType in EMPTY && !triggers.has(blockId),
+        ({ blockId, blockType }) => blockType in FIELD_VALUES && !triggers.has(blockId),
       );
       const agents = allBlocks.filter(({ type }) => type === 'agent');
       expect(models.requests.length).toBeGreaterThanOrEqual(agents.length);

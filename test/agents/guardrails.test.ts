@@ -10,8 +10,8 @@ import { modelServer } from './metered.ts';
 async function check(fields: JsonObject, text: string | JsonObject) {
   const engine = await createEngine({ blocks: blocks() });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const definitions = [block('G', 'guardrails', { input: '<start.text>', ...fields })];
-  return engine.execute({ workflow: workflow(definitions, ['Start -> G']) }, { text });
+  const guardrails = block('G', 'guardrails', { input: '<start.text>', ...fields });
+  return engine.execute({ workflow: workflow([guardrails], ['Start -> G']) }, { text });
 }
 
 describe('guardrails for JSON', () => {
@@ -98,8 +98,8 @@ describe('guardrails against hallucination', () => {
     });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const base = { validationType: 'hallucination', knowledgeBaseId: 'kb of mine', model: 'local/scripted' };
-    const definitions = [block('G', 'guardrails', { input: 'Looms weave.', ...base, ...fields })];
-    const result = await engine.execute({ workflow: workflow(definitions, ['Start -> G']) });
+    const guardrails = block('G', 'guardrails', { input: 'Looms weave.', ...base, ...fields });
+    const result = await engine.execute({ workflow: workflow([guardrails], ['Start -> G']) });
     return { result, knowledge, requests: server.requests };
   }
 

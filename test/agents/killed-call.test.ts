@@ -10,11 +10,12 @@ import { modelServer } from './metered.ts';
 
 /** Longer than a reservation lives without its process. */
 const LATER_MS = 3_600_000;
+
 /**
  * Returns the counted cost of the run, in millionths of a dollar. First adds an empty reservation, because reservations
  * expire when another one is made.
  */
-async function countedCost({ spending }: SharedStores, nowMs: number): Promise<number> {
+async function readCountedCost({ spending }: SharedStores, nowMs: number): Promise<number> {
   const account = { id: 'run:agent-run', cap: 1e9, untilMs: nowMs + LATER_MS };
   const expiresMs = nowMs + LATER_MS;
   await spending.reserve({
@@ -39,13 +40,14 @@ describe.each(sampledStores('model calls with a kill'))(
           : { postgres: { url: await postgresDatabase(), leaseMs: 1000 } };
       const processes: { first?: KillableProcess } = {};
       const server = await modelServer(({ body, number }) => {
-        const done = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
+        const messages = body['messages'] as { role: string }[];
+        const resultCount = messages.filter(({ role }) => role === 'tool').length;
         if (number === 3) processes.first?.kill();
         if (number === 3) return { after: new Promise(() => undefined) };
         const tokens = { input: 100, output: 10 };
-        return done === 4
+        return resultCount === 4
           ? { text: 'Done.', ...tokens }
-          : { tools: [{ name: 'count', args: { n: done + 1 } }], ...tokens };
+          : { tools: [{ name: 'count', args: { n: resultCount + 1 } }], ...tokens };
       });
       const options = {
         engine: { ...storeOptions, maxCost: { run: 1 } },
@@ -67,10 +69,10 @@ describe.each(sampledStores('model calls with a kill'))(
         // Five answers cost 120 each. The killed call counts with its maximum cost until its reservation expires, and
         // then with the cost of its input.
         const nowMs = Date.now();
-        expect(await countedCost(stores, nowMs)).toBeGreaterThan(600 + 128_000);
-        const later = await countedCost(stores, nowMs + LATER_MS);
-        expect(later).toBeGreaterThan(600 + 50);
-        expect(later).toBeLessThan(600 + 1000);
+        expect(await readCountedCost(stores, nowMs)).toBeGreaterThan(600 + 128_000);
+        const laterCost = await readCountedCost(stores, nowMs + LATER_MS);
+        expect(laterCost).toBeGreaterThan(600 + 50);
+        expect(laterCost).toBeLessThan(600 + 1000);
       } finally {
         await stores.close();
       }

@@ -24,13 +24,13 @@ export interface AgentProcess {
   worker?: WorkerOptions;
   /** Base URL of the model. */
   url: string;
-  /** File for the numbers of the calls. */
+  /** File to which the process appends its effects: numbers of calls, payments, or URLs. */
   effects: string;
   /** True if the agent counts with a workflow. */
   byWorkflow?: boolean;
   /**
-   * The line after which the process waits to be killed: the number of a call of `counting`, or a memory point of
-   * `REMEMBERING`.
+   * The printed line after which the process waits to be killed. The comment at the top of each program names the lines
+   * that it prints.
    */
   stop?: string;
   /** The question for the agent of `REMEMBERING`, which then answers it instead of counting. */
@@ -97,8 +97,8 @@ export const REMEMBERING = workflow(
 );
 
 /**
- * Points between an answer of the model and the end of the agent at which a process is killed, each with the number of
- * model calls.
+ * Points between an answer of the model and the end of the agent at which a process is killed. Each has its name, a
+ * description, and the number of model calls that the run makes in total.
  */
 export const MEMORY_POINTS = [
   ['answered', 'before the answer is recorded', 2],
@@ -111,7 +111,7 @@ export async function remembering() {
   const server = await startModelServer(({ number }) => ({ text: `answer ${number}` }));
   onTestFinished(() => server.close());
   const folder = dataFolder();
-  const talk = (): string[] => {
+  const readConversation = (): string[] => {
     const messages = server.requests.at(-1)?.body['messages'] as { content: string }[];
     return messages.map(({ content }) => content);
   };
@@ -125,7 +125,7 @@ export async function remembering() {
     expectOneExchange: (output: unknown, calls: number) => {
       expect(output).toMatchObject({ content: `answer ${calls}` });
       expect(server.requests).toHaveLength(calls + 1);
-      expect(talk()).toEqual(['one', `answer ${calls}`, 'two']);
+      expect(readConversation()).toEqual(['one', `answer ${calls}`, 'two']);
     },
   };
 }

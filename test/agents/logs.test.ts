@@ -103,13 +103,15 @@ describe('a logs block', () => {
   it('treats runs and workflows of another tenant as missing', async () => {
     const tenant = (workflowId: string): string => (workflowId === 'job' ? 'theirs' : 'mine');
     const { engine, ids } = await engineWithJob({ tenant });
-    const messages = async (fields: JsonObject, hidden: string): Promise<string | undefined> =>
+    const messageOf = async (fields: JsonObject, hidden: string): Promise<string | undefined> =>
       (await readLogs(engine, fields)).error?.message.replace(hidden, 'X');
-    expect(await messages({ runId: ids[0] ?? '' }, ids[0] ?? '')).toBe(
-      await messages({ runId: 'gone' }, 'gone'),
+    expect(await messageOf({ runId: ids[0] ?? '' }, ids[0] ?? '')).toBe(
+      await messageOf({ runId: 'gone' }, 'gone'),
     );
-    expect(await messages({ workflowId: 'job' }, 'job')).toBe(await messages({ workflowId: 'gone' }, 'gone'));
-    expect(await messages({ workflowId: 'job' }, 'job')).toBe(
+    expect(await messageOf({ workflowId: 'job' }, 'job')).toBe(
+      await messageOf({ workflowId: 'gone' }, 'gone'),
+    );
+    expect(await messageOf({ workflowId: 'job' }, 'job')).toBe(
       'The block "Log" reads runs of "X", which is not a deployed workflow.',
     );
   });

@@ -8,7 +8,7 @@ import type { ModelAnswer, ModelRequest } from '../support/model-server.ts';
 import { workflow } from '../support/workflow.ts';
 import { agent, pay, recordingTools, resultsFor, roundOf } from './approvals.ts';
 
-/** Numbers of five characters: the first number of a part is its offset. */
+/** Numbers of five characters. The number at an offset is the offset divided by five. */
 const LONG = Array.from({ length: 10_000 }, (_, index) => String(index).padStart(5, '0')).join('');
 const tools = [
   {
@@ -26,7 +26,7 @@ async function modelServer(answers: readonly ModelAnswer[]) {
   return server;
 }
 
-function offeredIn({ body }: ModelRequest): string[] {
+function toolNamesIn({ body }: ModelRequest): string[] {
   return (body['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name);
 }
 
@@ -58,7 +58,7 @@ describe('a tool result that is too long for the model', () => {
         ],
       },
     ]);
-    expect(requests.map(offeredIn)).toEqual([
+    expect(requests.map(toolNamesIn)).toEqual([
       ['dump', 'look'],
       ['dump', 'look', 'read_result'],
       ['dump', 'look', 'read_result'],

@@ -13,7 +13,7 @@ const REMEMBER = { memoryType: 'conversation', conversationId: '<start.talk>' };
 
 /** Returns an answer that repeats the question: `answer to QUESTION`. */
 function echo(request: ModelRequest): ModelAnswer {
-  return { text: `answer to ${talkOf(request).at(-1)}` };
+  return { text: `answer to ${contentsOf(request).at(-1)}` };
 }
 
 async function modelServer(answer: (request: ModelRequest) => ModelAnswer = echo): Promise<ModelServer> {
@@ -23,7 +23,7 @@ async function modelServer(answer: (request: ModelRequest) => ModelAnswer = echo
 }
 
 /** Returns the contents of all messages of a request except the instructions. */
-function talkOf({ body }: ModelRequest): string[] {
+function contentsOf({ body }: ModelRequest): string[] {
   const messages = body['messages'] as { role: string; content: string }[];
   return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
 }
@@ -60,7 +60,7 @@ describe('an agent with a memory', () => {
     await ask(engine, 'one');
     await ask(engine, 'else', REMEMBER, 'c2');
     await ask(engine, 'two');
-    expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
+    expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
   });
 
   it('puts its conversation after instructions and examples, which are not stored', async () => {
@@ -75,7 +75,7 @@ describe('an agent with a memory', () => {
     await ask(engine, 'one', { ...REMEMBER, messages });
     await ask(engine, 'two', { ...REMEMBER, messages });
     const request = server.requests.at(-1) as ModelRequest;
-    expect(talkOf(request)).toEqual(['example', 'sample', 'one', 'answer to one', 'two']);
+    expect(contentsOf(request)).toEqual(['example', 'sample', 'one', 'answer to one', 'two']);
   });
 
   it('stores the last answer, without the tool calls before it', async () => {
@@ -93,7 +93,7 @@ describe('an agent with a memory', () => {
     const engine = await open(server, {}, [tool]);
     await ask(engine, 'one', { ...REMEMBER, tools: [{ type: 'look' }] });
     await ask(engine, 'two');
-    expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'done', 'two']);
+    expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'done', 'two']);
   });
 
   it.each([
@@ -108,7 +108,7 @@ describe('an agent with a memory', () => {
     const engine = await open(server);
     for (const question of ['one', 'two', 'three']) await ask(engine, question);
     await ask(engine, 'four', { ...REMEMBER, ...fields });
-    expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual([...earlier, 'four']);
+    expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual([...earlier, 'four']);
   });
 
   it('stores nothing for a question without an answer', async () => {
@@ -123,7 +123,7 @@ describe('an agent with a memory', () => {
     expect(failed).toMatchObject({ status: 'failed' });
     await ask(engine, 'one');
     await ask(engine, 'two');
-    expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
+    expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
   });
 
   it('keeps the exchanges of runs that continue a conversation at the same time', async () => {
@@ -132,8 +132,8 @@ describe('an agent with a memory', () => {
     const questions = ['a', 'b', 'c', 'd'];
     await Promise.all(questions.map((question) => ask(engine, question)));
     await ask(engine, 'last');
-    const talk = talkOf(server.requests.at(-1) as ModelRequest);
-    expect(talk.toSorted()).toEqual(
+    const contents = contentsOf(server.requests.at(-1) as ModelRequest);
+    expect(contents.toSorted()).toEqual(
       [...questions, ...questions.map((question) => `answer to ${question}`), 'last'].toSorted(),
     );
   });
@@ -145,7 +145,7 @@ describe('an agent with a memory', () => {
     await ask(first, 'one');
     await first.close();
     await ask(await open(server, { data }), 'two');
-    expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
+    expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
   });
 
   it('shares nothing with workflows of another tenant', async () => {
@@ -153,7 +153,7 @@ describe('an agent with a memory', () => {
     const engine = await open(server, { tenant: (id) => `tenant of ${id}` });
     for (const id of ['mine', 'foreign'])
       await engine.execute({ workflow: agentWorkflow(REMEMBER, id) }, { question: id, talk: 'c1' });
-    expect(talkOf(server.requests.at(-1) as ModelRequest)).toEqual(['foreign']);
+    expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['foreign']);
   });
 
   it.each<[why: string, fields: JsonObject, message: RegExp]>([
@@ -208,7 +208,11 @@ describe('a memory block', () => {
       },
     });
     await ask(engine, 'who am I?');
-    expect(talkOf(server.requests[0] as ModelRequest)).toEqual(['my name is Ada', 'hello Ada', 'who am I?']);
+    expect(contentsOf(server.requests[0] as ModelRequest)).toEqual([
+      'my name is Ada',
+      'hello Ada',
+      'who am I?',
+    ]);
     const { output } = await remember(engine, { operation: 'get', id: 'c1' });
     expect((output as { memories: JsonObject[] }).memories.slice(2)).toEqual([
       { role: 'user', content: 'who am I?' },

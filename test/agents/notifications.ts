@@ -18,7 +18,7 @@ export const pauseLinks: NonNullable<EngineOptions['pauseLinks']> = ({ token }) 
   url: `https://heddle.test/resume/${token}`,
 });
 
-/** Returns a workflow that waits for a person, after it has called these notification tools. */
+/** Returns a workflow that calls the notification tools of these rows, and then waits for a person. */
 export function approvalFlow(notification: Json, fields: JsonObject = {}) {
   return workflow(
     [
@@ -41,13 +41,13 @@ export function notificationTool(run: (args: JsonObject, call: AgentToolCall) =>
   return { id: 'tell', description: 'Tells.', parameters, run };
 }
 
-interface Data {
+interface PauseData {
   notifications: Json;
   responseStructure: { value: string }[];
 }
 
-export function dataOf(output: Json): Data {
-  return (output as unknown as { response: { data: Data } }).response.data;
+export function dataOf(output: Json): PauseData {
+  return (output as unknown as { response: { data: PauseData } }).response.data;
 }
 
 /** Defines the tests of notification tools of pauses. */

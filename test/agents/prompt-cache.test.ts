@@ -72,8 +72,8 @@ describe('the prompt cache of a provider', () => {
   it('is not used by an agent that calls the model once, unless its author enables it', async () => {
     const [request] = await requestsOf({ model: CLAUDE });
     expect(markedPaths(request)).toEqual([]);
-    const [enabled] = await requestsOf({ model: CLAUDE, promptCaching: 'true' });
-    expect(markedPaths(enabled)).toEqual(['/system/0', '/messages/0/content/0']);
+    const [enabledRequest] = await requestsOf({ model: CLAUDE, promptCaching: 'true' });
+    expect(markedPaths(enabledRequest)).toEqual(['/system/0', '/messages/0/content/0']);
   });
 
   it('is not used if the author switches it off', async () => {

@@ -6,13 +6,13 @@ import { block, workflow } from '../support/workflow.ts';
 import { AGENT, ANSWER, engineFor, modelServer, runAgent } from './metered.ts';
 
 const AGENT_FLOW = { workflow: workflow([block('A', 'agent', AGENT)], ['Start -> A']) };
-const perMinute = (rate: ModelRate) => ({ models: { rates: { openai: rate } } });
+const rateOptions = (rate: ModelRate) => ({ models: { rates: { openai: rate } } });
 
 describe('the rate limits of a key', () => {
   it('make a call wait until they allow it', async () => {
     const clock = new TestClock(1_000_000);
     const server = await modelServer(() => ANSWER);
-    const engine = await engineFor(server, { clock, ...perMinute({ requestsPerMinute: 2 }) });
+    const engine = await engineFor(server, { clock, ...rateOptions({ requestsPerMinute: 2 }) });
     await runAgent(engine);
     const run = await engine.start(AGENT_FLOW);
     await clock.due(30_000);
@@ -26,10 +26,11 @@ describe('the rate limits of a key', () => {
   it('count the tokens that calls have used', async () => {
     const clock = new TestClock(1_000_000);
     const server = await modelServer(() => ({ ...ANSWER, input: 1000, output: 1000 }));
-    const engine = await engineFor(server, { clock, ...perMinute({ tokensPerMinute: 6000 }) });
+    const engine = await engineFor(server, { clock, ...rateOptions({ tokensPerMinute: 6000 }) });
     await runAgent(engine);
     const run = await engine.start(AGENT_FLOW);
-    // 2000 tokens take 20 s. Calls may exceed the rate by 6 s; the next call needs more.
+    // The 2000 tokens of the first call take 20 s. A call may exceed the rate by 6 s, but the next call needs more than
+    // that, so it waits for all 20 s.
     await clock.due(20_000);
     clock.advance(20_000);
     expect(await run.result()).toMatchObject({ status: 'completed' });
@@ -38,7 +39,7 @@ describe('the rate limits of a key', () => {
   it('fail a call that would wait for more than a minute, but a fallback model can answer', async () => {
     const clock = new TestClock(1_000_000);
     const server = await modelServer(() => ({ ...ANSWER, output: 100_000 }));
-    const engine = await engineFor(server, { clock, ...perMinute({ tokensPerMinute: 1000 }) });
+    const engine = await engineFor(server, { clock, ...rateOptions({ tokensPerMinute: 1000 }) });
     await runAgent(engine, { maxTokens: 10 });
     const { error } = await runAgent(engine, { maxTokens: 10 });
     expect(error).toMatchObject({ code: 'MODEL_FAILED' });
@@ -72,7 +73,7 @@ describe('the rate limits of a key', () => {
     const engine = await engineFor(server, {
       clock,
       concurrency: { engine: 1, run: 1 },
-      ...perMinute({ requestsPerMinute: 2 }),
+      ...rateOptions({ requestsPerMinute: 2 }),
     });
     await runAgent(engine);
     const waiting = await engine.start(AGENT_FLOW);
@@ -88,7 +89,7 @@ describe('the rate limits of a key', () => {
     const engine = await engineFor(server, {
       clock,
       credentials: {},
-      ...perMinute({ requestsPerMinute: 1 }),
+      ...rateOptions({ requestsPerMinute: 1 }),
     });
     for (const apiKey of ['one-key-of-a-block', 'other-key-of-a-block'])
       expect(await runAgent(engine, { apiKey })).toMatchObject({ status: 'completed' });
@@ -96,17 +97,17 @@ describe('the rate limits of a key', () => {
 });
 
 describe('a run is cancelled within a second', () => {
-  const limited = perMinute({ requestsPerMinute: 2 });
+  const limitedOptions = rateOptions({ requestsPerMinute: 2 });
 
   it.each([
     ['before the response to a call', { after: new Promise<never>(() => undefined) }, {}],
     ['while a response streams', { text: 'Hel', stalls: true as const }, {}],
     ['in the delay before a retry', { status: 503, headers: { 'retry-after': '50' } }, {}],
-    ['while a call waits for the rate limit of its key', ANSWER, limited],
+    ['while a call waits for the rate limit of its key', ANSWER, limitedOptions],
   ])('%s', async (_when, answer, options) => {
     const server = await modelServer(() => answer);
     const engine = await engineFor(server, options);
-    if (options === limited) await runAgent(engine);
+    if (options === limitedOptions) await runAgent(engine);
     const run = await engine.start(AGENT_FLOW);
     onTestFinished(() => run.cancel());
     await expect.poll(() => server.requests.length).toBe(1);
@@ -124,7 +125,7 @@ describe.skipIf(!hasPostgres)('two engines on one database', () => {
     const server = await modelServer(() => ANSWER);
     const postgres = { url: await postgresDatabase() };
     const clock = new TestClock(1_000_000);
-    const options = { postgres, ...perMinute({ requestsPerMinute: 2 }) };
+    const options = { postgres, ...rateOptions({ requestsPerMinute: 2 }) };
     const one = await engineFor(server, { ...options, clock });
     const other = await engineFor(server, { ...options, clock });
     await runAgent(one);

@@ -38,12 +38,12 @@ async function ask(answers: readonly ModelAnswer[], fields: JsonObject) {
 
 const THINKING = /"thinking":\{"type":"enabled","budget_tokens":\d+\}/;
 
-/** By model: the fields of a request for a high effort, the reasoning that the next round returns, and its tokens. */
+/** By model: the fields that request a high effort, the reasoning that the next round sends back, and its tokens. */
 const CASES: readonly (readonly [
   model: string,
-  asks: RegExp,
-  returns: RegExp | undefined,
-  reasoned: number,
+  effortPattern: RegExp,
+  reasoningPattern: RegExp | undefined,
+  reasoningTokens: number,
 ])[] = [
   ['gpt-5.2', /"reasoning":\{"effort":"high"/, /\{"type":"item_reference","id":"rs_1"\}/, 30],
   ['claude-sonnet-4-5', THINKING, /"thinking":"I must look\.","signature":"signed"/, 0],
@@ -57,7 +57,7 @@ const CASES: readonly (readonly [
   ],
 ];
 
-describe.each(CASES)('the reasoning of %s', (model, asks, returns, reasoned) => {
+describe.each(CASES)('the reasoning of %s', (model, effortPattern, reasoningPattern, reasoningTokens) => {
   it.each([{}, { whole: true }] as const)(
     'has the effort of the block, is emitted beside the answer, and is sent back with tool results (%j)',
     async (form) => {
@@ -76,11 +76,11 @@ describe.each(CASES)('the reasoning of %s', (model, asks, returns, reasoned) => 
       );
       expect(result).toMatchObject({
         status: 'completed',
-        output: { content: 'No.', tokens: { output: 40, reasoning: reasoned } },
+        output: { content: 'No.', tokens: { output: 40, reasoning: reasoningTokens } },
       });
       expect(thoughts).toBe('I must look. Seven is cold.');
-      expect(JSON.stringify(sent[0])).toMatch(asks);
-      if (returns) expect(JSON.stringify(sent[1])).toMatch(returns);
+      expect(JSON.stringify(sent[0])).toMatch(effortPattern);
+      if (reasoningPattern) expect(JSON.stringify(sent[1])).toMatch(reasoningPattern);
     },
   );
 });

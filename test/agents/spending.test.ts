@@ -5,9 +5,9 @@ import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { AGENT, ANSWER, COST, engineFor, modelServer, runAgent } from './metered.ts';
 
-const refusal = (cap: string, more: JsonObject = {}) => ({
+const refusal = (cap: string, details: JsonObject = {}) => ({
   status: 'failed',
-  error: { code: 'SPENDING_CAP_REACHED', details: { cap, ...more } },
+  error: { code: 'SPENDING_CAP_REACHED', details: { cap, ...details } },
 });
 
 describe('a cap on spending', () => {
@@ -41,7 +41,7 @@ describe('a cap on spending', () => {
         ['Start -> A', 'A -> C', 'C -> D'],
       ),
     });
-    // The third call could exceed the cap: the first two cost 2050, and the third can cost 10000.
+    // The third call could exceed the cap of 12000 millionths: the first two cost 2050, and the third can cost 10000.
     expect(run).toMatchObject({ status: 'failed' });
     expect(run.error?.message).toContain('cap of $0.012 per run. ');
     expect(run.error?.message).toContain('$0.00205 of it is spent');

@@ -59,7 +59,7 @@ async function ask(answers: readonly ModelAnswer[], fields: JsonObject, options?
   return { server, result, message: result.error?.message };
 }
 
-/** Returns the texts of each kind that were not retracted. */
+/** Returns the emitted texts by kind, without the text that was retracted. */
 async function collectTexts(events: AsyncIterable<RunEvent>): Promise<{ text: string; thinking: string }> {
   const texts = { text: '', thinking: '' };
   for await (const event of events) {
@@ -142,7 +142,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
       /not a response of this API.*\[key\]|no text, no tool call/,
     ],
     ['a JSON list', { body: '[1]' }, /not a response of this API/],
-  ])('that is %s is a clear error after one call', async (_name, answer, message) => {
+  ])('that is %s fails the block after one call, with a clear message', async (_name, answer, message) => {
     const fields = model === 'local/scripted' ? { apiKey: 'secret-key' } : {};
     const { server, result, message: text } = await ask([answer], { model, ...fields });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
@@ -187,7 +187,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it('that is empty is a clear error', async () => {
+  it('that is empty fails the block with a message that says so', async () => {
     const empty = { whole: true, input: 0, output: 0 } as const;
     const { server, result, message } = await ask([empty], { model });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
@@ -229,7 +229,7 @@ describe('an answer of a model', () => {
     },
   );
 
-  it('that is streamed without content is a clear error', async () => {
+  it('that is streamed without content fails the block with a message that says so', async () => {
     const { server, result, message } = await ask([{ input: 0, output: 0 }], {});
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
     expect(message).toMatch(/no text, no tool call and no tokens/);
