@@ -16,18 +16,21 @@ export interface Attack {
   /** Code of an earlier job in the same run and process. */
   readonly before?: string;
   readonly expected: Expected;
-  /** The list in its result must share no element with the list in the result of the earlier job. */
+  /** Requires that the lists in the results of this job and of the earlier job share no element. */
   readonly isFresh?: true;
   readonly limits?: Partial<JobLimits>;
-  /** Identifier → value, besides `internalPort`, `outerPort` and `rawPort`. */
+  /** Values of the job's variables by name, besides `internalPort`, `outerPort` and `rawPort`. */
   readonly values?: Readonly<Record<string, unknown>>;
-  /** The image of packages that the job runs with. */
+  /** Name of the image whose packages the job uses. */
   readonly image?: string;
   /** Required console output. */
   readonly stdout?: string | RegExp;
 }
 
-/** Attacks of one kind, as a row of docs/sandbox-attacks.md. */
+/**
+ * Attacks of one kind, as a row of docs/sandbox-attacks.md. Titles and comments use the terms of that page: the guest
+ * runtime is the sandbox's own code in the isolate of a job; the bridge passes messages between isolate and host.
+ */
 export interface AttackGroup {
   readonly name: string;
   readonly language: 'javascript' | 'python';

@@ -6,10 +6,10 @@ import { levels, type Level } from './levels.ts';
 import { useHarness } from './suite.ts';
 
 const WAIT_MS = 180_000;
-const highest = levels.at(-1) as Level;
+const highestLevel = levels.at(-1) as Level;
 
 describe('a build of hostile packages', () => {
-  const holder = useHarness(highest);
+  const holder = useHarness(highestLevel);
   let hostile: HostileImages;
   beforeAll(async () => {
     hostile = await openHostileImages();

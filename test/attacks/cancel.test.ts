@@ -20,7 +20,7 @@ const PYTHON_LOOP = 'while True: pass';
 const LOOP = 'for (;;);';
 const WAIT = 'await new Promise(() => {})';
 
-/** A state of a job, and how to reach it. `dies`: the job blocks the thread of its process, which must end. */
+/** A state in which a job is cancelled. */
 interface State {
   readonly name: string;
   readonly language?: 'javascript' | 'python';
@@ -29,11 +29,13 @@ interface State {
   readonly behind?: string;
   /** Whether an earlier job starts the process. */
   readonly warm?: boolean;
-  readonly reached: (sandbox: Sandbox, calls: number) => boolean;
-  readonly dies: boolean;
+  /** Returns whether the job is in the state. `calls` is the number of calls to the host. */
+  readonly isReached: (sandbox: Sandbox, calls: number) => boolean;
+  /** Whether the job blocks the thread of its process, so that the process must end. */
+  readonly blocksThread: boolean;
 }
 
-const running = (sandbox: Sandbox): boolean => sandbox.stats().running > 0;
+const isRunning = (sandbox: Sandbox): boolean => sandbox.stats().running > 0;
 
 const STATES: readonly State[] = [
   {
@@ -41,88 +43,100 @@ const STATES: readonly State[] = [
     code: 'return 1',
     behind: LOOP,
     warm: true,
-    reached: (sandbox) => sandbox.stats().running > 0,
-    dies: true,
+    isReached: (sandbox) => sandbox.stats().running > 0,
+    blocksThread: true,
   },
   {
     name: 'while its process boots',
     code: 'return 1',
-    reached: (sandbox) => sandbox.stats().processes > 0,
-    dies: false,
+    isReached: (sandbox) => sandbox.stats().processes > 0,
+    blocksThread: false,
   },
-  { name: 'in a loop', code: LOOP, warm: true, reached: running, dies: true },
+  { name: 'in a loop', code: LOOP, warm: true, isReached: isRunning, blocksThread: true },
   {
     name: 'in a loop that catches errors',
     code: 'for (;;) try { for (;;); } catch {} finally { continue }',
     warm: true,
-    reached: running,
-    dies: true,
+    isReached: isRunning,
+    blocksThread: true,
   },
   {
     name: 'in arithmetic that cannot be interrupted',
     code: 'let a = 2n ** 50000000n; for (;;) a * a',
     warm: true,
-    reached: running,
-    dies: true,
+    isReached: isRunning,
+    blocksThread: true,
   },
-  { name: 'waiting for a promise that never settles', code: WAIT, warm: true, reached: running, dies: false },
+  {
+    name: 'waiting for a promise that never settles',
+    code: WAIT,
+    warm: true,
+    isReached: isRunning,
+    blocksThread: false,
+  },
   {
     name: 'waiting for a timer',
     code: 'await new Promise((r) => setTimeout(r, 60000))',
     warm: true,
-    reached: running,
-    dies: false,
+    isReached: isRunning,
+    blocksThread: false,
   },
   {
     name: 'in a host call',
     code: 'await fetch("http://a.test/")',
-    reached: (_sandbox, calls) => calls > 0,
-    dies: false,
+    isReached: (_sandbox, calls) => calls > 0,
+    blocksThread: false,
   },
   {
     name: 'in a host call, and then a loop',
     code: 'fetch("http://a.test/"); for (;;);',
-    reached: (_sandbox, calls) => calls > 0,
-    dies: true,
+    isReached: (_sandbox, calls) => calls > 0,
+    blocksThread: true,
   },
   {
     name: 'while it collects garbage',
     code: 'const a = []; for (;;) { a.push(new Array(1e4).fill(0)); if (a.length > 100) a.length = 0 }',
     warm: true,
-    reached: running,
-    dies: true,
+    isReached: isRunning,
+    blocksThread: true,
   },
   {
     name: 'while its interpreter boots',
     language: 'python',
     code: 'return 1',
-    reached: (sandbox) => sandbox.stats().processes > 0,
-    dies: false,
+    isReached: (sandbox) => sandbox.stats().processes > 0,
+    blocksThread: false,
   },
-  { name: 'in a loop of Python', language: 'python', code: PYTHON_LOOP, reached: running, dies: true },
+  {
+    name: 'in a loop of Python',
+    language: 'python',
+    code: PYTHON_LOOP,
+    isReached: isRunning,
+    blocksThread: true,
+  },
   {
     name: 'while Python sleeps',
     language: 'python',
     code: 'import time\ntime.sleep(60)',
-    reached: running,
-    dies: false,
+    isReached: isRunning,
+    blocksThread: false,
   },
   {
     name: 'while Python waits for the host',
     language: 'python',
     code: 'import requests\nrequests.get("http://a.test/")',
-    reached: (_sandbox, calls) => calls > 0,
-    dies: true,
+    isReached: (_sandbox, calls) => calls > 0,
+    blocksThread: true,
   },
 ];
 
 /** A quick run samples states of each language. */
-const JAVASCRIPT = sample(
+const JAVASCRIPT_STATES = sample(
   STATES.filter(({ language }) => language === undefined),
   6,
   'states in which JavaScript is cancelled',
 );
-const PYTHON = sample(
+const PYTHON_STATES = sample(
   STATES.filter(({ language }) => language === 'python'),
   2,
   'states in which Python is cancelled',
@@ -131,10 +145,10 @@ const PYTHON = sample(
 watchHost();
 
 describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ options }) => {
-  it.each([...JAVASCRIPT, ...PYTHON])(
+  it.each([...JAVASCRIPT_STATES, ...PYTHON_STATES])(
     'ends, and so does its process if the job blocks the thread: $name',
     async (state) => {
-      const { language = 'javascript', code, behind, warm, reached, dies } = state;
+      const { language = 'javascript', code, behind, warm, isReached, blocksThread } = state;
       let calls = 0;
       const limits = { cpuMs: 25_000, wallMs: 25_000 };
       const newPids = newProcesses();
@@ -157,7 +171,7 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
           ? []
           : Array.from({ length: 5 }, () => sandbox.run({ runId: 'r', code: behind, signal }));
       const job = sandbox.run({ runId: 'r', language, code, signal });
-      await waitUntil(() => reached(sandbox, calls));
+      await waitUntil(() => isReached(sandbox, calls));
       const pids = newPids();
       stop.abort();
       const outcomes: FunctionOutcome[] = await Promise.all([job, ...others]);
@@ -168,7 +182,7 @@ describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ op
         json: '1',
       });
       expect(sandbox.stats()).toMatchObject({ queued: 0, running: 0 });
-      await waitUntil(() => !dies || livingOf(pids).length === 0);
+      await waitUntil(() => !blocksThread || livingOf(pids).length === 0);
       await sandbox.close();
       // No process of the sandbox remains after it is closed, not even an orphan.
       await waitUntil(() => livingOf(pids).length === 0);

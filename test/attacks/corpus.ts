@@ -2,7 +2,7 @@ import { parseSync } from 'oxc-parser';
 import { readJson, readText, walk } from '../repo/sources.ts';
 import { GROUPS } from './groups.ts';
 
-/** A test by its file and title. `row` is a string of one case, for a test with several cases. */
+/** A reference to a test by its file and title. `row` is a string of one row, for a test with several rows. */
 interface Test {
   readonly file: string;
   readonly title: string;
@@ -35,7 +35,7 @@ interface Node {
   readonly arguments?: readonly Node[];
 }
 
-/** Returns the first name of `it`, `it.each(…)`, `describe.skipIf(…).each(…)` and the like. */
+/** Returns the name at the start of a callee, such as `describe` of `describe.skipIf(…).each(…)`. */
 function rootOf(node: Node | undefined): string | undefined {
   if (node === undefined) return undefined;
   return node.type === 'Identifier' ? node.name : rootOf(node.callee ?? node.object);
@@ -66,7 +66,7 @@ function stringsOf(file: string): FileStrings {
   return strings;
 }
 
-/** Returns the references of a case that lead to no test, as messages. */
+/** Returns a message for each reference of a case that leads to no test. */
 export function faultsOf({ id, tries, by }: Case): string[] {
   if (by.length === 0) return [`${id} (${tries}) has no test`];
   return by.flatMap((one) => {

@@ -11,8 +11,8 @@ import { watchHost } from './watch.ts';
 const OK = 'HTTP/1.1 200 OK\r\n';
 const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 
-/** A server's first bytes, and what it then sends repeatedly until the client disconnects. */
-const ENDLESS: Readonly<Record<string, readonly [what: string, first: string, again: string]>> = {
+/** By path: what the response has, its first bytes, and the bytes that the server then repeats endlessly. */
+const ENDLESS: Readonly<Record<string, readonly [what: string, first: string, repeated: string]>> = {
   '/status': ['an endless reason phrase', 'HTTP/1.1 200 ', 'x'.repeat(65_536)],
   '/newlines': ['empty lines before a response', '', '\r\n'.repeat(30_000)],
   '/hints': [
@@ -50,8 +50,8 @@ const SERVER = `
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.once('data', (data) => {
-      const [, first, again] = endless[data.toString('latin1').split(' ')[1]];
-      const piece = Buffer.from(again, 'latin1');
+      const [, first, repeated] = endless[data.toString('latin1').split(' ')[1]];
+      const piece = Buffer.from(repeated, 'latin1');
       const send = () => { while (!socket.destroyed && socket.write(piece)); };
       socket.on('drain', send);
       socket.write(first, 'latin1');
@@ -79,7 +79,7 @@ describe('a server that never ends its response', () => {
     await server.terminate();
   });
 
-  /** Returns the results of several concurrent requests. */
+  /** Returns the error code of each of several concurrent requests, or `OK` if the request succeeds. */
   const codesOf = async (path: string, timeoutMs: number): Promise<readonly string[]> => {
     const url = `http://${OUTER.address}:${port}${path}`;
     const requests = Array.from({ length: scale(6, 20) }, () => egress.fetch({ url, timeoutMs }));

@@ -6,13 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { watchHost } from './watch.ts';
 
 /**
- * The program of a sandbox process that a guest has taken over: it reports that it is ready, and runs STATEMENT for
- * each job. `raw` writes bytes to the channel without Node.
+ * The program of a sandbox process that user code has taken over. It reports that it is ready, and runs STATEMENT for
+ * each job. `writeRaw` writes bytes to the host's channel without Node.js; `writeFrame` writes bytes as one message.
  */
 const PROGRAM = `
   const { writeSync } = require('node:fs');
-  const raw = (bytes) => { for (let at = 0; at < bytes.length; ) try { at += writeSync(3, bytes, at) } catch (e) { if (e.code !== 'EAGAIN') throw e } };
-  const framed = (bytes, length = bytes.length) => { const head = Buffer.alloc(4); head.writeUInt32BE(length); raw(Buffer.concat([head, bytes])) };
+  const writeRaw = (bytes) => { for (let at = 0; at < bytes.length; ) try { at += writeSync(3, bytes, at) } catch (e) { if (e.code !== 'EAGAIN') throw e } };
+  const writeFrame = (bytes, length = bytes.length) => { const head = Buffer.alloc(4); head.writeUInt32BE(length); writeRaw(Buffer.concat([head, bytes])) };
   const send = (message) => process.send(message);
   const done = (job, more) => ({ t: 'done', id: job.id, code: 'OK', text: '1', stdout: '', cpuMs: 1, wallMs: 1, late: false, next: 0, rssMiB: 1, ...more });
   process.on('message', (order) => {
@@ -23,25 +23,25 @@ const PROGRAM = `
   });
   process.on('disconnect', () => process.exit());`;
 
-/** Statements of the program, each with the code or JSON of the job's outcome. */
-const ATTACKS: readonly (readonly [title: string, statement: string, ends: string | RegExp])[] = [
+/** Statements of the program, each with the expected outcome of the job: its JSON or its error code. */
+const ATTACKS: readonly (readonly [title: string, statement: string, expected: string | RegExp])[] = [
   ['a valid result, as a control', 'send(done(job))', '1'],
-  ['bytes that are not a message', 'framed(Buffer.alloc(99, 0x41))', 'SANDBOX_PROTOCOL'],
-  ['an empty message', 'framed(Buffer.alloc(0))', 'SANDBOX_PROTOCOL'],
-  ['a message longer than memory', 'framed(Buffer.alloc(9), 0xfffffff0)', 'SANDBOX_PROTOCOL'],
+  ['bytes that are not a message', 'writeFrame(Buffer.alloc(99, 0x41))', 'SANDBOX_PROTOCOL'],
+  ['an empty message', 'writeFrame(Buffer.alloc(0))', 'SANDBOX_PROTOCOL'],
+  ['a message longer than memory', 'writeFrame(Buffer.alloc(9), 0xfffffff0)', 'SANDBOX_PROTOCOL'],
   [
     'a message that is too deep to be read',
-    'framed(Buffer.concat([Buffer.from([0xff, 0x0f]), Buffer.alloc(4e6, Buffer.from([0x41, 1]))]))',
+    'writeFrame(Buffer.concat([Buffer.from([0xff, 0x0f]), Buffer.alloc(4e6, Buffer.from([0x41, 1]))]))',
     'SANDBOX_PROTOCOL',
   ],
   [
     'a message with the maximum number of objects',
-    'framed(Buffer.concat([Buffer.from([0xff, 0x0f, 0x41, 0xff, 0xff, 0xff, 0x0f]), Buffer.alloc(9e7, Buffer.from([0x6f, 0x7b, 0]))]))',
+    'writeFrame(Buffer.concat([Buffer.from([0xff, 0x0f, 0x41, 0xff, 0xff, 0xff, 0x0f]), Buffer.alloc(9e7, Buffer.from([0x6f, 0x7b, 0]))]))',
     'SANDBOX_PROTOCOL',
   ],
   [
     'a message with the maximum number of properties',
-    'const parts = [Buffer.from([0xff, 0x0f, 0x6f])]; for (let i = 0; i < 1e6; i++) parts.push(Buffer.from([0x22, 3, i & 127, (i >> 7) & 127, (i >> 14) & 127, 0x5f])); framed(Buffer.concat([...parts, Buffer.from([0x7b, 0xc0, 0x84, 0x3d])]))',
+    'const parts = [Buffer.from([0xff, 0x0f, 0x6f])]; for (let i = 0; i < 1e6; i++) parts.push(Buffer.from([0x22, 3, i & 127, (i >> 7) & 127, (i >> 14) & 127, 0x5f])); writeFrame(Buffer.concat([...parts, Buffer.from([0x7b, 0xc0, 0x84, 0x3d])]))',
     'SANDBOX_PROTOCOL',
   ],
   ...Object.entries({
@@ -57,7 +57,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
   }).map(([what, value]) => [what, `send(${value})`, 'SANDBOX_PROTOCOL'] as const),
   [
     'a message inside the declared length of another message',
-    'const text = (t) => Buffer.concat([Buffer.from([0x22, t.length]), Buffer.from(t)]); const inner = Buffer.concat([Buffer.from([0, 0, 0, 4, 0xff, 0x0f, 0x41, 0])]); framed(Buffer.concat([Buffer.from([0xff, 0x0f, 0x6f]), text("t"), Buffer.from([0x22, 99]), inner]), 12); raw(Buffer.alloc(99))',
+    'const text = (t) => Buffer.concat([Buffer.from([0x22, t.length]), Buffer.from(t)]); const inner = Buffer.concat([Buffer.from([0, 0, 0, 4, 0xff, 0x0f, 0x41, 0])]); writeFrame(Buffer.concat([Buffer.from([0xff, 0x0f, 0x6f]), text("t"), Buffer.from([0x22, 99]), inner]), 12); writeRaw(Buffer.alloc(99))',
     'SANDBOX_PROTOCOL',
   ],
   [
@@ -100,7 +100,11 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'process.stderr.write("FATAL ERROR: JavaScript heap out of memory", () => process.exit(1))',
     'OUT_OF_MEMORY',
   ],
-  ['half a message and an exit', 'framed(Buffer.from([0xff, 0x0f]), 99); process.exit()', 'SANDBOX_CRASHED'],
+  [
+    'half a message and an exit',
+    'writeFrame(Buffer.from([0xff, 0x0f]), 99); process.exit()',
+    'SANDBOX_CRASHED',
+  ],
   [
     'internal messages of Node.js',
     'send({ cmd: "NODE_HANDLE_ACK" }); send({ cmd: "NODE_HANDLE", type: "constructor", msg: 1 }); send({ cmd: "NODE_HANDLE_NACK" }); send(done(job))',
@@ -162,9 +166,9 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
   ],
 ];
 
-/** Statements for the pipe of synchronous calls of Python to its host. `frame` encodes a request with these fields. */
+/** Statements that write to the pipe on which Python makes synchronous calls to the host. */
 const SYNC_CALLS: typeof ATTACKS = [
-  ['a valid request, as a control', 'ask(frame(question(job))); answered(() => send(done(job)))', '1'],
+  ['a valid request, as a control', 'ask(frame(requestOf(job))); onAnswer(() => send(done(job)))', '1'],
   [
     'bytes that are not a request',
     'ask(Buffer.concat([length(99), Buffer.alloc(99, 0x41)]))',
@@ -185,57 +189,57 @@ const SYNC_CALLS: typeof ATTACKS = [
   ],
   [
     'two requests at the same time',
-    'ask(Buffer.concat([frame(question(job)), frame(question(job))]))',
+    'ask(Buffer.concat([frame(requestOf(job)), frame(requestOf(job))]))',
     'SANDBOX_PROTOCOL',
   ],
   [
     'fields that have only brackets',
-    'ask(frame({ ...question(job), more: JSON.parse("[" + "[],".repeat(6e5) + "1]") })); answered(() => send(done(job)))',
+    'ask(frame({ ...requestOf(job), more: JSON.parse("[" + "[],".repeat(6e5) + "1]") })); onAnswer(() => send(done(job)))',
     '1',
   ],
   [
     'fields that have more brackets than are allowed',
-    'ask(frame({ ...question(job), more: JSON.parse("[" + "[],".repeat(9e5) + "1]") }))',
+    'ask(frame({ ...requestOf(job), more: JSON.parse("[" + "[],".repeat(9e5) + "1]") }))',
     'SANDBOX_PROTOCOL',
   ],
   [
     'a request head that has only brackets',
-    'ask(frame({ ...question(job), head: "{\\"headers\\":[" + "[],".repeat(1.6e5) + "1]}" })); answered(() => send(done(job)))',
+    'ask(frame({ ...requestOf(job), head: "{\\"headers\\":[" + "[],".repeat(1.6e5) + "1]}" })); onAnswer(() => send(done(job)))',
     '1',
   ],
   [
     'requests for unknown jobs',
-    'for (const id of [-1, 0, 0.5, 1e300, job.id + 1]) ask(frame({ ...question(job), id })); setTimeout(() => send(done(job)), 50)',
+    'for (const id of [-1, 0, 0.5, 1e300, job.id + 1]) ask(frame({ ...requestOf(job), id })); setTimeout(() => send(done(job)), 50)',
     /^(?:1|SANDBOX_PROTOCOL)$/,
   ],
   [
     'more requests than are allowed',
-    'let left = 300; const again = () => left-- > 0 ? (ask(frame(question(job))), answered(again)) : send(done(job)); again()',
+    'let left = 300; const again = () => left-- > 0 ? (ask(frame(requestOf(job))), onAnswer(again)) : send(done(job)); again()',
     'SANDBOX_PROTOCOL',
   ],
   [
     'an operation that is a property of every object',
-    'ask(frame({ ...question(job), op: "constructor" })); answered((text) => send(done(job, { text: JSON.stringify(text.includes("does not know")) })))',
+    'ask(frame({ ...requestOf(job), op: "constructor" })); onAnswer((text) => send(done(job, { text: JSON.stringify(text.includes("does not know")) })))',
     'true',
   ],
   ['half a request and an exit', 'ask(length(99)); process.exit(3)', 'SANDBOX_CRASHED'],
   ['half a request', 'ask(length(99))', 'TIMEOUT_WALL'],
   [
     'a request byte by byte',
-    'const bytes = frame(question(job)); for (const byte of bytes) ask(Buffer.from([byte])); answered(() => send(done(job)))',
+    'const bytes = frame(requestOf(job)); for (const byte of bytes) ask(Buffer.from([byte])); onAnswer(() => send(done(job)))',
     '1',
   ],
 ];
 
-/** Functions that the program needs for synchronous calls. */
-const ASKING = `
+/** Functions that the statements for synchronous calls use. `frame` encodes a request with these fields. */
+const PIPE_FUNCTIONS = `
   const { Socket } = require('node:net');
   const pipe = new Socket({ fd: 5 }); pipe.on('error', () => undefined);
   const ask = (bytes) => pipe.write(bytes);
-  const answered = (go) => pipe.once('data', (data) => go(String(data)));
+  const onAnswer = (go) => pipe.once('data', (data) => go(String(data)));
   const length = (n) => { const head = Buffer.alloc(4); head.writeUInt32LE(n); return head };
   const frame = (fields) => { const json = Buffer.from(JSON.stringify(fields)); return Buffer.concat([length(json.length + 4), length(json.length * 2), json]) };
-  const question = (job) => ({ id: job.id, op: 'fetch', head: '{}' });`;
+  const requestOf = (job) => ({ id: job.id, op: 'fetch', head: '{}' });`;
 
 describe.runIf(process.platform === 'linux')('a compromised process', () => {
   let folder = '';
@@ -245,48 +249,48 @@ describe.runIf(process.platform === 'linux')('a compromised process', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
   watchHost();
 
-  /** Returns a replacement for Node.js that runs this program instead of the sandbox's. */
-  function impostor(statement: string, index: number | string, prelude = ''): string {
-    const program = join(folder, `${index}.cjs`);
-    const path = join(folder, `node-${index}`);
+  /** Writes a program that the sandbox starts instead of Node.js and that runs the statement. Returns its path. */
+  function writeImpostor(statement: string, name: number | string, prelude = ''): string {
+    const program = join(folder, `${name}.cjs`);
+    const path = join(folder, `node-${name}`);
     writeFileSync(program, prelude + PROGRAM.replace('STATEMENT', () => statement));
     writeFileSync(path, `#!/bin/sh\nexec ${process.execPath} ${program}\n`);
     chmodSync(path, 0o755);
     return path;
   }
 
-  it.each(ATTACKS.map(([title, statement, ends], index) => ({ title, statement, ends, index })))(
+  it.each(ATTACKS.map(([title, statement, expected], index) => ({ title, statement, expected, index })))(
     'causes no harm with $title',
-    async ({ statement, ends, index }) => {
+    async ({ statement, expected, index }) => {
       const sandbox = createSandbox({
         maxProcesses: 1,
-        execPath: impostor(statement, index),
+        execPath: writeImpostor(statement, index),
         isolation: { level: 'basic', minimum: 'basic' },
-        limits: ends === 'TIMEOUT_WALL' ? { wallMs: 300, killGraceMs: 200 } : { cpuMs: 20_000 },
+        limits: expected === 'TIMEOUT_WALL' ? { wallMs: 300, killGraceMs: 200 } : { cpuMs: 20_000 },
         fetch: () => Promise.reject(new Error('no call is a valid fetch')),
       });
       const outcome: FunctionOutcome = await sandbox.run({ runId: 'r', code: 'return 0' });
       await sandbox.close();
       expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(
-        typeof ends === 'string' ? new RegExp(`^${ends}$`) : ends,
+        typeof expected === 'string' ? new RegExp(`^${expected}$`) : expected,
       );
     },
   );
 
-  it.each(SYNC_CALLS.map(([title, statement, ends], index) => ({ title, statement, ends, index })))(
+  it.each(SYNC_CALLS.map(([title, statement, expected], index) => ({ title, statement, expected, index })))(
     'causes no harm with a synchronous call: $title',
-    async ({ statement, ends, index }) => {
+    async ({ statement, expected, index }) => {
       const sandbox = createSandbox({
         python: { maxProcesses: 1 },
-        execPath: impostor(statement, `q${index}`, ASKING),
+        execPath: writeImpostor(statement, `sync-${index}`, PIPE_FUNCTIONS),
         isolation: { level: 'basic', minimum: 'basic' },
-        limits: ends === 'TIMEOUT_WALL' ? { wallMs: 300, killGraceMs: 200 } : { cpuMs: 20_000 },
+        limits: expected === 'TIMEOUT_WALL' ? { wallMs: 300, killGraceMs: 200 } : { cpuMs: 20_000 },
         fetch: () => Promise.reject(new Error('no call is a valid fetch')),
       });
       const outcome = await sandbox.run({ runId: 'r', language: 'python', code: 'return 0' });
       await sandbox.close();
       expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(
-        typeof ends === 'string' ? new RegExp(`^${ends}$`) : ends,
+        typeof expected === 'string' ? new RegExp(`^${expected}$`) : expected,
       );
     },
   );

@@ -4,7 +4,7 @@ import { sample, scale } from '../support/scale.ts';
 import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
 
-/** Collects every function reachable from the globals in `functions`. */
+/** Collects in `functions` every function that is reachable from the globals. */
 const COLLECT = `const seen = new Set(); const functions = [];
   const collect = (holder, depth) => {
     if (holder === null || (typeof holder !== 'object' && typeof holder !== 'function') || seen.has(holder)) return;
@@ -21,8 +21,8 @@ const COLLECT = `const seen = new Set(); const functions = [];
   for (const value of [function* () {}, async function* () {}, async () => {}, [][Symbol.iterator](), new Map().entries(), 'x'.matchAll(/x/g), new Intl.Segmenter().segment('x')]) collect(value, 3);
   const { apply, construct } = Reflect;`;
 
-/** Calls each of them with almost no stack left. */
-const EXHAUSTED = `${COLLECT}
+/** Calls each collected function with almost no stack left. */
+const CALLS_AT_STACK_END = `${COLLECT}
   let called = 0;
   for (const target of functions.filter((_, at) => at % PARTS === PART)) {
     if (['eval', 'structuredClone', 'fetch'].includes(target.name)) continue;
@@ -41,8 +41,8 @@ const EXHAUSTED = `${COLLECT}
   }
   return called > 50`;
 
-/** Calls each of them with unexpected arguments. */
-const HOSTILE = `${COLLECT}
+/** Calls ROUNDS random functions of those collected, with unexpected arguments. */
+const HOSTILE_CALLS = `${COLLECT}
   let seed = SEED; const random = (n) => { seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0; return seed % n };
   const trap = new Proxy(function () {}, { get: (t, k) => k === Symbol.toPrimitive ? () => random(9) - 4 : k === 'length' ? random(99) : trap, has: () => true, ownKeys: () => [], apply: () => random(9), construct: () => ({}) });
   const detached = new ArrayBuffer(8); const view = new Uint8Array(detached); detached.transfer();
@@ -61,7 +61,7 @@ const HOSTILE = `${COLLECT}
   }
   return called > 50`;
 
-/** Python code that recurses in the interpreter itself, where depth is not counted. */
+/** Python code that recurses in C code of the interpreter, where the recursion limit may not count the depth. */
 const DEEP_PYTHON: Readonly<Record<string, string>> = {
   repr: 'repr(deep())',
   'repr of objects': 'class A:\n  def __repr__(self): return repr(self)\nrepr(A())',
@@ -106,10 +106,11 @@ def tupled():
   return a
 `;
 
+/** Replaces the placeholders of the code, such as DEPTH, with these values. */
 const fillIn = (code: string, values: Readonly<Record<string, number>>): string =>
   Object.entries(values).reduce((text, [name, value]) => text.replaceAll(name, String(value)), code);
 
-/** Enough for the slowest machine. */
+/** Limits that even the slowest machine does not reach. */
 const LIMITS = {
   cpuMs: 100_000,
   wallMs: 110_000,
@@ -125,7 +126,7 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
   it('does not end the process when called at the end of the stack', GENEROUS_TIMEOUT, async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
-    const code = fillIn(EXHAUSTED, { DEPTH: 4, PARTS: scale(2, 1), PART: 0, SHAPES: scale(1, 4) });
+    const code = fillIn(CALLS_AT_STACK_END, { DEPTH: 4, PARTS: scale(2, 1), PART: 0, SHAPES: scale(1, 4) });
     expect(await sandbox.run({ runId: 'fuzz', code, limits: LIMITS })).toMatchObject({
       ok: true,
       json: 'true',
@@ -137,7 +138,7 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
     for (let round = 0; round < scale(6, 60); round++) {
-      const code = fillIn(HOSTILE, { DEPTH: 4, SEED: 7 + round * 7919, ROUNDS: scale(2_000, 10_000) });
+      const code = fillIn(HOSTILE_CALLS, { DEPTH: 4, SEED: 7 + round * 7919, ROUNDS: scale(2_000, 10_000) });
       await sandbox.run({ runId: `fuzz${round}`, code, limits: { ...LIMITS, cpuMs: 1_500, wallMs: 3_000 } });
       expect(await sandbox.run({ runId: 'next', code: 'return 1' })).toMatchObject({ ok: true, json: '1' });
     }
@@ -146,14 +147,17 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
   });
 });
 
-// Each needs a new interpreter, which is slow. A quick run keeps Python's recursion limit; a full run also removes it.
-const REMOVE_LIMIT = [false, true].slice(0, scale(1, 2));
+/**
+ * Whether Python's recursion limit is removed. A quick run only keeps the limit, because each recursion needs a new
+ * interpreter, which is slow.
+ */
+const LIMIT_IS_REMOVED = [false, true].slice(0, scale(1, 2));
 const sampledCases = sample(Object.entries(DEEP_PYTHON), 12, 'recursions of Python');
 const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: scale(20_000, 60_000) };
 const PRELUDE = fillIn(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });
 
 describe.each(levelsAtScale())('Python at the end of its stack, isolation $name', ({ options }) => {
-  it.each(REMOVE_LIMIT)(
+  it.each(LIMIT_IS_REMOVED)(
     'ends at most its own job, with the recursion limit of Python removed (%s)',
     { timeout: scale(600_000, 1_800_000) },
     async (isUnlimited) => {

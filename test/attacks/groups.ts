@@ -18,7 +18,7 @@ import * as pythonHost from './python/host.ts';
 import * as pythonLeaks from './python/leaks.ts';
 import * as pythonPackages from './python/packages.ts';
 
-/** The groups by their files, in the order of the page. */
+/** The groups by their files, in the order of docs/sandbox-attacks.md. */
 export const GROUPS: Readonly<Record<string, AttackGroup>> = {
   'javascript/host.ts': host.host,
   'javascript/pollution.ts': pollution.pollution,

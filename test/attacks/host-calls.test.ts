@@ -23,7 +23,7 @@ const responseOf = (fields: Partial<EgressResponse> = {}): EgressResponse => ({
   ...fields,
 });
 
-const THROWN: readonly (readonly [what: string, thrown: unknown])[] = [
+const THROWN_VALUES: readonly (readonly [what: string, thrown: unknown])[] = [
   ['undefined', undefined],
   ['null', null],
   ['a string', 'a string of the host'],
@@ -35,7 +35,7 @@ const THROWN: readonly (readonly [what: string, thrown: unknown])[] = [
 const CYCLIC: unknown[] = [];
 CYCLIC.push(CYCLIC);
 
-describe.each(levelsAtScale())('a response of the host to its guest, isolation $name', ({ options }) => {
+describe.each(levelsAtScale())('a response of the host to a job, isolation $name', ({ options }) => {
   watchHost();
 
   const sandboxOf = (fetch: NonNullable<SandboxOptions['fetch']>) => {
@@ -44,7 +44,7 @@ describe.each(levelsAtScale())('a response of the host to its guest, isolation $
     return sandbox;
   };
 
-  it.each(sample(THROWN, 3, 'values that the host throws'))(
+  it.each(sample(THROWN_VALUES, 3, 'values that the host throws'))(
     'becomes an error in the code if the host throws %s',
     async (_what, thrown) => {
       const sandbox = sandboxOf(() => {

@@ -5,7 +5,7 @@ const pkg = (name: string, source: string, files: Record<string, string> = {}): 
   files: { 'index.js': source, ...files },
 });
 
-/** Built-ins that the guest runtime uses, as paths from the global object. */
+/** Built-ins that the guest runtime (the sandbox's own code in the isolate of a job) uses: objects with their keys. */
 const BUILT_INS = `[
   [JSON, ['stringify', 'parse']], [Promise.prototype, ['then', 'catch', 'finally']], [Promise, ['resolve', 'reject']],
   [Function.prototype, ['call', 'apply', 'bind', 'toString', Symbol.hasInstance]],
@@ -18,11 +18,11 @@ const BUILT_INS = `[
   [Reflect, ['apply', 'construct', 'ownKeys', 'get']], [Date, ['now']], [Error, ['captureStackTrace']],
 ]`;
 
-/** Code that replaces a built-in with a function that returns garbage. */
+/** Code that defines `put`, which replaces a built-in with a function that returns garbage. */
 const BREAK = `const broken = function () { return 'forged'; };
 const put = (target, key) => { try { target[key] = broken; } catch {} };`;
 
-/** The hostile npm packages of each image. */
+/** The hostile npm packages of all images, and of builds that must fail. */
 export const HOSTILE_NPM: readonly FixturePackage[] = [
   pkg(
     'replaces',

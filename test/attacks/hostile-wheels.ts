@@ -1,6 +1,6 @@
 import type { IndexedWheel } from '../support/python/python-index.ts';
 
-/** Returns code that records in the interpreter that it ran. */
+/** Returns code that records in the interpreter that a module with this name ran. */
 const mark = (name: string): string =>
   `import builtins\nbuiltins.marks = [*getattr(builtins, "marks", []), "${name}"]\n`;
 

@@ -5,19 +5,16 @@ import { Worker } from 'node:worker_threads';
 export const MAX_LAG_MS = 250;
 const TICK_MS = 20;
 
-/** Times of a thread as counted by Linux, in milliseconds. */
-interface Counts {
-  /** Time for which this thread ran. */
+/** Durations that Linux counts for a thread, in milliseconds. */
+interface ThreadTimes {
+  /** How long the thread ran. */
   readonly ranMs: number;
-  /**
-   * Time for which this thread, or a thread that it may have waited for, was runnable but got no processor. V8 collects
-   * garbage in several threads.
-   */
+  /** How long the thread was runnable but got no processor. */
   readonly queuedMs: number;
 }
 
-/** A period in which the event loop of a thread was blocked, in milliseconds, with the counts for it. */
-interface Stall extends Counts {
+/** A period in which the event loop of a thread was blocked, with the times of the thread in it, in milliseconds. */
+interface Stall extends ThreadTimes {
   readonly from: number;
   readonly to: number;
 }
@@ -29,20 +26,20 @@ interface Stalls {
 }
 
 /**
- * Watches how late timers of this thread fire. `count` starts a count, and returns a function that reads it. The
- * source of this function also runs in another thread.
+ * Watches how late timers of this thread fire. `startTimes` starts a measurement, and returns a function that reads it.
+ * The source of this function also runs in another thread.
  */
-function watchStalls(tickMs: number, minStallMs: number, count: () => () => Counts): Stalls {
+function watchStalls(tickMs: number, minStallMs: number, startTimes: () => () => ThreadTimes): Stalls {
   // Both threads share this clock; `performance` starts per thread.
   const now = (): number => Number(process.hrtime.bigint()) / 1e6;
   let stalls: Stall[] = [];
   let last = now();
-  let readCount = count();
+  let readTimes = startTimes();
   const check = (): void => {
     const nowMs = now();
-    if (nowMs - last - tickMs >= minStallMs) stalls.push({ from: last + tickMs, to: nowMs, ...readCount() });
+    if (nowMs - last - tickMs >= minStallMs) stalls.push({ from: last + tickMs, to: nowMs, ...readTimes() });
     last = nowMs;
-    readCount = count();
+    readTimes = startTimes();
   };
   const timer = setInterval(check, tickMs);
   timer.unref();
@@ -59,9 +56,9 @@ function watchStalls(tickMs: number, minStallMs: number, count: () => () => Coun
 
 const THREADS = '/proc/self/task';
 
-/** Returns the run time and the wait for a processor of each thread of this process. Empty if there is no /proc. */
-function threadTimes(): Map<string, { readonly ranMs: number; readonly queuedMs: number }> {
-  const times = new Map<string, { ranMs: number; queuedMs: number }>();
+/** Returns the times of each thread of this process, by thread id. Returns an empty map if there is no /proc. */
+function readThreadTimes(): Map<string, ThreadTimes> {
+  const times = new Map<string, ThreadTimes>();
   if (!existsSync(THREADS)) return times;
   for (const id of readdirSync(THREADS)) {
     try {
@@ -74,11 +71,15 @@ function threadTimes(): Map<string, { readonly ranMs: number; readonly queuedMs:
   return times;
 }
 
-function countTimes(): () => Counts {
-  const startTimes = threadTimes();
+/**
+ * Starts a measurement of the main thread. `queuedMs` includes the longest wait of another thread, because the main
+ * thread may have waited for that thread: V8 collects garbage in several threads.
+ */
+function startMainTimes(): () => ThreadTimes {
+  const startTimes = readThreadTimes();
   return () => {
-    const endTimes = threadTimes();
-    const since = (id: string, what: keyof Counts): number =>
+    const endTimes = readThreadTimes();
+    const since = (id: string, what: keyof ThreadTimes): number =>
       (endTimes.get(id)?.[what] ?? 0) - (startTimes.get(id)?.[what] ?? 0);
     // The id of the main thread is that of the process.
     const own = String(process.pid);
@@ -87,7 +88,7 @@ function countTimes(): () => Counts {
   };
 }
 
-/** A thread that only measures its own lag, which is caused by the machine. */
+/** The program of a thread that only measures its own lag, which the machine causes. */
 const BASELINE = `
   const { parentPort } = require('node:worker_threads');
   const stalls = (${watchStalls.toString()})(${TICK_MS}, ${TICK_MS}, () => () => ({ ranMs: 0, queuedMs: 0 }));
@@ -109,11 +110,11 @@ export interface LagMonitor {
 }
 
 export function watchLag(): LagMonitor {
-  const stalls = watchStalls(TICK_MS, MAX_LAG_MS, countTimes);
+  const stalls = watchStalls(TICK_MS, MAX_LAG_MS, startMainTimes);
   const worker = new Worker(BASELINE, { eval: true });
   worker.unref();
 
-  const baseline = (): Promise<readonly Stall[]> =>
+  const readBaseline = (): Promise<readonly Stall[]> =>
     new Promise((resolve) => {
       worker.once('message', resolve);
       worker.postMessage('');
@@ -121,12 +122,12 @@ export function watchLag(): LagMonitor {
 
   return {
     async reset() {
-      await baseline();
+      await readBaseline();
       stalls.take();
     },
     async lagMs() {
       const own = stalls.take();
-      const others = await baseline();
+      const others = await readBaseline();
       const lags = own.map((stall) => {
         const machineMs = others.reduce((ms, other) => ms + overlap(stall, other), 0);
         return Math.max(stall.ranMs, stall.to - stall.from - Math.max(machineMs, stall.queuedMs));

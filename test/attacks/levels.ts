@@ -18,7 +18,7 @@ const level = (name: 'strict' | 'standard'): Level => ({
   options: { isolation: { ...tools, level: name } },
 });
 
-/** The levels for attacks: the level available on every Linux, and strict if available. */
+/** The levels for attacks: `standard`, which every Linux supports, and `strict` if this machine supports it. */
 export const levels: readonly Level[] =
   highest === 'strict' ? [level('standard'), level('strict')] : [level('standard')];
 

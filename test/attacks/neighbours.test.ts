@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
 
-const FILL = 'const a = []; for (;;) a.push(new Array(1000).fill(Math.random()))';
-const sleep = (then: string): string => `await new Promise((r) => setTimeout(r, 300)); return "${then}"`;
+const FILL_MEMORY = 'const a = []; for (;;) a.push(new Array(1000).fill(Math.random()))';
+const sleepCode = (then: string): string => `await new Promise((r) => setTimeout(r, 300)); return "${then}"`;
 
 watchHost();
 
@@ -18,14 +18,14 @@ describe.each(levelsAtScale())('jobs during an attack, isolation $name', ({ opti
   const run = (runId: string, code: string): Promise<FunctionOutcome> => sandbox.run({ runId, code });
 
   it('of other runs survive if an isolate runs out of memory', async () => {
-    const otherJob = run('other', sleep('alive'));
-    expect(await run('memory', FILL)).toMatchObject({ ok: false, error: { code: 'OUT_OF_MEMORY' } });
+    const otherJob = run('other', sleepCode('alive'));
+    expect(await run('memory', FILL_MEMORY)).toMatchObject({ ok: false, error: { code: 'OUT_OF_MEMORY' } });
     expect(await otherJob).toMatchObject({ ok: true, json: '"alive"' });
   });
 
   it('of the same run are retried if their isolate runs out of memory', async () => {
-    const otherJob = run('memory', sleep('again'));
-    expect(await run('memory', FILL)).toMatchObject({ ok: false, error: { code: 'OUT_OF_MEMORY' } });
+    const otherJob = run('memory', sleepCode('again'));
+    expect(await run('memory', FILL_MEMORY)).toMatchObject({ ok: false, error: { code: 'OUT_OF_MEMORY' } });
     expect(await otherJob).toMatchObject({ ok: true, json: '"again"' });
   });
 

@@ -16,7 +16,7 @@ export interface Network {
   readonly rawPort: number;
   /** Returns the number of connections to the internal server since the last call. */
   takeIntrusions(): number;
-  /** Resolves all but a few names to internal addresses. */
+  /** Returns the addresses of a name. An unknown name has the address of the internal server. */
   resolve(host: string): Promise<readonly IpAddress[]>;
   close(): void;
 }
@@ -50,11 +50,11 @@ const REPLIES: Readonly<Record<string, Reply>> = {
   '/headers': (response) => void response.writeHead(200, { 'x-long': 'h'.repeat(60_000) }).end(),
   '/silent': () => undefined,
   '/hold': (response) => void response.write('x'.repeat(900_000)),
-  '/smuggled-count': (response) => void response.end(String(smuggled)),
+  '/smuggled-count': (response) => void response.end(String(smuggledCount)),
 };
 
 /** Number of requests to a path that only a smuggled request can contain. */
-let smuggled = 0;
+let smuggledCount = 0;
 
 const HEAD = 'HTTP/1.1 200 OK\r\n';
 
@@ -80,7 +80,7 @@ const RAW: Readonly<Record<string, string>> = {
   '/location': 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1\x00/\r\nContent-Length: 0\r\n\r\n',
 };
 
-const openRaw = () =>
+const createRaw = () =>
   createRawServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.once('data', (data) => {
@@ -98,14 +98,14 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
     response.end(JSON.stringify({ url: request.url, headers: request.headers }));
     return;
   }
-  if (pathname === '/smuggled') smuggled++;
+  if (pathname === '/smuggled') smuggledCount++;
   if (pathname !== '/to') return void response.end('outer');
   const status = Number(searchParams.get('status') ?? 302);
   response.writeHead(status, { location: searchParams.get('at') ?? '/' }).end();
 }
 
-/** Names whose addresses change, with the addresses of each resolution in order. The last ones repeat. */
-const CHANGING: Readonly<Record<string, readonly (readonly IpAddress[])[]>> = {
+/** Names whose addresses change, with the addresses of each resolution in order. The last addresses repeat. */
+const CHANGING_NAMES: Readonly<Record<string, readonly (readonly IpAddress[])[]>> = {
   'rebind.test': [[LOOPBACK, PUBLIC], [LOOPBACK]],
   'rebind-later.test': [[OUTER], [LOOPBACK]],
 };
@@ -131,17 +131,17 @@ const NAMES: Readonly<Record<string, readonly IpAddress[]>> = {
 
 export async function openNetwork(): Promise<Network> {
   let intrusions = 0;
-  const count = (): void => void intrusions++;
+  const countConnection = (): void => void intrusions++;
   const internal = createServer((_request, response) => void response.end('INTERNAL')).on(
     'connection',
-    count,
+    countConnection,
   );
   const internal6 = createServer((_request, response) => void response.end('INTERNAL')).on(
     'connection',
-    count,
+    countConnection,
   );
   const outer = createServer(serve);
-  const raw = openRaw();
+  const raw = createRaw();
   const internalPort = await listen(internal, '127.0.0.1', 0);
   // Machines without IPv6 have no such targets.
   await listen(internal6, '::1', internalPort).catch(() => undefined);
@@ -159,7 +159,7 @@ export async function openNetwork(): Promise<Network> {
     },
     async resolve(host) {
       if (host === 'silent.test') return new Promise(() => undefined);
-      const answers = CHANGING[host];
+      const answers = CHANGING_NAMES[host];
       if (answers === undefined) return NAMES[host] ?? [LOOPBACK];
       const index = resolutions.get(host) ?? 0;
       resolutions.set(host, index + 1);

@@ -5,12 +5,12 @@ import { levels, type Level } from './levels.ts';
 import { testStoredFiles, testTenants, useHostileImages } from './stored-images.ts';
 import { testAttacks, useHarness } from './suite.ts';
 
-const stored = useHostileImages('kept', 'replaces', 'pollutes', 'freezes', 'lingers');
+const hostileImages = useHostileImages('kept', 'replaces', 'pollutes', 'freezes', 'lingers');
 
-testAttacks(packages, { share: 1 / 3, sandbox: { images: stored.images } });
+testAttacks(packages, { share: 1 / 3, sandbox: { images: hostileImages.images } });
 
 describe('the name of an image', () => {
-  const holder = useHarness(levels.at(-1) as Level, { sandbox: { images: stored.images } });
+  const holder = useHarness(levels.at(-1) as Level, { sandbox: { images: hostileImages.images } });
 
   it.each([
     '../../etc/passwd',
@@ -34,12 +34,12 @@ describe('the name of an image', () => {
   });
 });
 
-testTenants(stored, 'javascript', 'kept', [
+testTenants(hostileImages, 'javascript', 'kept', [
   'const r = require("remembers"); r.keep("secret"); return 1',
   'return require("remembers").tell()',
 ]);
 
-testStoredFiles(stored, 'javascript', [
+testStoredFiles(hostileImages, 'javascript', [
   ['snapshot.bin', 'kept'],
   ['bundle.js', 'kept'],
   ['bundle.js', 'lingers'],

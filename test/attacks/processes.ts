@@ -6,13 +6,13 @@ interface Status {
   readonly state: string;
 }
 
-/** Returns the entry of a process, or undefined if there is none. */
+/** Returns the parent and the state of a process, or undefined if there is no such process. */
 function statusOf(pid: number): Status | undefined {
   const stat = processStat(pid);
   return stat && { parent: Number(stat(4)), state: stat(3) };
 }
 
-/** Returns the descendants of a process; none on other systems than Linux. */
+/** Returns the ids of all descendants of a process. Returns none on systems other than Linux. */
 export function processesOf(ancestor: number): number[] {
   let entries: string[];
   try {
@@ -35,7 +35,7 @@ export function processesOf(ancestor: number): number[] {
   return descendants;
 }
 
-/** Returns those of the processes that are alive, without zombies. */
+/** Returns the ids of the processes that are alive. A zombie is not. */
 export function livingOf(pids: readonly number[]): number[] {
   return pids.filter((pid) => !['Z', 'X', undefined].includes(statusOf(pid)?.state));
 }

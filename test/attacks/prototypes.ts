@@ -70,7 +70,7 @@ function takeSnapshot(): Snapshot {
 const sameProperty = (a: PropertyDescriptor | undefined, b: PropertyDescriptor): boolean =>
   a !== undefined && Object.is(a.value, b.value) && a.get === b.get && a.set === b.set;
 
-/** Records the properties of the holders. `changes` returns those that were added, removed or replaced since. */
+/** Records the properties of the shared objects. `changes` returns those that were added, removed or replaced since. */
 export function watchPrototypes(): { changes(): string[] } {
   const baseline = takeSnapshot();
   return {

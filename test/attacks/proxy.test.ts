@@ -17,7 +17,7 @@ const get = (target: string, headers = HOST): string =>
   `GET ${target} HTTP/1.1${CRLF}${headers}Connection: close${CRLF}${CRLF}`;
 
 /** Bytes that a process sends to its proxy, with the expected response. I is the internal port, O the outer port. */
-const TUNNELS: readonly (readonly [what: string, bytes: string, answer: RegExp])[] = [
+const TUNNELS: readonly (readonly [what: string, bytes: string, response: RegExp])[] = [
   ...['127.0.0.1:I', '2130706433:I', '0177.0.0.1:I', '0x7f.1:I', '127.1:I', '0:I', '[::1]:I', '[::]:I'],
   ...['[::ffff:127.0.0.1]:I', 'localhost:I', 'LOCALHOST.:I', 'x.nip.test:I', 'mapped.test:I', 'many.test:I'],
   ...['169.254.169.254:80', '168.63.129.16:80', '127.0.0.1', 'ok.test:O@127.0.0.1:I', 'a:b@ok.test:O'],
@@ -107,17 +107,21 @@ describe('the proxy of a native image', () => {
 
   it.each([...TUNNELS, ...REQUESTS])(
     'forwards nothing to an internal server: %s',
-    async (_what, bytes, answer) => {
+    async (_what, bytes, response) => {
       const proxy = await open((url) => egress.check(url));
-      const ports = bytes
+      const requestBytes = bytes
         .replaceAll(/(?<=:)I/g, String(network.internalPort))
         .replaceAll(/(?<=:)O/g, String(network.outerPort));
-      expect(await responseTo(proxy.path, ports)).toMatch(answer);
+      expect(await responseTo(proxy.path, requestBytes)).toMatch(response);
     },
   );
 
   /** Starts a server that counts its connections. */
-  async function countingServer(): Promise<{ server: Server; target: Target; connections: () => number }> {
+  async function startCountingServer(): Promise<{
+    server: Server;
+    target: Target;
+    connections: () => number;
+  }> {
     let connections = 0;
     const server = createServer((socket) => {
       connections++;
@@ -132,19 +136,19 @@ describe('the proxy of a native image', () => {
   }
 
   it('connects to no server for an ended job', async () => {
-    const { server, target, connections } = await countingServer();
+    const { server, target, connections } = await startCountingServer();
     const checkCalled = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<Target>();
+    const checkResult = Promise.withResolvers<Target>();
     const proxy = await open(() => {
       checkCalled.resolve();
-      return answer.promise;
+      return checkResult.promise;
     });
     const client = connect(proxy.path);
     client.on('error', () => undefined);
     client.write(connectTo('ok.test:1'));
     await checkCalled.promise;
     await proxy.close();
-    answer.resolve(target);
+    checkResult.resolve(target);
     for (let turns = 0; turns < 50; turns++) await nextTurn();
     // An earlier connection would be counted first.
     const accepted = once(server, 'connection');
@@ -155,22 +159,22 @@ describe('the proxy of a native image', () => {
   });
 
   it('leaves no connection open if the client disconnects before the connection is established', async () => {
-    const { server, target } = await countingServer();
+    const { server, target } = await startCountingServer();
     const accepted = once(server, 'connection');
-    const answer = Promise.withResolvers<Target>();
-    const proxy = await open(() => answer.promise);
+    const checkResult = Promise.withResolvers<Target>();
+    const proxy = await open(() => checkResult.promise);
     const client = connect(proxy.path);
     client.on('error', () => undefined);
     client.write(connectTo('ok.test:1'), () => client.destroy());
     await once(client, 'close');
-    answer.resolve(target);
+    checkResult.resolve(target);
     const [serverSocket] = (await accepted) as [Socket];
     await new Promise((resolve) => serverSocket.resume().once('close', resolve));
     expect(serverSocket.destroyed).toBe(true);
   });
 
   it('ends its tunnels with the job', async () => {
-    const { server, target } = await countingServer();
+    const { server, target } = await startCountingServer();
     const proxy = await open(async () => target);
     const accepted = once(server, 'connection');
     const client = connect(proxy.path);

@@ -2,16 +2,16 @@ import { pythonPackages } from './python/packages.ts';
 import { testStoredFiles, testTenants, useHostileImages } from './stored-images.ts';
 import { testAttacks } from './suite.ts';
 
-const stored = useHostileImages('wheels');
+const hostileImages = useHostileImages('wheels');
 
-testAttacks(pythonPackages, { sandbox: { images: stored.images, python: { maxProcesses: 1 } } });
+testAttacks(pythonPackages, { sandbox: { images: hostileImages.images, python: { maxProcesses: 1 } } });
 
-testTenants(stored, 'python', 'wheels', [
+testTenants(hostileImages, 'python', 'wheels', [
   'import remembers\nremembers.keep("secret")\nreturn 1',
   'import remembers\nreturn remembers.tell()',
 ]);
 
-testStoredFiles(stored, 'python', [
+testStoredFiles(hostileImages, 'python', [
   ['memory.snap', 'wheels'],
   ['site.zip', 'wheels'],
 ]);

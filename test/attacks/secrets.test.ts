@@ -22,9 +22,13 @@ describe.each(levelsAtScale())('secrets with hostile values, isolation $name', (
   });
   afterAll(() => sandbox.close());
 
-  /** Returns the block's result, and the code that the sandbox received. */
-  async function result(secret: string, language: 'javascript' | 'python', code: string): Promise<unknown[]> {
-    const scene: BlockFixture = {
+  /** Runs a function block and returns its result. Adds the jobs that the sandbox receives to `jobs`. */
+  async function runBlock(
+    secret: string,
+    language: 'javascript' | 'python',
+    code: string,
+  ): Promise<unknown[]> {
+    const fixture: BlockFixture = {
       language,
       code,
       env: { K: secret },
@@ -39,14 +43,14 @@ describe.each(levelsAtScale())('secrets with hostile values, isolation $name', (
         }),
       },
     };
-    const { output } = (await functionExecutor.execute(contextOf(scene))) as {
+    const { output } = (await functionExecutor.execute(contextOf(fixture))) as {
       output: { result: unknown[] };
     };
     return output.result;
   }
 
   it.each(HOSTILE_STRINGS)('are JavaScript values, and never part of the code: %j', async (secret) => {
-    expect(await result(secret, 'javascript', JAVASCRIPT)).toEqual([
+    expect(await runBlock(secret, 'javascript', JAVASCRIPT)).toEqual([
       secret,
       secret,
       secret,
@@ -60,7 +64,14 @@ describe.each(levelsAtScale())('secrets with hostile values, isolation $name', (
 
   it('are Python values, and never part of the code', { timeout: 120_000 }, async () => {
     for (const secret of HOSTILE_STRINGS) {
-      expect(await result(secret, 'python', PYTHON)).toEqual([secret, secret, secret, secret, secret, false]);
+      expect(await runBlock(secret, 'python', PYTHON)).toEqual([
+        secret,
+        secret,
+        secret,
+        secret,
+        secret,
+        false,
+      ]);
       if (secret.length > 4) expect(jobs.at(-1)?.code).not.toContain(secret);
     }
   });

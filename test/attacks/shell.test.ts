@@ -22,7 +22,7 @@ const HOSTILE_TO_SHELLS = [
   'END\ntouch /tmp/owned',
 ];
 
-/** A script that uses the value in every position. Its function `f` prints its arguments. */
+/** A script that uses the value in every position. The function `f` prints the arguments that it gets. */
 const SCRIPT = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
 x=<start.text>
 y="in <start.text> double"
@@ -42,7 +42,7 @@ describe.skipIf(bench.python === undefined)('shell scripts in the engine', { tim
       sandbox: { isolation: bench.isolation },
       env: { K: { value: 'of the environment', secret: false } },
     });
-    // Opens the image and starts the sandbox first, so that their time is not measured as an attack.
+    // Opens the image and starts the sandbox first, so that this time is not counted as lag of an attack.
     await run([fn('A', 'return 1'), sh('S', 'true')], ['Start -> A -> S']);
   }, 120_000);
   afterAll(() => engine.close());
@@ -86,9 +86,9 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
   });
 
   it('leave no files for the next script', async () => {
-    const leave = 'ls -A /tmp /work | grep -c left; touch /tmp/left left';
+    const leaveFiles = 'ls -A /tmp /work | grep -c left; touch /tmp/left left';
     const result = await run(
-      [sh('A', leave), sh('B', leave), fn('Z', 'return [<a.stdout>, <b.stdout>]')],
+      [sh('A', leaveFiles), sh('B', leaveFiles), fn('Z', 'return [<a.stdout>, <b.stdout>]')],
       ['Start -> A -> B -> Z'],
     );
     expect(result).toMatchObject({ output: { result: ['0', '0'] } });
@@ -131,9 +131,9 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     ],
     ['endless lines', 'yes | head -n 3000000', 'OK'],
     ['bytes that are not text', 'printf "__HEDDLE_RESULT__=\\xff\\xfe\\x00\\xed\\xa0\\x80"', 'OK'],
-  ])('do not block their host with %s', async (_what, code, ends) => {
+  ])('do not block their host with %s', async (_what, code, expected) => {
     const outcome = await bench.run({ code });
-    expect(outcome.ok ? 'OK' : outcome.error.code).toBe(ends);
+    expect(outcome.ok ? 'OK' : outcome.error.code).toBe(expected);
   });
 
   it.each([
@@ -145,9 +145,9 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
     ['a result that has only brackets', "b'D[' + b'[],' * 1_300_000 + b'1]'", /^RESULT_TOO_LARGE$/],
     ['a result above its limit', "b'D[' + b'[],' * 5_000_000 + b'1]'", /^RESULT_TOO_LARGE$/],
     ['endless bytes', "b'x' * 60_000_000", /^RESULT_TOO_LARGE$/],
-  ])('in Python cause no harm by writing %s to the result descriptor', async (_what, bytes, ends) => {
+  ])('in Python cause no harm by writing %s to the result descriptor', async (_what, bytes, expected) => {
     const code = `import os\ndata = memoryview(${bytes})\nwhile data: data = data[os.write(3, data[:65536]):]\nos._exit(0)`;
     const outcome = await bench.run({ language: 'python', code });
-    expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(ends);
+    expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(expected);
   });
 });

@@ -20,7 +20,7 @@ import { newProcesses } from './processes.ts';
 import { watchHost } from './watch.ts';
 
 const WAIT_MS = 180_000;
-const highest = levels.at(-1) as Level;
+const highestLevel = levels.at(-1) as Level;
 
 type Language = AttackGroup['language'];
 
@@ -53,7 +53,7 @@ export function testTenants(
       'share no process, and modules keep no state between them',
       async () => {
         const sandbox = createSandbox({
-          ...highest.options,
+          ...highestLevel.options,
           images,
           maxProcesses: 2,
           python: { maxProcesses: 2 },
@@ -87,7 +87,7 @@ function tamper(folder: string, path: string, replace: Replace): void {
 
 type Replace = (path: string, original: string, folder: string) => void;
 
-const TAMPERED: readonly [what: string, replace: Replace][] = [
+const CHANGES: readonly [what: string, replace: Replace][] = [
   [
     'with a flipped bit',
     (path, original) => {
@@ -108,19 +108,19 @@ const TAMPERED: readonly [what: string, replace: Replace][] = [
   ['that is a link to an endless device', (path) => symlinkSync('/dev/zero', path)],
   [
     'that is a hard link to another file',
-    (path, _sound, folder) => linkSync(join(folder, 'images.db'), path),
+    (path, _original, folder) => linkSync(join(folder, 'images.db'), path),
   ],
   ['that is a pipe', (path) => void execFileSync('mkfifo', [path])],
 ];
 
-/** Defines tests that neither a host that has verified a stored file nor a new host runs the file after a change. */
+/** Defines tests that a changed file of an image is refused by a host that has verified the file, and by a new host. */
 export function testStoredFiles(
   holder: { readonly hostile: HostileImages },
   language: Language,
   files: readonly (readonly [file: string, image: HostileImage])[],
 ): void {
-  const use = async (source: ImageSource, id: string): Promise<FunctionOutcome> => {
-    const sandbox = createSandbox({ ...highest.options, images: source });
+  const runWithImage = async (source: ImageSource, id: string): Promise<FunctionOutcome> => {
+    const sandbox = createSandbox({ ...highestLevel.options, images: source });
     onTestFinished(() => sandbox.close());
     return sandbox.run({ runId: 'run', language, code: 'return 1', image: id });
   };
@@ -129,7 +129,7 @@ export function testStoredFiles(
     watchHost();
 
     describe.each(files)('%s of %s', (file, image) => {
-      const changes = sample(TAMPERED, 2, `changes of the stored ${file} of ${image}`);
+      const changes = sample(CHANGES, 2, `changes of the stored ${file} of ${image}`);
       it.each(changes)('%s is refused with an error that names it', async (_what, replace) => {
         const { hostile } = holder;
         const { id, blobs } = await hostile.open(image);
@@ -137,7 +137,7 @@ export function testStoredFiles(
         onTestFinished(() => newHost.close());
         tamper(hostile.folder, blobs[file]!.path, replace);
         for (const source of [newHost, hostile.images]) {
-          const { exact, text } = formatOutcome(await use(source, id));
+          const { exact, text } = formatOutcome(await runWithImage(source, id));
           expect([exact, text]).toEqual(['IMAGE_FAILED', expect.stringContaining(file) as string]);
         }
       });
@@ -148,7 +148,7 @@ export function testStoredFiles(
       async () => {
         for (const image of new Set(files.map(([, name]) => name))) {
           const { id } = await holder.hostile.open(image);
-          expect(formatOutcome(await use(holder.hostile.images, id)).text).toBe('1');
+          expect(formatOutcome(await runWithImage(holder.hostile.images, id)).text).toBe('1');
         }
       },
       WAIT_MS,

@@ -107,7 +107,7 @@ export function useHarness(level: Level, options: SuiteOptions = {}): { readonly
   return holder;
 }
 
-const highest = levels.at(-1);
+const highestLevel = levels.at(-1);
 
 const listOf = (outcome: FunctionOutcome | undefined): unknown[] =>
   outcome?.ok ? (JSON.parse(outcome.json) as unknown[]) : [];
@@ -117,8 +117,8 @@ export function testAttacks(group: AttackGroup, options: SuiteOptions = {}): voi
   const { language, attacks } = group;
   describe.each(levels)(`${group.name}${options.variant ?? ''}, isolation $name`, (level) => {
     const holder = useHarness(level, options);
-    // The levels differ in confinement, not in what a guest may do.
-    const share = (options.share ?? 1) * (level === highest ? 1 : 1 / 8);
+    // The levels differ in the confinement of the process, not in what the code of a job may do.
+    const share = (options.share ?? 1) * (level === highestLevel ? 1 : 1 / 8);
     const sampledAttacks = sample(attacks, Math.ceil(attacks.length * share), `attacks of ${group.name}`);
     it.each(sampledAttacks.map((attack) => [attack.id, attack.title, attack] as const))(
       '%s: %s',

@@ -30,8 +30,8 @@ describe.runIf(process.platform === 'linux').each(levelsAtScale())(
           const outcome = await sandbox.run({ runId: 'r', tenant, language, code: plantCode });
           expect(outcome).toMatchObject({ ok: true });
           // The process of the previous tenant may still be ending.
-          const ofOthers = () => newPids().filter((pid) => (tenantOf.get(pid) ?? tenant) !== tenant);
-          await expect.poll(ofOthers, { timeout: 10_000 }).toEqual([]);
+          const pidsOfOthers = () => newPids().filter((pid) => (tenantOf.get(pid) ?? tenant) !== tenant);
+          await expect.poll(pidsOfOthers, { timeout: 10_000 }).toEqual([]);
           for (const pid of newPids()) tenantOf.set(pid, tenant);
           const other = await sandbox.run({ runId: 'r', tenant: `${tenant}x`, language, code: readCode });
           expect(other).toMatchObject({ ok: true, json: '[false,false,false]' });

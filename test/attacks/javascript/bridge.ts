@@ -1,6 +1,6 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** Nested arrays that are few objects in the guest but millions after parsing their JSON. */
+/** Nested arrays that are few objects in the isolate, but millions of objects after their JSON is parsed. */
 const DENSE = 'const row = Array(1000).fill([]); const dense = Array(4000).fill(row);';
 
 /** Messages that have another meaning, or cost more, in the host. */
@@ -73,7 +73,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B14',
-      title: 'a revoked proxy as result and as error',
+      title: 'a revoked proxy that is thrown',
       code: 'const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); if (1) throw proxy',
       expected: 'USER_ERROR',
     },
@@ -122,13 +122,13 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B21',
-      title: 'a request that is small in the guest and millions of objects in the host',
+      title: 'a request that is small in the isolate and millions of objects in the host',
       code: `${DENSE} Object.prototype.toJSON = function () { return 'url' in this ? { url: dense, __proto__: null } : this }; return await fetch('http://ok.test/').catch((e) => 'refused')`,
       expected: ['"refused"', 'BRIDGE_LIMIT'],
     },
     {
       id: 'B22',
-      title: 'a result that is small in the guest and millions of objects in the host',
+      title: 'a result that is small in the isolate and millions of objects in the host',
       code: `${DENSE} return dense`,
       expected: ['RESULT_TOO_LARGE', 'OUT_OF_MEMORY'],
     },
@@ -158,7 +158,7 @@ export const bridge: AttackGroup = {
     },
     {
       id: 'B27',
-      title: 'null, undefined and a symbol thrown',
+      title: 'a symbol that a timer throws',
       code: 'setTimeout(() => { throw Symbol("late") }, 0); await new Promise(() => {})',
       expected: 'USER_ERROR',
     },

@@ -1,15 +1,20 @@
 import type { AttackGroup, Expected } from '../attack.ts';
 
-const MEMORY = ['OUT_OF_MEMORY', /^USER_ERROR RangeError/] as const;
+const MEMORY_OUTCOMES = ['OUT_OF_MEMORY', /^USER_ERROR RangeError/] as const;
 /** Code that cannot be interrupted ends with its process, soon after its time limit. */
 const limits = { cpuMs: 300, wallMs: 60_000, killGraceMs: 200 };
 
-const builtinAttack = (id: string, title: string, code: string, ...more: readonly (string | RegExp)[]) => ({
+const builtinAttack = (
+  id: string,
+  title: string,
+  code: string,
+  ...otherOutcomes: readonly (string | RegExp)[]
+) => ({
   id,
   title,
   code,
   limits,
-  expected: ['TIMEOUT_CPU', ...MEMORY, ...more] as Expected,
+  expected: ['TIMEOUT_CPU', ...MEMORY_OUTCOMES, ...otherOutcomes] as Expected,
 });
 
 /** Calls every function of the guest runtime that leaves the isolate, with almost no stack left. */
@@ -67,7 +72,7 @@ export const builtins: AttackGroup = {
       title: 'Intl objects of every kind, whose memory is outside the heap',
       code: `const k = []; for (let i = 0; i < 3000; i++) k.push(new Intl.Collator('th'), new Intl.Segmenter('ja', { granularity: 'word' }), new Intl.PluralRules('ar'), new Intl.ListFormat('de'), new Intl.RelativeTimeFormat('fr'), new Intl.DisplayNames('zh', { type: 'region' }), new Intl.NumberFormat('hi', { style: 'currency', currency: 'INR' })); return 'held'`,
       limits: { cpuMs: 1_500, wallMs: 60_000, killGraceMs: 200 },
-      expected: ['"held"', 'TIMEOUT_CPU', 'SANDBOX_CRASHED', ...MEMORY],
+      expected: ['"held"', 'TIMEOUT_CPU', 'SANDBOX_CRASHED', ...MEMORY_OUTCOMES],
     },
     builtinAttack(
       'V09',

@@ -1,6 +1,9 @@
 import type { Attack, AttackGroup } from '../attack.ts';
 
-/** Returns code that requests `url`, a template with the ports of the attack network, and returns its outcome. */
+/**
+ * Returns code that requests `url`, and returns the response or the code of the error. `url` is a template with the
+ * ports of the attack network.
+ */
 export const to = (url: string): string =>
   `try { const r = await fetch(\`${url}\`); return 'REACHED ' + r.status + await r.text() } catch (e) { return e.code ?? e.message }`;
 
@@ -86,7 +89,7 @@ const urls: readonly Attack[] = Object.entries(URLS).map(([id, url]) => ({
   expected: url.includes('ok.test#@') ? [DENIED, /^"REACHED 200outer"$/, '"EGRESS_FAILED"'] : DENIED,
 }));
 
-const redirect = (id: string, title: string, location: string, status = 302): Attack => ({
+const redirectAttack = (id: string, title: string, location: string, status = 302): Attack => ({
   id,
   title: `a redirect to ${title}`,
   code: to(`http://ok.test:\${outerPort}/to?status=${status}&at=\${encodeURIComponent(\`${location}\`)}`),
@@ -106,19 +109,19 @@ const requests: readonly Attack[] = [
     code: 'const seen = []; for (let i = 0; i < 4; i++) seen.push(await fetch(`http://rebind-later.test:${i < 1 ? outerPort : internalPort}/`).then((r) => r.text(), (e) => e.code)); return seen',
     expected: '["outer","EGRESS_DENIED","EGRESS_DENIED","EGRESS_DENIED"]',
   },
-  redirect('N29', 'the internal server', 'http://127.0.0.1:${internalPort}/'),
-  redirect('N29b', 'the internal server, without a scheme', '//127.0.0.1:${internalPort}/'),
-  redirect('N29c', 'the internal server, with backslashes', '\\\\\\\\127.0.0.1:${internalPort}/'),
-  redirect('N29d', 'the internal server, by a host name', 'http://x.nip.test:${internalPort}/', 307),
-  redirect('N29e', 'a file', 'file:///etc/passwd', 308),
-  redirect('N29f', 'a URL with credentials', 'http://a:b@ok.test:${outerPort}/', 301),
-  redirect(
+  redirectAttack('N29', 'the internal server', 'http://127.0.0.1:${internalPort}/'),
+  redirectAttack('N29b', 'the internal server, without a scheme', '//127.0.0.1:${internalPort}/'),
+  redirectAttack('N29c', 'the internal server, with backslashes', '\\\\\\\\127.0.0.1:${internalPort}/'),
+  redirectAttack('N29d', 'the internal server, by a host name', 'http://x.nip.test:${internalPort}/', 307),
+  redirectAttack('N29e', 'a file', 'file:///etc/passwd', 308),
+  redirectAttack('N29f', 'a URL with credentials', 'http://a:b@ok.test:${outerPort}/', 301),
+  redirectAttack(
     'N29g',
     'another redirect to the internal server',
     'http://ok.test:${outerPort}/to?at=http://127.0.0.1:${internalPort}/',
     303,
   ),
-  redirect('N29h', 'the metadata of a cloud', 'http://169.254.169.254/latest/'),
+  redirectAttack('N29h', 'the metadata of a cloud', 'http://169.254.169.254/latest/'),
   {
     id: 'N33',
     title: 'line breaks in header values and names',

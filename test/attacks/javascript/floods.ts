@@ -1,13 +1,13 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** Bridge traffic beyond the limits. */
+/** Messages between a job and the host beyond the limits of the job. */
 export const floods: AttackGroup = {
   name: 'Floods',
   language: 'javascript',
   attacks: [
     {
       id: 'R19',
-      title: 'console output is truncated, and costs only time of the guest',
+      title: 'console output is truncated, and costs only processor time of the job',
       code: 'for (;;) console.log("x".repeat(1000))',
       limits: { cpuMs: 200, stdoutChars: 5_000 },
       expected: 'TIMEOUT_CPU',

@@ -3,22 +3,22 @@ import type { AttackGroup } from '../attack.ts';
 const RUNTIME_GLOBALS = `['process', 'require', 'module', 'exports', '__dirname', '__filename', 'global', 'Deno', 'Bun', 'gc',
   'd8', 'print', 'read', 'load', 'quit', 'ShadowRealm', 'importScripts', 'Worker', 'WebAssembly', 'SharedArrayBuffer', 'Atomics']`;
 
-/** Returns code that concatenates the types of four globals of Node.js, as a function that `constructor` creates sees them. */
-const throughConstructor = (constructor: string): string => `
+/** Returns code that creates a function with `constructor`, which returns the types of four globals of Node.js. */
+const codeThroughConstructor = (constructor: string): string => `
   const F = ${constructor};
   if (F !== Function && F !== (async () => {}).constructor) return 'foreign';
   return await F('return typeof require + typeof process + typeof module + typeof globalThis.process')();`;
 const NOTHING = '"undefinedundefinedundefinedundefined"';
 
-const chain = (id: string, start: string, constructor: string) => ({
+const chainAttack = (id: string, start: string, constructor: string) => ({
   id,
-  title: `the constructor chain of ${start} ends in the guest`,
-  code: throughConstructor(constructor),
+  title: `the constructor chain of ${start} ends in the isolate`,
+  code: codeThroughConstructor(constructor),
   values: { given: {} },
   expected: NOTHING,
 });
 
-/** Attempts to access the process from the guest. */
+/** Attempts to access the process from the isolate. */
 export const host: AttackGroup = {
   name: 'Access to the host',
   language: 'javascript',
@@ -41,7 +41,7 @@ export const host: AttackGroup = {
       code: 'return typeof process === "undefined" ? "none" : [typeof process.binding, typeof process.kill, typeof process.dlopen, typeof process.getBuiltinModule, JSON.stringify(process.env)]',
       expected: '"none"',
     },
-    chain('H05', 'this', '(this?.constructor?.constructor ?? Function)'),
+    chainAttack('H05', 'this', '(this?.constructor?.constructor ?? Function)'),
     {
       id: 'H06',
       title: 'import() of Node.js modules, data URLs, files and packages',
@@ -49,11 +49,11 @@ export const host: AttackGroup = {
         return await Promise.all(names.map((name) => import(name).then(() => 'LOADED ' + name, () => 'refused'))).then((all) => [...new Set(all)])`,
       expected: '["refused"]',
     },
-    chain('H07', 'fetch', 'fetch.constructor'),
-    chain('H08', 'console.log', 'console.log.constructor'),
+    chainAttack('H07', 'fetch', 'fetch.constructor'),
+    chainAttack('H08', 'console.log', 'console.log.constructor'),
     {
       id: 'H09',
-      title: 'the realm of an error of the host',
+      title: 'the constructor chain of an error of the host',
       code: `try { await fetch('http://10.0.0.1/'); } catch (e) {
         return [e instanceof Error, Object.getPrototypeOf(e) === Error.prototype, e.code, e.constructor.constructor('return typeof require')()] }`,
       expected: '[true,true,"EGRESS_DENIED","undefined"]',
@@ -77,7 +77,7 @@ export const host: AttackGroup = {
         return seen.filter((text) => !/anonymous|spy/.test(text))`,
       expected: '[]',
     },
-    chain('H12', 'setTimeout', 'setTimeout.constructor'),
+    chainAttack('H12', 'setTimeout', 'setTimeout.constructor'),
     {
       id: 'H13',
       title: 'a patched Promise.prototype.then that looks for foreign functions',
@@ -138,10 +138,10 @@ export const host: AttackGroup = {
       code: 'import fs from "node:fs"',
       expected: ['SYNTAX_ERROR', 'MODULE_NOT_IN_IMAGE', 'BUILTIN_NOT_AVAILABLE'],
     },
-    chain('H23', 'crypto.getRandomValues', 'crypto.getRandomValues.constructor'),
-    chain('H24', 'a value', 'given.constructor.constructor'),
-    chain('H25', 'the async function itself', '(async () => {}).constructor'),
-    chain('H26', 'a response', '(await fetch(`http://ok.test:${outerPort}/`)).constructor.constructor'),
+    chainAttack('H23', 'crypto.getRandomValues', 'crypto.getRandomValues.constructor'),
+    chainAttack('H24', 'a value', 'given.constructor.constructor'),
+    chainAttack('H25', 'the async function itself', '(async () => {}).constructor'),
+    chainAttack('H26', 'a response', '(await fetch(`http://ok.test:${outerPort}/`)).constructor.constructor'),
     {
       id: 'H27',
       title: 'a getter of the globals, called on foreign receivers',

@@ -1,5 +1,6 @@
 import type { AttackGroup } from '../attack.ts';
 
+/** Code that leaves state in every place that a later job could read. */
 const PLANT = `fetch.leak = 1; globalThis.leak = 'secret'; Object.prototype.leak = 'secret'; globalThis.leakFn = () => 1; JSON.parse.leak = 1;
   globalThis[Symbol.for('leak')] = 1; Array.prototype.map = null; console.leak = 1; Error.prepareStackTrace = () => 'leak';
   Symbol.for('leak').constructor.leak = 1; return 1`;

@@ -1,8 +1,13 @@
 import type { AttackGroup } from '../attack.ts';
 
-const ENDED = ['OUT_OF_MEMORY', /^USER_ERROR RangeError/] as const;
+const MEMORY_OUTCOMES = ['OUT_OF_MEMORY', /^USER_ERROR RangeError/] as const;
 
-const memoryAttack = (id: string, title: string, code: string) => ({ id, title, code, expected: ENDED });
+const memoryAttack = (id: string, title: string, code: string) => ({
+  id,
+  title,
+  code,
+  expected: MEMORY_OUTCOMES,
+});
 
 /** Code that exceeds its memory limit. */
 export const memory: AttackGroup = {
@@ -34,14 +39,14 @@ export const memory: AttackGroup = {
       title: 'one huge array',
       code: 'return new Array(5e7).fill(1.5).length',
       limits: { cpuMs: 800, wallMs: 4_000, killGraceMs: 200 },
-      expected: ['TIMEOUT_CPU', 'TIMEOUT_WALL', ...ENDED],
+      expected: ['TIMEOUT_CPU', 'TIMEOUT_WALL', ...MEMORY_OUTCOMES],
     },
     {
       id: 'R09b',
       title: 'an array from an object with a length',
       code: 'return Array.from({ length: 1e9 }).length',
       limits: { cpuMs: 800, wallMs: 4_000, killGraceMs: 200 },
-      expected: ['TIMEOUT_CPU', 'TIMEOUT_WALL', ...ENDED],
+      expected: ['TIMEOUT_CPU', 'TIMEOUT_WALL', ...MEMORY_OUTCOMES],
     },
     memoryAttack(
       'R09c',
@@ -54,7 +59,7 @@ export const memory: AttackGroup = {
       id: 'R11c',
       title: 'copies by structuredClone',
       code: 'let a = [new Uint8Array(1e6).fill(1)]; for (;;) a = [a, structuredClone(a)]',
-      expected: [...ENDED, /^USER_ERROR DataCloneError/],
+      expected: [...MEMORY_OUTCOMES, /^USER_ERROR DataCloneError/],
     },
     {
       id: 'R10',
@@ -110,37 +115,37 @@ export const memory: AttackGroup = {
       id: 'R14d',
       title: 'the largest number, multiplied by itself',
       code: 'let a = 2n ** (2n ** 29n); return typeof (a * a)',
-      expected: ['"bigint"', ...ENDED],
+      expected: ['"bigint"', ...MEMORY_OUTCOMES],
     },
     {
       id: 'R23',
       title: 'a result of 50 million characters',
       code: 'return "x".repeat(5e7)',
-      expected: ['RESULT_TOO_LARGE', ...ENDED],
+      expected: ['RESULT_TOO_LARGE', ...MEMORY_OUTCOMES],
     },
     {
       id: 'R23b',
       title: 'a result of the longest possible string, which takes little memory',
       code: 'return "x".repeat(2 ** 29 - 100)',
-      expected: ['RESULT_TOO_LARGE', 'RESULT_NOT_SERIALIZABLE', ...ENDED],
+      expected: ['RESULT_TOO_LARGE', 'RESULT_NOT_SERIALIZABLE', ...MEMORY_OUTCOMES],
     },
     {
       id: 'R23c',
       title: 'a line of console output of the longest possible string',
       code: 'console.log("x".repeat(2 ** 29 - 100), { a: "x".repeat(2 ** 25) }); return 1',
-      expected: ['1', ...ENDED],
+      expected: ['1', ...MEMORY_OUTCOMES],
     },
     {
       id: 'R23d',
       title: 'a request of a very long string',
       code: 'return await fetch(`http://ok.test:${outerPort}/` + "x".repeat(2 ** 28), { method: "POST", body: "y".repeat(2 ** 24) }).then(() => "sent", () => "refused")',
-      expected: ['"refused"', 'BRIDGE_LIMIT', ...ENDED],
+      expected: ['"refused"', 'BRIDGE_LIMIT', ...MEMORY_OUTCOMES],
     },
     {
       id: 'R23e',
       title: 'an error of very long strings',
       code: 'throw Object.assign(new Error("m".repeat(2 ** 28)), { name: "n".repeat(2 ** 28), stack: "s".repeat(2 ** 28) })',
-      expected: ['USER_ERROR', ...ENDED],
+      expected: ['USER_ERROR', ...MEMORY_OUTCOMES],
     },
     {
       id: 'R25',
@@ -206,19 +211,19 @@ export const memory: AttackGroup = {
       id: 'R29f',
       title: 'long flat code in eval',
       code: 'const a = []; for (;;) a.push(eval("[" + "{a:1},".repeat(3e5) + "]"))',
-      expected: [...ENDED, /^USER_ERROR EvalError/],
+      expected: [...MEMORY_OUTCOMES, /^USER_ERROR EvalError/],
     },
     {
       id: 'R29g',
       title: 'a pattern that is large when compiled',
       code: 'const k = []; for (let i = 0; i < 20; i++) { try { const r = new RegExp("(?:" + "[a-z]{1,999}".repeat(50) + i + "){1,99}", "iu"); r.test("aaaa"); k.push(r) } catch (e) { k.push(e.name) } } return k.length',
-      expected: ['20', ...ENDED],
+      expected: ['20', ...MEMORY_OUTCOMES],
     },
     {
       id: 'R31',
       title: 'formatters, whose memory is outside the heap',
       code: 'const k = []; for (let i = 0; i < 15000; i++) k.push(new Intl.DateTimeFormat("en-US", { dateStyle: "full", timeStyle: "long" })); return "held"',
-      expected: ['"held"', 'SANDBOX_CRASHED', ...ENDED],
+      expected: ['"held"', 'SANDBOX_CRASHED', ...MEMORY_OUTCOMES],
     },
   ],
 };

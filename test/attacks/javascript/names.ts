@@ -23,7 +23,7 @@ const URLS: Readonly<Record<string, string>> = {
   N61d: 'http://deep.x.ÖL.test/',
 };
 
-/** A policy that allows the server that represents the internet, except under these names. */
+/** A policy that refuses these names. The tests also allow the server of the attack network that they lead to. */
 export const DENY_POLICY = { denyHosts: ['no.test', '*.öl.test'] } as const;
 
 const attack = ([id, url]: [string, string]): Attack => ({

@@ -3,10 +3,10 @@ import type { Attack, AttackGroup } from '../attack.ts';
 const PLAIN = 'return { list: [1, "two", null], nested: { at: [[3]] } }';
 const PLAIN_JSON = '{"list":[1,"two",null],"nested":{"at":[[3]]}}';
 
-/** Enough time to load packages, but not for a loop. */
+/** Enough time to load packages. An endless loop ends soon. */
 const limits = { cpuMs: 300, wallMs: 8_000 };
 
-const firstUse = (id: string, title: string, module: string, expected: Attack['expected']): Attack => ({
+const firstUseAttack = (id: string, title: string, module: string, expected: Attack['expected']): Attack => ({
   id,
   title: `at the first use of a module: ${title}`,
   image: 'kept',
@@ -74,7 +74,7 @@ export const packages: AttackGroup = {
     },
     {
       id: 'W08',
-      title: 'the entry point of the realm, replaced before it is used',
+      title: 'the entry function of the guest runtime, replaced before it is used',
       image: 'kept',
       code: 'const { state } = require("intercepts"); return [state.way, state.found, typeof __heddle, typeof __heddleImage]',
       expected: '["","","undefined","undefined"]',
@@ -104,7 +104,7 @@ export const packages: AttackGroup = {
     },
     {
       id: 'W12',
-      title: 'secrets in the state of modules, of built-ins and of the realm',
+      title: 'secrets in the state of modules, of built-ins and of the global object',
       image: 'kept',
       before: 'const r = require("remembers"); r.keep("secret"); return r.tell()',
       code: 'return require("remembers").tell()',
@@ -132,13 +132,13 @@ export const packages: AttackGroup = {
       expected:
         /^\["\w*Error","\w*Error","\w*Error","[^"]*(?:not available in the sandbox|is not a function)"\]$/,
     },
-    firstUse('W16', 'a loop', 'loop', 'TIMEOUT_CPU'),
-    firstUse('W17', 'endless microtasks', 'microtasks', ['TIMEOUT_CPU', '["object",null]']),
-    firstUse('W18', 'all memory', 'bomb', ['OUT_OF_MEMORY', 'TIMEOUT_CPU']),
-    firstUse('W19', 'the end of the stack', 'stack', 'USER_ERROR'),
-    firstUse('W20', 'a getter that loops', 'getter', 'TIMEOUT_CPU'),
-    firstUse('W21', 'an error whose properties loop', 'throws', 'TIMEOUT_CPU'),
-    firstUse('W22', 'an endless pattern', 'regexp', 'TIMEOUT_CPU'),
+    firstUseAttack('W16', 'a loop', 'loop', 'TIMEOUT_CPU'),
+    firstUseAttack('W17', 'endless microtasks', 'microtasks', ['TIMEOUT_CPU', '["object",null]']),
+    firstUseAttack('W18', 'all memory', 'bomb', ['OUT_OF_MEMORY', 'TIMEOUT_CPU']),
+    firstUseAttack('W19', 'the end of the stack', 'stack', 'USER_ERROR'),
+    firstUseAttack('W20', 'a getter that loops', 'getter', 'TIMEOUT_CPU'),
+    firstUseAttack('W21', 'an error whose properties loop', 'throws', 'TIMEOUT_CPU'),
+    firstUseAttack('W22', 'an endless pattern', 'regexp', 'TIMEOUT_CPU'),
     {
       id: 'W23',
       title: 'at the first use of a module: an error that imitates one of the guest runtime',

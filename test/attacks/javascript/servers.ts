@@ -5,7 +5,8 @@ import { DENIED, to } from './egress.ts';
 const requestEach = (list: string, url: string): string =>
   `return await Promise.all(${list}.map((name) => fetch(\`${url}\`).then((r) => r.text(), (e) => e.code)))`;
 
-const RAW = `['garbage', 'old', 'two-lengths', 'both-lengths', 'huge-chunk', 'switch', 'informs', 'fold', 'status', 'names', 'poison', 'location']`;
+/** Paths of raw responses of the attack network. */
+const RAW_PATHS = `['garbage', 'old', 'two-lengths', 'both-lengths', 'huge-chunk', 'switch', 'informs', 'fold', 'status', 'names', 'poison', 'location']`;
 
 /** Servers and resolvers of an attacker, and request smuggling. */
 export const servers: AttackGroup = {
@@ -61,7 +62,7 @@ export const servers: AttackGroup = {
     {
       id: 'N47',
       title: 'servers whose responses are not HTTP, or have extra bytes',
-      code: `const seen = []; for (const name of ${RAW}) for (let turn = 0; turn < 2; turn++) seen.push(await fetch(\`http://ok.test:\${rawPort}/\${name}\`).then((r) => r.text(), (e) => e.code));
+      code: `const seen = []; for (const name of ${RAW_PATHS}) for (let turn = 0; turn < 2; turn++) seen.push(await fetch(\`http://ok.test:\${rawPort}/\${name}\`).then((r) => r.text(), (e) => e.code));
         return [...new Set(seen)].filter((text) => !/^(?:ok|hello!?|raw|EGRESS_FAILED|EGRESS_DENIED|EGRESS_TOO_LARGE|)$/.test(text))`,
       expected: '[]',
     },

@@ -1,7 +1,7 @@
 import type { AttackGroup } from '../attack.ts';
 
 const CPU = { cpuMs: 300, wallMs: 20_000 };
-const FAILS = ['USER_ERROR', 'OUT_OF_MEMORY', 'SANDBOX_CRASHED'] as const;
+const FAILURES = ['USER_ERROR', 'OUT_OF_MEMORY', 'SANDBOX_CRASHED'] as const;
 
 /** Python code that never ends, or exceeds its resources. */
 export const pythonExhaustion: AttackGroup = {
@@ -67,7 +67,7 @@ export const pythonExhaustion: AttackGroup = {
       id: 'R49',
       title: 'files in memory',
       code: 'i = 0\nwhile True:\n  open(f"/tmp/{i}", "wb").write(b"x" * 10 ** 7)\n  i += 1',
-      expected: FAILS,
+      expected: FAILURES,
     },
     {
       id: 'R50',
@@ -79,19 +79,19 @@ export const pythonExhaustion: AttackGroup = {
       id: 'R51',
       title: 'recursion deeper than the interpreter’s stack',
       code: 'import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(): return f()\nf()',
-      expected: FAILS,
+      expected: FAILURES,
     },
     {
       id: 'R52',
       title: 'the repr of a deeply nested list',
       code: 'a = []\nfor i in range(200000): a = [a]\nreturn len(repr(a))',
-      expected: FAILS,
+      expected: FAILURES,
     },
     {
       id: 'R53',
       title: 'a deeply nested list as result',
       code: 'a = []\nfor i in range(200000): a = [a]\nreturn a',
-      expected: [...FAILS, 'RESULT_NOT_SERIALIZABLE'],
+      expected: [...FAILURES, 'RESULT_NOT_SERIALIZABLE'],
     },
     {
       id: 'R54',
@@ -103,7 +103,7 @@ export const pythonExhaustion: AttackGroup = {
       id: 'R55',
       title: 'memory of WebAssembly',
       code: "from pyodide.code import run_js\nrun_js('const k = []; for (;;) { const m = new WebAssembly.Memory({ initial: 1000, maximum: 4096 }); new Uint8Array(m.buffer).fill(1); k.push(m) }')",
-      expected: FAILS,
+      expected: FAILURES,
     },
     { id: 'R56', title: 'a second process', code: 'import os\nos.fork()', expected: 'USER_ERROR' },
     {
@@ -116,7 +116,7 @@ export const pythonExhaustion: AttackGroup = {
       id: 'R58',
       title: 'a result that is too long',
       code: "return 'x' * 10 ** 8",
-      expected: [...FAILS, 'RESULT_TOO_LARGE'],
+      expected: [...FAILURES, 'RESULT_TOO_LARGE'],
     },
     {
       id: 'R59',
@@ -145,7 +145,7 @@ export const pythonExhaustion: AttackGroup = {
       code: `from pyodide.code import run_js
 run_js('const k = []; for (;;) k.push(new WebAssembly.Table({ initial: 1e7, element: "anyfunc" }))')`,
       limits: { cpuMs: 10_000 },
-      expected: [...FAILS, 'TIMEOUT_CPU'],
+      expected: [...FAILURES, 'TIMEOUT_CPU'],
     },
     {
       id: 'R63',
@@ -162,7 +162,7 @@ js.WebAssembly.Instance.new(js.WebAssembly.Module.new(code)).exports.f()`,
       code: `from pyodide.code import run_js
 run_js('const S = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer.constructor; const k = []; for (;;) { const s = new S(8, { maxByteLength: 2 ** 30 }); s.grow(2 ** 30); new Uint8Array(s).fill(1); k.push(s) }')`,
       limits: { cpuMs: 10_000 },
-      expected: [...FAILS, 'TIMEOUT_CPU'],
+      expected: [...FAILURES, 'TIMEOUT_CPU'],
     },
   ],
 };

@@ -7,10 +7,11 @@ const attempt = (lines: string, setup = ''): string =>
     .map((line) => `  ${line}`)
     .join('\n')}\nexcept BaseException as e:\n  return 'refused'`;
 
+/** The result of `PROBE` if the code reaches no global of Node.js. */
 const NOTHING = '"undefinedundefinedundefined"';
 const PROBE = 'return typeof require + typeof process + typeof module';
 
-/** Attempts to access the isolate's JavaScript from Python, and the process from there. */
+/** Attempts to access the isolate's JavaScript from Python, and the process from that JavaScript. */
 export const pythonHost: AttackGroup = {
   name: 'Python: access to the host',
   language: 'python',

@@ -1,20 +1,20 @@
 import type { AttackGroup } from '../attack.ts';
 
 const CPU = { cpuMs: 400, wallMs: 20_000 };
-const FAILS = ['USER_ERROR', 'OUT_OF_MEMORY', 'SANDBOX_CRASHED'] as const;
+const FAILURES = ['USER_ERROR', 'OUT_OF_MEMORY', 'SANDBOX_CRASHED'] as const;
 const PROBE = 'return typeof require + typeof process + typeof globalThis.process';
 const NOTHING = 'undefinedundefinedundefined';
 
 /** Returns code that calls several functions, and returns the results of those that did not fail. */
 const callEach = (setup: string, ways: readonly string[]): string => `${setup}
 ways = [${ways.map((way) => `lambda: ${way}`).join(', ')}]
-came = []
+outcomes = []
 for way in ways:
   try:
-    came.append(str(way()))
+    outcomes.append(str(way()))
   except BaseException as e:
     pass
-return came`;
+return outcomes`;
 
 /** Escapes through the interpreter's own file system, modules and tools. */
 export const interpreterEscapes: AttackGroup = {
@@ -25,15 +25,15 @@ export const interpreterEscapes: AttackGroup = {
       id: 'D01',
       title: 'files that the file system fetches when they are read',
       code: `import pyodide_js
-came = []
+outcomes = []
 for make in ("createLazyFile", "createPreloadedFile"):
   for url in (f"http://127.0.0.1:{internalPort}/", "file:///etc/passwd", "/etc/passwd"):
     try:
       getattr(pyodide_js.FS, make)("/tmp", "lazy", url, True, False)
-      came.append(open("/tmp/lazy").read())
+      outcomes.append(open("/tmp/lazy").read())
     except BaseException as e:
       pass
-return came`,
+return outcomes`,
       expected: '[]',
     },
     {
@@ -78,30 +78,30 @@ return run_js("""((pyodide) => { const seen = new Set(); const out = []; const l
       id: 'D05',
       title: 'raw bytes on the object that replaces a socket',
       code: `import http.client
-came = []
+outcomes = []
 for text in (f"GET http://127.0.0.1:{internalPort}/ HTTP/1.1\\r\\nHost: ok.test\\r\\n\\r\\n", f"GET / HTTP/1.1\\r\\nHost: 127.0.0.1:{internalPort}\\r\\n\\r\\n", f"GET / HTTP/1.1\\r\\nX: a\\r\\n b: c\\r\\n\\r\\nGET http://127.0.0.1:{internalPort}/ HTTP/1.1\\r\\n\\r\\n", f"CONNECT 127.0.0.1:{internalPort} HTTP/1.1\\r\\n\\r\\n", f"GET //127.0.0.1:{internalPort}/ HTTP/1.1\\r\\n\\r\\n", f"GET @127.0.0.1:{internalPort}/ HTTP/1.1\\r\\n\\r\\n"):
   try:
     c = http.client.HTTPConnection("ok.test", outerPort)
     c.connect()
     c.sock.sendall(text.encode())
-    came.append(c.sock.makefile().read().decode("latin-1"))
+    outcomes.append(c.sock.makefile().read().decode("latin-1"))
   except BaseException as e:
     pass
-return [x for x in came if "INTERNAL" in x]`,
+return [x for x in outcomes if "INTERNAL" in x]`,
       expected: '[]',
     },
     {
       id: 'D06',
       title: 'proxies and other protocols of urllib',
       code: `import urllib.request as r
-came = []
+outcomes = []
 for proxy in ({"http": f"http://127.0.0.1:{internalPort}"}, {"https": f"http://127.0.0.1:{internalPort}"}, {}):
   for url in (f"http://ok.test:{outerPort}/", "https://ok.test/", "file:///etc/passwd", f"ftp://127.0.0.1:{internalPort}/x", "data:,INTERNAL"):
     try:
-      came.append(r.build_opener(r.ProxyHandler(proxy)).open(url, timeout=2).read().decode())
+      outcomes.append(r.build_opener(r.ProxyHandler(proxy)).open(url, timeout=2).read().decode())
     except BaseException as e:
       pass
-return sorted(set(came))`,
+return sorted(set(outcomes))`,
       // `INTERNAL` is the content of the data URL; proxies are skipped.
       expected: '["INTERNAL","outer"]',
     },
@@ -128,15 +128,15 @@ return sorted(set(came))`,
     {
       id: 'D08',
       title: 'a second interpreter inside the interpreter',
-      code: `came = []
+      code: `outcomes = []
 try:
   import _interpreters
   own = _interpreters.create()
   _interpreters.exec(own, "import os; open('/tmp/inner', 'w').write(str(os.system('id')))")
-  came.append(open("/tmp/inner").read())
+  outcomes.append(open("/tmp/inner").read())
 except BaseException as e:
-  came.append("refused")
-return came`,
+  outcomes.append("refused")
+return outcomes`,
       limits: { wallMs: 10_000 },
       expected: ['["refused"]', '["-1"]'],
     },
@@ -155,7 +155,7 @@ return came`,
       title: `ending the interpreter by ${title}`,
       code,
       limits: { cpuMs: 2_000, wallMs: 20_000 },
-      expected: [...FAILS, 'TIMEOUT_CPU', 'TIMEOUT_WALL', 'RESULT_NOT_SERIALIZABLE'],
+      expected: [...FAILURES, 'TIMEOUT_CPU', 'TIMEOUT_WALL', 'RESULT_NOT_SERIALIZABLE'],
     })),
     {
       id: 'D14',
@@ -176,7 +176,7 @@ return came`,
         '__import__("mmap").mmap(-1, 2 ** 31)',
       ]),
       limits: CPU,
-      expected: ['[]', 'TIMEOUT_CPU', ...FAILS],
+      expected: ['[]', 'TIMEOUT_CPU', ...FAILURES],
     },
     {
       id: 'D16',
@@ -185,21 +185,21 @@ return came`,
 bomb = zlib.compress(zlib.compress(bytes(10 ** 8), 9), 9)
 return len(zlib.decompress(zlib.decompress(zlib.decompress(zlib.compress(bomb)))) * 9)`,
       limits: { cpuMs: 5_000, wallMs: 20_000 },
-      expected: [...FAILS, 'TIMEOUT_CPU'],
+      expected: [...FAILURES, 'TIMEOUT_CPU'],
     },
     {
       id: 'D17',
       title: 'a number that is parsed from many digits',
       code: 'import sys\nsys.set_int_max_str_digits(0)\nreturn int("9" * 10 ** 7) % 7',
       limits: CPU,
-      expected: ['TIMEOUT_CPU', ...FAILS],
+      expected: ['TIMEOUT_CPU', ...FAILURES],
     },
     {
       id: 'D18',
       title: 'buffers of JavaScript that no limit of the isolate counts',
       code: "from pyodide.code import run_js\nreturn run_js('const k = []; for (let i = 0; i < 64; i++) k.push(new Uint8Array(new ArrayBuffer(2 ** 28, { maxByteLength: 2 ** 28 })).fill(1)); k.length')",
       limits: { cpuMs: 10_000, wallMs: 30_000 },
-      expected: [...FAILS, 'TIMEOUT_CPU'],
+      expected: [...FAILURES, 'TIMEOUT_CPU'],
     },
     {
       id: 'D19',
