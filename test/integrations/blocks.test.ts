@@ -9,19 +9,18 @@ import { block, workflow } from '../support/workflow.ts';
 import { startServices } from './services.ts';
 import type { Services } from './services.ts';
 
-async function services(): Promise<Services> {
-  const started = await startServices();
-  onTestFinished(() => started.close());
-  return started;
+async function openServices(): Promise<Services> {
+  const services = await startServices();
+  onTestFinished(() => services.close());
+  return services;
 }
 
 /** Runs one block of an integration. */
 async function run(
   { baseUrls }: Services,
   [type, fields]: readonly [string, JsonObject],
-  more: EngineOptions & { input?: JsonObject } = {},
+  { input = {}, ...options }: EngineOptions & { input?: JsonObject } = {},
 ) {
-  const { input = {}, ...options } = more;
   const engine = await createEngine({
     blocks: blocks(),
     services: baseUrls,
@@ -35,8 +34,8 @@ async function run(
 const SEND = { operation: 'send', channel: 'C0123456789', text: 'Hello' };
 
 describe('an integration block', () => {
-  it('sends its fields, and returns the answer of the service', async () => {
-    const simulated = await services();
+  it('sends its fields, and returns the response of the service', async () => {
+    const simulated = await openServices();
     const result = await run(simulated, ['slack', SEND]);
     expect(result).toMatchObject({
       status: 'completed',
@@ -48,7 +47,7 @@ describe('an integration block', () => {
   });
 
   it('accepts the alternative field of a pair', async () => {
-    const result = await run(await services(), [
+    const result = await run(await openServices(), [
       'slack',
       { ...SEND, channel: null, manualChannel: 'C0123456789' },
     ]);
@@ -56,7 +55,7 @@ describe('an integration block', () => {
   });
 
   it('collects the pages of a list', async () => {
-    const simulated = await services();
+    const simulated = await openServices();
     const result = await run(simulated, ['slack', { operation: 'list_channels', channelLimit: '2' }]);
     expect((result.output as { channels: object[] }).channels).toHaveLength(3);
     expect(simulated.requests.map(({ query }) => query.get('cursor'))).toEqual([null, 'Mg==']);
@@ -66,7 +65,7 @@ describe('an integration block', () => {
     ['slack', SEND, 'slack'],
     ['google_calendar_v2', { operation: 'list' }, 'google_calendar'],
   ] as const)('waits for the time that a service sets in a rate limit: %s', async (type, fields, name) => {
-    const simulated = await services();
+    const simulated = await openServices();
     simulated.limitNext(name, 1);
     const clock = new TestClock();
     const running = run(simulated, [type, fields], { clock });
@@ -135,13 +134,13 @@ describe('an integration block', () => {
       /"to" contains a line break/,
     ],
   ])('fails with a clear message if it %s', async (...[, type, fields, code, message]) => {
-    const result = await run(await services(), [type, fields]);
+    const result = await run(await openServices(), [type, fields]);
     expect(result).toMatchObject({ status: 'failed', error: { code } });
     expect(result.error?.message).toMatch(message);
   });
 
   it('without a credential fails with the option that sets one', async () => {
-    const result = await run(await services(), ['slack', SEND], { credentials: {} });
+    const result = await run(await openServices(), ['slack', SEND], { credentials: {} });
     expect(result.error).toMatchObject({ code: 'CREDENTIAL_UNKNOWN' });
     expect(result.error?.message).toContain('--credential slack=VALUE');
   });
@@ -149,7 +148,7 @@ describe('an integration block', () => {
   it('names the service that rejects the credential, without the credential', async () => {
     const credentials = { gmail: 'wrong-token' };
     const fields = { operation: 'send_gmail', to: 'a@example.com', body: 'x' };
-    const result = await run(await services(), ['gmail_v2', fields], { credentials });
+    const result = await run(await openServices(), ['gmail_v2', fields], { credentials });
     expect(result.error?.message).toMatch(
       /answered 401: .*the service "gmail" does not accept the credential/,
     );
@@ -157,7 +156,7 @@ describe('an integration block', () => {
   });
 
   it('writes each value into one cell, whatever it contains', async () => {
-    const simulated = await services();
+    const simulated = await openServices();
     const fields = {
       operation: 'append',
       spreadsheetId: 'sheet-1',
@@ -172,7 +171,7 @@ describe('an integration block', () => {
   });
 
   it('encodes text in all languages in messages', async () => {
-    const simulated = await services();
+    const simulated = await openServices();
     const fields = {
       operation: 'send_gmail',
       to: 'Zoë <zoe@example.com>',
@@ -214,14 +213,14 @@ describe('arguments of a model', () => {
     ['a key', { apiKey: 'stolen', botToken: 'stolen' }],
     ['a base URL', { url: 'http://169.254.169.254/', baseUrl: 'http://127.0.0.1/', host: '127.0.0.1' }],
     ['a header', { headers: { authorization: 'Bearer stolen' } }],
-  ])('cannot set %s', async (_what, more) => {
-    const simulated = await services();
+  ])('cannot set %s', async (_what, extraArgs) => {
+    const simulated = await openServices();
     const { calls } = await ask(
       simulated,
       { type: 'slack', operation: 'send' },
       {
         name: 'slack_message',
-        args: { channel: 'C0123456789', text: 'x', ...more },
+        args: { channel: 'C0123456789', text: 'x', ...extraArgs },
       },
     );
     expect(calls).toMatchObject([{ success: false }]);
@@ -229,7 +228,7 @@ describe('arguments of a model', () => {
   });
 
   it('and values of the input cannot change the structure of fields that the author has set', async () => {
-    const simulated = await services();
+    const simulated = await openServices();
     const params = {
       spreadsheetId: 'sheet-1',
       sheetName: 'Leads',
@@ -242,7 +241,7 @@ describe('arguments of a model', () => {
   });
 
   it('cannot replace fields that the author has set', async () => {
-    const simulated = await services();
+    const simulated = await openServices();
     const row = { type: 'slack', operation: 'send', params: { channel: 'C0123456789' } };
     const call = { name: 'slack_message', args: { channel: 'C0000000002', text: 'x' } };
     await ask(simulated, row, call);
@@ -252,7 +251,7 @@ describe('arguments of a model', () => {
   it.each(['../../../user', '..', 'a/../../x', 'x?admin=1', 'x#y', '%2e%2e', 'a\\..\\..\\b'])(
     'cannot leave the path of the operation: %s',
     async (baseId) => {
-      const simulated = await services();
+      const simulated = await openServices();
       const row = { type: 'airtable', operation: 'list' };
       await ask(simulated, row, { name: 'airtable_list_records', args: { baseId, tableId: 'Feedback' } });
       for (const { path, query } of simulated.requests) {
@@ -278,7 +277,7 @@ describe('arguments of a model', () => {
       },
     ],
   ])('cannot read %s', async (_what, fileReference) => {
-    const simulated = await services();
+    const simulated = await openServices();
     const row = { type: 'mistral_parse_v3', toolId: 'mistral_parser_v3' };
     const { calls } = await ask(simulated, row, { name: 'mistral_parser_v3', args: { fileReference } });
     expect(calls).toMatchObject([{ success: false }]);
@@ -286,11 +285,11 @@ describe('arguments of a model', () => {
   });
 
   it('cannot reach a private address by a redirect of the service', async () => {
-    const [simulated, inside] = await Promise.all([services(), services()]);
-    simulated.redirect('slack', `${inside.baseUrls['slack']}/chat.postMessage`);
+    const [simulated, internal] = await Promise.all([openServices(), openServices()]);
+    simulated.redirect('slack', `${internal.baseUrls['slack']}/chat.postMessage`);
     const result = await run(simulated, ['slack', SEND]);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
     expect(simulated.requests).toHaveLength(1);
-    expect(inside.requests).toEqual([]);
+    expect(internal.requests).toEqual([]);
   });
 });

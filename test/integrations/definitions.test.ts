@@ -28,8 +28,8 @@ for (const type of integrationTypes) {
   const integration = await integrationOf(type);
   if (integration) integrations.set(integration.service, integration);
 }
-const all = [...integrations.values()];
-const calls = all.flatMap((integration) =>
+const integrationList = [...integrations.values()];
+const calls = integrationList.flatMap((integration) =>
   Object.entries(integration.operations).map(([operation, id]) => ({
     integration,
     operation,
@@ -48,7 +48,11 @@ const SAMPLES: JsonObject = {
     fileReference: 'https://example.com/x.pdf',
   },
 };
-const BY_KIND: { readonly [kind: string]: Json } = { boolean: true, object: { Name: 'x' }, string: 'x y/z' };
+const SAMPLES_BY_TYPE: { readonly [type: string]: Json } = {
+  boolean: true,
+  object: { Name: 'x' },
+  string: 'x y/z',
+};
 
 /** Returns a value that matches the schema of an argument. */
 function sampleOf(name: string, { schema }: Argument): Json {
@@ -60,14 +64,14 @@ function sampleOf(name: string, { schema }: Argument): Json {
   if (kind === 'integer') return minimum;
   if (kind === 'array') return (items as JsonObject | undefined)?.['type'] === 'object' ? [{ a: 1 }] : ['x'];
   if (typeof pattern === 'string') return textMatching(new RegExp(pattern));
-  return BY_KIND[kind as string] as Json;
+  return SAMPLES_BY_TYPE[kind as string] as Json;
 }
 
 function textMatching(pattern: RegExp): string {
   return ['1.5', 'abcd', 'abc', '12345'].find((text) => pattern.test(text)) ?? 'x';
 }
 
-/** Sets the value at a path such as `data.items[0].id`. */
+/** Sets the value at a path such as `data.items[0].id`, unless the path already has a value. */
 function put(body: JsonObject, path: string, value: Json): void {
   const steps = path.split(/[.[\]]+/).filter((step) => step !== '');
   let node = body as { [key: string]: Json };
@@ -105,16 +109,16 @@ const server = createServer((request, response) => {
       headers: request.headers,
       body,
     });
-    const { headers = {}, body: answer } = reply(requests.length);
-    response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(answer));
+    const { headers = {}, body: json } = reply(requests.length);
+    response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(json));
   });
 });
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/base`;
 const engine = await createEngine({
   blocks: blocks(),
-  services: Object.fromEntries(all.map(({ service }) => [service, baseUrl])),
-  credentials: Object.fromEntries(all.map(({ service }) => [service, 'the-key'])),
+  services: Object.fromEntries(integrationList.map(({ service }) => [service, baseUrl])),
+  credentials: Object.fromEntries(integrationList.map(({ service }) => [service, 'the-key'])),
 });
 afterAll(async () => {
   await engine.close({ graceMs: 0 });
@@ -124,15 +128,15 @@ afterAll(async () => {
 describe('definitions of integrations', () => {
   it('are valid, and contain each type, tool and operation once', () => {
     expect(
-      all
+      integrationList
         .map(({ types }) => types)
         .flat()
         .sort(),
     ).toEqual(integrationTypes.toSorted());
-    const ids = all.flatMap((integration) => toolFileOf(integration).tools.map(({ id }) => id));
+    const ids = integrationList.flatMap((integration) => toolFileOf(integration).tools.map(({ id }) => id));
     expect(ids.length).toBeGreaterThan(70);
     expect(new Set(ids).size).toBe(ids.length);
-    for (const { operations, tools } of all)
+    for (const { operations, tools } of integrationList)
       expect(new Set(Object.values(operations))).toEqual(new Set(Object.keys(tools)));
   });
 
@@ -143,7 +147,7 @@ describe('definitions of integrations', () => {
   it('match the generated table of required fields', async () => {
     const drivers = await Promise.all(driverTypes.map(driverOf));
     const linesOf = (each: Integration | DriverIntegration): string[] =>
-      each.types.map((type) => neededLine(type, { ...each, operations: operationsOf(each, type) }));
+      each.types.map((type) => neededFieldsLine(type, { ...each, operations: operationsOf(each, type) }));
     const lines = [...integrations.values(), ...new Set(drivers)].flatMap((each) =>
       each ? linesOf(each) : [],
     );
@@ -151,7 +155,7 @@ describe('definitions of integrations', () => {
     await expect(text).toMatchFileSnapshot('../../packages/blocks/src/integrations/needed-fields.ts');
   });
 
-  it('have a page for each of these services, and a simulated or real server for tests', async () => {
+  it('have a page and a simulated or real test server for each service with tests of its own', async () => {
     const services = await startServices();
     await services.close();
     const google = ['gmail', 'google_sheets', 'google_calendar', 'google_drive'];
@@ -164,7 +168,7 @@ describe('definitions of integrations', () => {
   });
 
   it('have a base URL with https, or none if each account has its own', () => {
-    for (const { address: own, docs } of all) {
+    for (const { address: own, docs } of integrationList) {
       expect(own ?? 'https://x').toMatch(/^https:\/\/[\w.]+(?:\/[\w./]*)?$/);
       expect(docs).toMatch(/^https:\/\//);
     }
@@ -213,34 +217,34 @@ const LINE_CHARS = 110;
 const SHORT_KEY_CHARS = 5;
 
 /** Returns the line of a type in the table, in the format of the formatter. */
-function neededLine(
+function neededFieldsLine(
   type: string,
   {
     operations,
     tools,
   }: Pick<Integration, 'operations'> & { tools: { [id: string]: WithArguments & { uses?: string } } },
 ): string {
-  const all = Object.entries(operations).map(([operation, id]) => {
+  const parts = Object.entries(operations).map(([operation, id]) => {
     const needed = Object.entries(tools[id]?.arguments ?? {}).filter(([, { required }]) => required);
     const uses = tools[id]?.uses;
     const label = uses === undefined ? operation : `${operation}@${uses}`;
     return [label, ...needed.map(([name, each]) => fieldsOf(name, each).join('|'))].join(' ');
   });
-  const line = `  ${type}: '${all.join('; ')}',`;
+  const line = `  ${type}: '${parts.join('; ')}',`;
   const isOneLine = line.length <= LINE_CHARS || type.length < SHORT_KEY_CHARS;
   return isOneLine ? line : line.replace(': ', ':\n    ');
 }
 
 /**
- * Returns the arguments of a test call: without the page number, which would limit a list to one page, and the content
- * of uploads, which have a file instead.
+ * Returns the arguments of a test call. Omits the page number, because it would limit a list to one page, and the
+ * content of an upload, because the call uploads a file instead.
  */
 function sampledArguments({ arguments: all, paging, upload }: IntegrationTool): [string, Argument][] {
   const omitted = [paging?.argument, upload && 'content'];
   return Object.entries(all).filter(([name, { fields }]) => fields?.length !== 0 && !omitted.includes(name));
 }
 
-/** Returns the number of requests of a call: an endless list stops at its maximum number of pages. */
+/** Returns the number of requests of a call. An endless list ends at its maximum number of pages. */
 function requestsOf({ paging, upload }: IntegrationTool): number {
   return paging?.pages ?? (upload ? 2 : 1);
 }
@@ -278,8 +282,8 @@ function expectSent(
   { path, prepare, answer }: IntegrationTool,
   { name, argument }: { name: string; argument: Argument },
 ): void {
-  const { name: wire = name } = argument;
+  const { name: sentName = name } = argument;
   const isSent = name !== answer?.file?.name;
-  if (path.includes(`{${wire}}`) || query.has(wire) || prepare !== undefined || !isSent) return;
+  if (path.includes(`{${sentName}}`) || query.has(sentName) || prepare !== undefined || !isSent) return;
   expect([name, body]).toEqual([name, expect.stringContaining(JSON.stringify(sampleOf(name, argument)))]);
 }

@@ -17,6 +17,7 @@ import { oneTool, startServer } from './tool-files.ts';
 import type { OneTool } from './tool-files.ts';
 
 const MIB = 2 ** 20;
+/** Fields of a tool whose responses of more than 1000 bytes become files. */
 const TO_FILE = { answer: { file: { above: 1000 } } };
 
 /** Sends chunks of 1 MiB, as fast as they are read. Calls `onChunk` before each chunk. */
@@ -61,9 +62,9 @@ function fileIn({ output }: RunResource) {
 }
 
 describe('a large response to a tool', () => {
-  const drawn = sampledTests(1 / 4, 'files of 64 MB');
+  const sampledIt = sampledTests(1 / 4, 'files of 64 MB');
 
-  drawn('becomes a file of 64 MB while less than 40 MB are in memory', async () => {
+  sampledIt('becomes a file of 64 MB while less than 40 MB are in memory', async () => {
     const usedSamples: number[] = [];
     const tool = await oneTool(
       TO_FILE,

@@ -7,7 +7,7 @@ import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { startServices } from './services.ts';
 
-async function github(options: EngineOptions = {}) {
+async function startGithub(options: EngineOptions = {}) {
   const services = await startServices();
   const engine = await createEngine({
     blocks: blocks(),
@@ -31,7 +31,7 @@ async function github(options: EngineOptions = {}) {
 
 describe('GitHub blocks', () => {
   it('create issues and comments, and read them', async () => {
-    const { call } = await github();
+    const { call } = await startGithub();
     expect((await call('github_create_issue', { title: 'New' })).output).toMatchObject({ number: 8 });
     expect((await call('github_get_issue', { issue_number: 8 })).output).toMatchObject({ title: 'New' });
     expect((await call('github_issue_comment', { issue_number: 8, body: 'Yes' })).output).toMatchObject({
@@ -49,7 +49,7 @@ describe('GitHub blocks', () => {
   });
 
   it('follow the links of a list to its last page, or read one requested page', async () => {
-    const { call, requests } = await github();
+    const { call, requests } = await startGithub();
     const all = await call('github_list_issues', { per_page: 3 });
     expect((all.output as { data: { number: number }[] }).data.map(({ number }) => number)).toEqual([
       1, 2, 3, 4, 5, 6, 7,
@@ -68,12 +68,17 @@ describe('GitHub blocks', () => {
       { details: { status: 404, kind: 'not_found' } },
     ],
     [
-      'lacks a field',
+      'lacks a required field',
       'github_issue_comment',
       { issue_number: 1, body: ' ' },
       { code: 'BLOCK_CONFIG_INVALID' },
     ],
-    ['is refused', 'github_merge_pr', { pullNumber: 7 }, { details: { status: 405, kind: 'conflict' } }],
+    [
+      'cannot be merged',
+      'github_merge_pr',
+      { pullNumber: 7 },
+      { details: { status: 405, kind: 'conflict' } },
+    ],
     [
       'belongs to another account',
       'github_repo_info',
@@ -81,13 +86,13 @@ describe('GitHub blocks', () => {
       { details: { kind: 'not_found' } },
     ],
   ])('fail with a clear message if the resource %s', async (_what, operation, fields, expected) => {
-    const { error } = await (await github()).call(operation, fields);
+    const { error } = await (await startGithub()).call(operation, fields);
     expect(error).toMatchObject(expected);
     expect(error?.message).toMatch(/missing required fields: body|Not Found|not mergeable/);
   });
 
   it('report that the service rejects the credential', async () => {
-    const { call } = await github({ credentials: { github: 'wrong-token' } });
+    const { call } = await startGithub({ credentials: { github: 'wrong-token' } });
     const { error } = await call('github_repo_info');
     expect(error).toMatchObject({ details: { status: 401, kind: 'auth' } });
     expect(error?.message).toMatch(/Bad credentials.*"github" does not accept the credential/);
@@ -95,7 +100,7 @@ describe('GitHub blocks', () => {
 
   it('wait until the end of a rate limit', async () => {
     const clock = new TestClock(0);
-    const { call, limitNext, requests } = await github({ clock });
+    const { call, limitNext, requests } = await startGithub({ clock });
     limitNext('github', 1);
     const running = call('github_create_issue', { title: 'Once' });
     await clock.due(1000);

@@ -31,7 +31,7 @@ const metadataOf = ({ id, name, mimeType, content, parents }: DriveFile): JsonOb
   ...(!mimeType.startsWith('application/vnd.google-apps.') && { size: String(content.length) }),
 });
 
-/** Returns the error of an invalid part of a file. */
+/** Returns what is wrong with a part of a file; undefined if the part is valid. */
 function problemOf(
   range: string,
   { bytes, total, received }: { bytes: Buffer; total: number; received: number },
@@ -102,7 +102,7 @@ export function googleDrive(): Service {
     return { body: { files: [...files.values()].slice(from, from + size).map(metadataOf), ...next } };
   };
 
-  const content = (file: DriveFile): SimulatedResponse => {
+  const download = (file: DriveFile): SimulatedResponse => {
     if (file.mimeType.startsWith('application/vnd.google-apps.'))
       return refuse(403, 'fileNotDownloadable', 'Only files with binary content can be downloaded.');
     return { headers: { 'content-type': file.mimeType }, body: file.content };
@@ -129,7 +129,7 @@ export function googleDrive(): Service {
       return { status: 204, body: Buffer.alloc(0) };
     }
     if (action === 'export') return exportFile(file, request);
-    return request.query.get('alt') === 'media' ? content(file) : { body: metadataOf(file) };
+    return request.query.get('alt') === 'media' ? download(file) : { body: metadataOf(file) };
   };
 
   return (request) => {

@@ -13,7 +13,7 @@ interface Drive extends Services {
   engine: Engine;
 }
 
-async function drive(options: EngineOptions = {}): Promise<Drive> {
+async function startDrive(options: EngineOptions = {}): Promise<Drive> {
   const services = await startServices();
   const engine = await createEngine({
     blocks: blocks(),
@@ -47,7 +47,7 @@ const MIB = 2 ** 20;
 /** More than two parts, the last one with an odd size. */
 const LARGE = Buffer.alloc(7 * MIB + 123, 'heddle');
 
-/** Returns the content of the only file in a value, which a run has returned. */
+/** Returns the first file in the output of a run, and its content. */
 async function contentOf({ engine }: Drive, { runId, output, error }: RunResource) {
   const [file] = filesIn(output as Json);
   if (!file) throw new Error(`The output has no file: ${JSON.stringify(error).slice(0, 500)}`);
@@ -59,7 +59,7 @@ async function contentOf({ engine }: Drive, { runId, output, error }: RunResourc
 
 describe('a file that a block stores in Google Drive', () => {
   it('is sent in parts, each with its byte range and without the credential', async () => {
-    const simulated = await drive();
+    const simulated = await startDrive();
     const fields = { operation: 'upload', file: '<start.doc>', folderId: 'folder-1' };
     const result = await call(simulated, fields, fileOf(LARGE));
     expect(result).toMatchObject({
@@ -82,7 +82,7 @@ describe('a file that a block stores in Google Drive', () => {
     ['a string', { content: 'Hello', fileName: 'hello.txt' }, 'hello.txt', 'Hello'],
     ['an empty file', { file: { base64: '', name: 'empty' } }, 'empty', ''],
   ])('can be %s', async (_what, fields, name, content) => {
-    const simulated = await drive();
+    const simulated = await startDrive();
     const result = await call(simulated, { operation: 'upload', ...fields });
     expect(result).toMatchObject({ status: 'completed', output: { name } });
     expect(simulated.requests.at(-1)?.bytes.toString()).toBe(content);
@@ -91,9 +91,9 @@ describe('a file that a block stores in Google Drive', () => {
   it.each([
     ['before the service has a part', 'limit'],
     ['after the service has a part', 'lose'],
-  ] as const)('is completed when a request fails %s', async (_what, fault) => {
+  ] as const)('is stored completely even if a request fails %s', async (_what, fault) => {
     const clock = new TestClock();
-    const simulated = await drive({ clock });
+    const simulated = await startDrive({ clock });
     // The first request announces the file.
     if (fault === 'lose') simulated.loseNext('google_drive', 1, 2);
     else simulated.limitNext('google_drive', 1, 2);
@@ -109,7 +109,7 @@ describe('a file that a block stores in Google Drive', () => {
   });
 
   it('cannot be a file of another workspace', async () => {
-    const simulated = await drive({ tenant: (id) => id.split('-', 1)[0] });
+    const simulated = await startDrive({ tenant: (id) => id.split('-', 1)[0] });
     const source = (id: string) => ({
       workflow: workflow(
         [block('A', 'google_drive', { operation: 'upload', file: '<start.doc>' })],
@@ -128,7 +128,7 @@ describe('a file that a block stores in Google Drive', () => {
 
 describe('a file that a block reads from Google Drive', () => {
   it('becomes a file of the run', async () => {
-    const simulated = await drive();
+    const simulated = await startDrive();
     await call(simulated, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE, 'image/png'));
     const result = await call(simulated, { operation: 'download', fileId: 'file-4', fileName: '../big.png' });
     const { file, bytes } = await contentOf(simulated, result);
@@ -138,15 +138,15 @@ describe('a file that a block reads from Google Drive', () => {
   });
 
   it('is exported if it is a document', async () => {
-    const simulated = await drive();
+    const simulated = await startDrive();
     const fields = { operation: 'export', fileId: 'file-1', mimeType: 'application/pdf' };
     const { file, bytes } = await contentOf(simulated, await call(simulated, fields));
     expect(file).toMatchObject({ type: 'application/pdf' });
     expect(bytes.toString()).toBe('# Notes');
   });
 
-  it('is listed with all pages of the list', async () => {
-    const simulated = await drive();
+  it('is listed even if it is on a later page of the list', async () => {
+    const simulated = await startDrive();
     const { output } = await call(simulated, { operation: 'list', pageSize: 2 });
     expect((output as { files: object[] }).files).toHaveLength(3);
     expect(simulated.requests.map(({ query }) => query.get('pageToken'))).toEqual([null, 'page-2']);
@@ -167,16 +167,16 @@ describe('a file that a block reads from Google Drive', () => {
       /400: The requested conversion/,
     ],
   ])('is refused with the reason if %s', async (_what, fields, kind, message) => {
-    const { error } = await call(await drive(), fields);
+    const { error } = await call(await startDrive(), fields);
     expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { kind } });
     expect(error?.message).toMatch(message);
   });
 
   it('is refused without a valid credential, and can be deleted once', async () => {
-    const wrong = await drive({ credentials: { google_drive: 'wrong-token' } });
+    const wrong = await startDrive({ credentials: { google_drive: 'wrong-token' } });
     const { error } = await call(wrong, { operation: 'get_file', fileId: 'file-1' });
     expect(error).toMatchObject({ details: { status: 401, kind: 'auth' } });
-    const simulated = await drive();
+    const simulated = await startDrive();
     expect(await call(simulated, { operation: 'delete', fileId: 'file-1' })).toMatchObject({
       status: 'completed',
     });
@@ -187,7 +187,7 @@ describe('a file that a block reads from Google Drive', () => {
 
   it('is requested again after a rate limit with status 403', async () => {
     const clock = new TestClock();
-    const simulated = await drive({ clock });
+    const simulated = await startDrive({ clock });
     simulated.limitNext('google_drive', 1);
     const running = call(simulated, { operation: 'create_folder', fileName: 'New' });
     await clock.due(1000);

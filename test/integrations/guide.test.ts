@@ -32,14 +32,14 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Calls a tool of the integration. */
-async function call(toolId: string, args: JsonObject, answer: (nth: number) => object) {
+async function call(toolId: string, args: JsonObject, respond: (nth: number) => object) {
   const requests: { line: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
   const url = await startServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
     request.on('end', () => {
       requests.push({ line: `${request.method} ${request.url}`, headers: request.headers, body });
-      json(response, answer(requests.length));
+      json(response, respond(requests.length));
     });
   });
   const engine = await createEngine({

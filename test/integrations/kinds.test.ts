@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { TestClock } from '../support/test-clock.ts';
 import { oneTool } from './tool-files.ts';
 
-/** Returns the error of one call to which the service gives this response. */
-async function failure(status: number, body: JsonObject, answer?: JsonObject) {
+/** Calls a tool whose service responds with this status and body. Returns the error of the run, and the requests. */
+async function callWithResponse(status: number, body: JsonObject, answer?: JsonObject) {
   const tool = { idempotent: false, ...(answer && { answer }) };
   const { call, requests } = await oneTool(
     tool,
@@ -31,7 +31,7 @@ describe('the kind of a service failure', () => {
     [500, 'temporary'],
     [503, 'temporary'],
   ])('depends on the status %i', async (status, kind) => {
-    const { error } = await failure(status, { message: 'No' });
+    const { error } = await callWithResponse(status, { message: 'No' });
     expect(error).toMatchObject({ code: 'HTTP_FAILED' });
     expect((error?.details as JsonObject | undefined)?.['kind']).toBe(kind);
   });
@@ -47,8 +47,8 @@ describe('the kind of a service failure', () => {
     ['the status', 418, { message: 'No' }, 'conflict'],
     ['the status, which overrides the default for it', 400, { message: 'No' }, 'temporary'],
     ['the code of a response with status 200', 200, { code: 'E8', message: 'No' }, 'invalid'],
-  ])('is defined for %s', async (_what, status, body, kind) => {
-    const { error } = await failure(status, body, answer);
+  ])('can be defined by %s', async (_what, status, body, kind) => {
+    const { error } = await callWithResponse(status, body, answer);
     expect(error).toMatchObject({ details: { status, kind } });
   });
 

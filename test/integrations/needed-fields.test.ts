@@ -6,12 +6,12 @@ import { integrationTypeInfos } from '@heddle/blocks';
 import type { JsonObject } from '@heddle/core';
 import { block, workflow } from '../support/workflow.ts';
 
-const withSend = (type: string, fields: JsonObject) =>
+const sendWorkflow = (type: string, fields: JsonObject) =>
   workflow([block('Send', type, fields)], ['Start -> Send']);
 
-/** Returns the messages about empty fields. */
-function emptyFields(type: string, fields: JsonObject) {
-  const { workflow: parsed } = parseWorkflow(withSend(type, fields));
+/** Returns the diagnostics about empty fields. */
+function emptyFieldDiagnostics(type: string, fields: JsonObject) {
+  const { workflow: parsed } = parseWorkflow(sendWorkflow(type, fields));
   if (!parsed) throw new Error('The workflow cannot be read.');
   const { diagnostics } = compile(parsed, { known: integrationTypeInfos() });
   return diagnostics.filter(({ code }) => code === 'FIELD_EMPTY');
@@ -19,7 +19,7 @@ function emptyFields(type: string, fields: JsonObject) {
 
 describe('required fields of an operation', () => {
   it('are reported with the block and the command-line option that sets them, if they are empty', () => {
-    expect(emptyFields('slack', { operation: 'send', text: ' ' })).toEqual([
+    expect(emptyFieldDiagnostics('slack', { operation: 'send', text: ' ' })).toEqual([
       {
         code: 'FIELD_EMPTY',
         severity: 'warning',
@@ -49,18 +49,18 @@ describe('required fields of an operation', () => {
     ['do not exist', 'google_drive', {}],
     ['belong to a block that is not an integration', 'function', { code: 'return 1' }],
   ])('are not reported if they %s', (_what, type, fields) => {
-    expect(emptyFields(type, fields)).toEqual([]);
+    expect(emptyFieldDiagnostics(type, fields)).toEqual([]);
   });
 
   it('are those of the first operation if the block names none, also for services with a client library', () => {
-    expect(emptyFields('slack', { channel: 'C1' })).toHaveLength(1);
-    expect(emptyFields('s3', { operation: 'delete_object', bucketName: 'b' })).toHaveLength(1);
+    expect(emptyFieldDiagnostics('slack', { channel: 'C1' })).toHaveLength(1);
+    expect(emptyFieldDiagnostics('s3', { operation: 'delete_object', bucketName: 'b' })).toHaveLength(1);
   });
 
   it('are reported by an engine that deploys or checks the workflow', async () => {
     const engine = await createEngine({ blocks: blocks() });
     onTestFinished(() => engine.close());
-    const source = withSend('gmail_v2', { operation: 'send_gmail', to: 'a@example.com' });
+    const source = sendWorkflow('gmail_v2', { operation: 'send_gmail', to: 'a@example.com' });
     const expected = [expect.objectContaining({ code: 'FIELD_EMPTY', blockId: 'Send' })];
     expect((await engine.deploy(source)).diagnostics).toEqual(expected);
     expect(engine.check(source)).toEqual(expected);

@@ -2,17 +2,18 @@ import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { json, oneTool, startServer } from './tool-files.ts';
 
-const ALL = Array.from({ length: 7 }, (_, n) => ({ n }));
-const numbersOf = (url: URL): number => Number(url.searchParams.get('at') ?? 0);
+const ALL_ITEMS = Array.from({ length: 7 }, (_, n) => ({ n }));
+/** Returns the argument `at` of a request: the number of a page, or an offset. */
+const readAt = (url: URL): number => Number(url.searchParams.get('at') ?? 0);
 
 describe('pages of a list', () => {
   it('are requested by number until one has no items', async () => {
     const paging = { by: 'page', items: 'list', argument: 'at', pages: 10 };
     const { call, requests } = await oneTool({ paging }, ({ url }, response) => {
-      const page = numbersOf(url) || 1;
-      json(response, { list: ALL.slice((page - 1) * 3, page * 3) });
+      const page = readAt(url) || 1;
+      json(response, { list: ALL_ITEMS.slice((page - 1) * 3, page * 3) });
     });
-    expect((await call()).output).toMatchObject({ data: { items: ALL } });
+    expect((await call()).output).toMatchObject({ data: { items: ALL_ITEMS } });
     expect(requests.map(({ url }) => url)).toEqual([
       '/api/items',
       ...[2, 3, 4].map((at) => `/api/items?at=${at}`),
@@ -22,7 +23,7 @@ describe('pages of a list', () => {
   it('begin at the first number of the service', async () => {
     const paging = { by: 'page', items: 'list', argument: 'at', first: 0, pages: 2 };
     const { call, requests } = await oneTool({ paging }, ({ url }, response) =>
-      json(response, { list: [{ n: numbersOf(url) }] }),
+      json(response, { list: [{ n: readAt(url) }] }),
     );
     await call();
     expect(requests.map(({ url }) => url)).toEqual(['/api/items', '/api/items?at=1']);
@@ -34,10 +35,14 @@ describe('pages of a list', () => {
   ])('are requested by offset until %s', async (_what, end) => {
     const paging = { by: 'offset', items: 'list', argument: 'at', pages: 10, ...end };
     const { call, requests } = await oneTool({ paging }, ({ url }, response) => {
-      const from = numbersOf(url);
-      json(response, { list: ALL.slice(from, from + 3), all: ALL.length, more: from + 3 < ALL.length });
+      const from = readAt(url);
+      json(response, {
+        list: ALL_ITEMS.slice(from, from + 3),
+        all: ALL_ITEMS.length,
+        more: from + 3 < ALL_ITEMS.length,
+      });
     });
-    expect((await call()).output).toMatchObject({ data: { items: ALL } });
+    expect((await call()).output).toMatchObject({ data: { items: ALL_ITEMS } });
     expect(requests.map(({ url }) => url)).toEqual(['/api/items', '/api/items?at=3', '/api/items?at=6']);
   });
 
@@ -47,10 +52,10 @@ describe('pages of a list', () => {
       ({ url, baseUrl }, response) => {
         const page = Number(url.searchParams.get('page') ?? 1);
         const link = `<${baseUrl}/items?page=1>; rel=first, </api/items?page=${page + 1}>; title="a, b"; rel="last next"`;
-        json(response, ALL.slice((page - 1) * 3, page * 3), page < 3 ? { link } : {});
+        json(response, ALL_ITEMS.slice((page - 1) * 3, page * 3), page < 3 ? { link } : {});
       },
     );
-    expect((await call()).output).toMatchObject({ data: ALL });
+    expect((await call()).output).toMatchObject({ data: ALL_ITEMS });
     expect(requests.map(({ url }) => url)).toEqual(['/api/items', '/api/items?page=2', '/api/items?page=3']);
   });
 

@@ -25,10 +25,10 @@ async function run(type: string, fields: JsonObject, reply: Reply) {
     request.on('end', () => {
       const received = { url: request.url ?? '', headers: request.headers, body };
       requests.push(received);
-      const answer = reply(received);
-      if (answer === 'disconnect') return void request.socket.destroy();
-      response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' });
-      return void response.end(JSON.stringify(answer.body));
+      const serviceReply = reply(received);
+      if (serviceReply === 'disconnect') return void request.socket.destroy();
+      response.writeHead(serviceReply.status ?? 200, { 'content-type': 'application/json' });
+      return void response.end(JSON.stringify(serviceReply.body));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -86,11 +86,12 @@ describe('a key in the path', () => {
   it('needs a placeholder that no argument fills', () => {
     const file = toolFileOf(telegram);
     const [tool] = file.tools;
-    const withTool = (change: object) => () => readToolFile({ ...file, tools: [{ ...tool, ...change }] });
+    const readWithChange = (change: object) => () =>
+      readToolFile({ ...file, tools: [{ ...tool, ...change }] });
     const parameter = { argument: 'text', in: 'path', name: 'token', style: 'simple', explode: false };
-    expect(withTool({})).not.toThrow();
-    expect(withTool({ path: '/sendMessage' })).toThrow(/has a key in its path/);
-    expect(withTool({ parameters: [parameter] })).toThrow(/has a key in its path/);
+    expect(readWithChange({})).not.toThrow();
+    expect(readWithChange({ path: '/sendMessage' })).toThrow(/has a key in its path/);
+    expect(readWithChange({ parameters: [parameter] })).toThrow(/has a key in its path/);
   });
 });
 

@@ -12,7 +12,8 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 let url: URL;
-let fields: JsonObject;
+/** Fields of a block that connects to the test database. */
+let connectionFields: JsonObject;
 
 async function sql(text: string): Promise<JsonObject[]> {
   const client = new Client({ connectionString: url.href });
@@ -39,12 +40,13 @@ async function run(
   return engine.execute({ workflow: definition }, { input });
 }
 
-const ask = (overrides: JsonObject, input: JsonObject = {}) => run({ ...fields, ...overrides }, { input });
+const ask = (overrides: JsonObject, input: JsonObject = {}) =>
+  run({ ...connectionFields, ...overrides }, { input });
 
 describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
   beforeAll(async () => {
     url = new URL(await postgresDatabase());
-    fields = {
+    connectionFields = {
       ...{ host: url.hostname, port: url.port, database: url.pathname.slice(1), ssl: 'disabled' },
       ...{ username: url.username, password: url.password },
     };
@@ -231,7 +233,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const query = `SELECT pg_sleep(60), 'to be cancelled'`;
     const run = await engine.start({
-      workflow: workflow([block('A', 'postgresql', { ...fields, query })], ['Start -> A']),
+      workflow: workflow([block('A', 'postgresql', { ...connectionFields, query })], ['Start -> A']),
     });
     const active = () =>
       sql(
@@ -243,11 +245,17 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
   });
 
   it('connects only to hosts and ports that the egress rules allow, and never to a path', async () => {
-    const denied = await run({ ...fields, query: 'SELECT 1' }, { egress: { ports: [Number(url.port)] } });
+    const denied = await run(
+      { ...connectionFields, query: 'SELECT 1' },
+      { egress: { ports: [Number(url.port)] } },
+    );
     expect(denied.error).toMatchObject({ code: 'SERVICE_FAILED' });
     expect(denied.error?.message).toMatch(/private address/);
-    const port = await run({ ...fields, query: 'SELECT 1' }, { egress: { allowPrivate: true } });
-    expect(port.error?.message).toMatch(/port \d+ of 127\.0\.0\.1 are not allowed/);
+    const deniedPort = await run(
+      { ...connectionFields, query: 'SELECT 1' },
+      { egress: { allowPrivate: true } },
+    );
+    expect(deniedPort.error?.message).toMatch(/port \d+ of 127\.0\.0\.1 are not allowed/);
     for (const host of ['/tmp', '127.0.0.1/x', 'x@127.0.0.1', '127.0.0.1#'])
       expect((await ask({ host, query: 'SELECT 1' })).error?.message).toMatch(/are not a host and a port/);
   });
@@ -277,15 +285,20 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
   });
 
   it('encrypts the connection, and checks the certificate with verify-full', async () => {
-    const proxy = await startTls();
-    const proxied = { ...fields, query: 'SELECT 1 AS one', host: '127.0.0.1', port: String(proxy.port) };
+    const proxy = await startTlsProxy();
+    const proxyFields = {
+      ...connectionFields,
+      query: 'SELECT 1 AS one',
+      host: '127.0.0.1',
+      port: String(proxy.port),
+    };
     const egress = { exceptions: [`127.0.0.1:${proxy.port}`] };
     const one = { output: { rows: [{ one: 1 }] } };
-    expect(await run({ ...proxied, ssl: 'required' }, { egress })).toMatchObject(one);
-    expect(await run({ ...proxied, ssl: 'preferred' }, { egress })).toMatchObject(one);
-    expect(await run({ ...proxied, ssl: 'verify-full', sslCa: proxy.ca }, { egress })).toMatchObject(one);
-    expect(proxy.encrypted()).toBe(3);
-    const unknown = await run({ ...proxied, ssl: 'verify-full' }, { egress });
+    expect(await run({ ...proxyFields, ssl: 'required' }, { egress })).toMatchObject(one);
+    expect(await run({ ...proxyFields, ssl: 'preferred' }, { egress })).toMatchObject(one);
+    expect(await run({ ...proxyFields, ssl: 'verify-full', sslCa: proxy.ca }, { egress })).toMatchObject(one);
+    expect(proxy.encryptedCount()).toBe(3);
+    const unknown = await run({ ...proxyFields, ssl: 'verify-full' }, { egress });
     expect(unknown.error?.message).toMatch(/certificate/);
     expect((await ask({ query: 'SELECT 1', ssl: 'required' })).error?.message).toMatch(
       /does not support SSL/,
@@ -296,9 +309,9 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
 });
 
 /** Starts a TLS proxy in front of the database. */
-async function startTls() {
+async function startTlsProxy() {
   const { cert, key } = selfSigned();
-  let encrypted = 0;
+  let encryptedCount = 0;
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
     sockets.push(socket);
@@ -313,7 +326,7 @@ async function startTls() {
         tls
           .on('error', () => undefined)
           .once('secure', () => {
-            encrypted += 1;
+            encryptedCount += 1;
             const target = connect(Number(url.port), url.hostname).on('error', () => undefined);
             tls.pipe(target).pipe(tls);
           });
@@ -324,5 +337,5 @@ async function startTls() {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  return { port: (server.address() as AddressInfo).port, ca: cert, encrypted: () => encrypted };
+  return { port: (server.address() as AddressInfo).port, ca: cert, encryptedCount: () => encryptedCount };
 }

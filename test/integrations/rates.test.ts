@@ -24,7 +24,7 @@ async function startService() {
 }
 
 /** Returns a function that calls the service with a key. */
-async function caller(url: string, options: EngineOptions = {}) {
+async function createCaller(url: string, options: EngineOptions = {}) {
   const engine = await createEngine({ blocks: blocks(), services: { resend: url }, ...options });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   return (apiKey: string) => {
@@ -36,7 +36,7 @@ async function caller(url: string, options: EngineOptions = {}) {
 describe('a key that a service refuses temporarily', () => {
   it('is not used until the refusal ends, while other keys are used', async () => {
     const { baseUrl, keys } = await startService();
-    const call = await caller(baseUrl);
+    const call = await createCaller(baseUrl);
     expect((await call('slow')).error?.message).toMatch(/answered 429/);
     const { error } = await call('slow');
     expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { status: 429 } });
@@ -50,10 +50,10 @@ describe('a key that a service refuses temporarily', () => {
   it('is still used at another base URL', async () => {
     const [first, second] = [await startService(), await startService()];
     await (
-      await caller(first.baseUrl)
+      await createCaller(first.baseUrl)
     )('slow');
     await (
-      await caller(second.baseUrl)
+      await createCaller(second.baseUrl)
     )('slow');
     expect([first.keys, second.keys]).toEqual([['slow'], ['slow']]);
   });
@@ -61,7 +61,8 @@ describe('a key that a service refuses temporarily', () => {
   it.skipIf(!hasPostgres)('is not used by other processes', async () => {
     const { baseUrl, keys } = await startService();
     const postgres = { url: await postgresDatabase() };
-    const [one, other] = [await caller(baseUrl, { postgres }), await caller(baseUrl, { postgres })];
+    const one = await createCaller(baseUrl, { postgres });
+    const other = await createCaller(baseUrl, { postgres });
     await one('slow');
     expect((await other('slow')).error?.message).toMatch(/was not called/);
     expect(keys).toEqual(['slow']);

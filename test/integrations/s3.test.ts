@@ -21,12 +21,12 @@ async function run(fields: JsonObject, options: EngineOptions = {}) {
   return engine.execute({ workflow: workflow([block('A', 's3', fields)], ['Start -> A']) });
 }
 
-/** Returns the number of stored values that are files in the data folder. */
+/** Returns the number of files and folders of stored values in the data folder. */
 function partsIn(data: string): number {
   return readdirSync(join(data, 'values'), { recursive: true }).length;
 }
 
-function pick({ method, headers }: IncomingMessage) {
+function methodAndHeadersOf({ method, headers }: IncomingMessage) {
   return { method, headers };
 }
 
@@ -89,18 +89,23 @@ describe.skipIf(!hasS3)('an S3 block', () => {
     const MIB = 2 ** 20;
     const data = dataFolder();
     const target = new URL(server.url);
-    const bodies: number[] = [];
+    const bodySizes: number[] = [];
     let isStored = false;
     // Forwards requests unchanged, so that their signatures stay valid, and counts their bytes.
     const proxy = createServer((incoming, outgoing) => {
       let sentBytes = 0;
       let receivedBytes = 0;
       const forwarded = request(
-        { host: target.hostname, port: target.port, path: incoming.url ?? '/', ...pick(incoming) },
-        (answer) => {
-          outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+        {
+          host: target.hostname,
+          port: target.port,
+          path: incoming.url ?? '/',
+          ...methodAndHeadersOf(incoming),
+        },
+        (upstreamResponse) => {
+          outgoing.writeHead(upstreamResponse.statusCode ?? 500, upstreamResponse.headers);
           void (async () => {
-            for await (const chunk of answer as AsyncIterable<Buffer>) {
+            for await (const chunk of upstreamResponse as AsyncIterable<Buffer>) {
               receivedBytes += chunk.length;
               outgoing.write(chunk);
               // Sends the rest only after a part is stored, so that the test fails for a client that first reads
@@ -115,7 +120,7 @@ describe.skipIf(!hasS3)('an S3 block', () => {
         },
       );
       incoming.on('data', (chunk: Buffer) => (sentBytes += chunk.length));
-      incoming.on('end', () => bodies.push(sentBytes));
+      incoming.on('end', () => bodySizes.push(sentBytes));
       incoming.pipe(forwarded);
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
@@ -176,7 +181,7 @@ describe.skipIf(!hasS3)('an S3 block', () => {
       status: 'completed',
       output: { metadata: { size: 20 * MIB, contentType: 'application/x-big' } },
     });
-    expect(bodies.filter((bytes) => bytes > 0).slice(0, 3)).toEqual([8 * MIB, 8 * MIB, 4 * MIB]);
+    expect(bodySizes.filter((bytes) => bytes > 0).slice(0, 3)).toEqual([8 * MIB, 8 * MIB, 4 * MIB]);
     const stored = partsIn(data);
     const get = workflow(
       [

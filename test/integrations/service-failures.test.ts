@@ -46,45 +46,50 @@ async function run([type, fields]: readonly [string, JsonObject], options: Engin
   return engine.execute({ workflow: workflow([block('A', type, fields)], ['Start -> A']) });
 }
 
-const slack = (error: string, more: JsonObject = {}): SimulatedResponse => ({
-  body: { ok: false, error, ...more },
+const slackError = (error: string, details: JsonObject = {}): SimulatedResponse => ({
+  body: { ok: false, error, ...details },
 });
-const reason = (code: number, cause: string, message: string): SimulatedResponse => ({
+const googleReasonError = (code: number, cause: string, message: string): SimulatedResponse => ({
   status: code,
   body: { error: { code, message, errors: [{ domain: 'global', reason: cause, message }] } },
 });
-const notion = (status: number, code: string, message: string): SimulatedResponse => ({
+const notionError = (status: number, code: string, message: string): SimulatedResponse => ({
   status,
   body: { object: 'error', status, code, message, request_id: 'r' },
 });
-const linear = (status: number, code: string, message: string): SimulatedResponse => ({
+const linearError = (status: number, code: string, message: string): SimulatedResponse => ({
   status,
   body: { errors: [{ message, extensions: { code, userPresentableMessage: message } }] },
 });
-const postgrest = (status: number, code: string, message: string): SimulatedResponse => ({
+const postgrestError = (status: number, code: string, message: string): SimulatedResponse => ({
   status,
   body: { code, message, details: null, hint: null },
 });
 
 /** Refusals of the services, according to their public documentation. */
 const REFUSALS: readonly [Name, SimulatedResponse, kind: string, message: string][] = [
-  ['slack', slack('invalid_auth'), 'auth', 'invalid_auth'],
+  ['slack', slackError('invalid_auth'), 'auth', 'invalid_auth'],
   [
     'slack',
-    slack('missing_scope', { needed: 'chat:write', provided: 'users:read' }),
+    slackError('missing_scope', { needed: 'chat:write', provided: 'users:read' }),
     'auth',
     'missing_scope',
   ],
-  ['slack', slack('channel_not_found'), 'not_found', 'channel_not_found'],
+  ['slack', slackError('channel_not_found'), 'not_found', 'channel_not_found'],
   ['gmail', googleError(401, 'UNAUTHENTICATED', 'Invalid Credentials'), 'auth', 'Invalid Credentials'],
   [
     'gmail',
-    reason(403, 'insufficientPermissions', 'Insufficient Permission'),
+    googleReasonError(403, 'insufficientPermissions', 'Insufficient Permission'),
     'auth',
     'Insufficient Permission',
   ],
-  ['gmail', reason(404, 'notFound', 'Requested entity was not found.'), 'not_found', 'was not found'],
-  ['gmail', reason(500, 'backendError', 'Backend Error'), 'temporary', 'Backend Error'],
+  [
+    'gmail',
+    googleReasonError(404, 'notFound', 'Requested entity was not found.'),
+    'not_found',
+    'was not found',
+  ],
+  ['gmail', googleReasonError(500, 'backendError', 'Backend Error'), 'temporary', 'Backend Error'],
   ['google_sheets', googleError(401, 'UNAUTHENTICATED', 'Expected OAuth 2'), 'auth', 'Expected OAuth 2'],
   [
     'google_sheets',
@@ -99,41 +104,81 @@ const REFUSALS: readonly [Name, SimulatedResponse, kind: string, message: string
     'invalid',
     'Unable to parse range',
   ],
-  ['google_calendar', reason(401, 'authError', 'Invalid Credentials'), 'auth', 'Invalid Credentials'],
-  ['google_calendar', reason(403, 'forbiddenForNonOrganizer', 'Shared properties'), 'auth', 'Shared'],
-  ['google_calendar', reason(404, 'notFound', 'Not Found'), 'not_found', 'Not Found'],
-  ['google_calendar', reason(410, 'deleted', 'Resource has been deleted'), 'not_found', 'has been deleted'],
-  ['notion', notion(401, 'unauthorized', 'API token is invalid.'), 'auth', 'API token is invalid.'],
+  [
+    'google_calendar',
+    googleReasonError(401, 'authError', 'Invalid Credentials'),
+    'auth',
+    'Invalid Credentials',
+  ],
+  [
+    'google_calendar',
+    googleReasonError(403, 'forbiddenForNonOrganizer', 'Shared properties'),
+    'auth',
+    'Shared',
+  ],
+  ['google_calendar', googleReasonError(404, 'notFound', 'Not Found'), 'not_found', 'Not Found'],
+  [
+    'google_calendar',
+    googleReasonError(410, 'deleted', 'Resource has been deleted'),
+    'not_found',
+    'has been deleted',
+  ],
+  ['notion', notionError(401, 'unauthorized', 'API token is invalid.'), 'auth', 'API token is invalid.'],
   [
     'notion',
-    notion(403, 'restricted_resource', 'Insufficient permissions for this endpoint.'),
+    notionError(403, 'restricted_resource', 'Insufficient permissions for this endpoint.'),
     'auth',
     'Insufficient permissions',
   ],
-  ['notion', notion(404, 'object_not_found', 'Could not find page with ID'), 'not_found', 'Could not find'],
-  ['notion', notion(409, 'conflict_error', 'Conflict occurred while saving.'), 'conflict', 'Conflict'],
+  [
+    'notion',
+    notionError(404, 'object_not_found', 'Could not find page with ID'),
+    'not_found',
+    'Could not find',
+  ],
+  ['notion', notionError(409, 'conflict_error', 'Conflict occurred while saving.'), 'conflict', 'Conflict'],
   [
     'linear',
-    linear(401, 'AUTHENTICATION_ERROR', 'Authentication required, not authenticated'),
+    linearError(401, 'AUTHENTICATION_ERROR', 'Authentication required, not authenticated'),
     'auth',
     'Authentication required',
   ],
-  ['linear', linear(403, 'FORBIDDEN', 'You do not have permission'), 'auth', 'do not have permission'],
-  ['linear', linear(200, 'INPUT_ERROR', 'Entity not found: Team'), 'not_found', 'Entity not found: Team'],
-  ['linear', linear(400, 'INVALID_INPUT', 'Argument Validation Error'), 'invalid', 'Argument Validation'],
+  ['linear', linearError(403, 'FORBIDDEN', 'You do not have permission'), 'auth', 'do not have permission'],
+  [
+    'linear',
+    linearError(200, 'INPUT_ERROR', 'Entity not found: Team'),
+    'not_found',
+    'Entity not found: Team',
+  ],
+  [
+    'linear',
+    linearError(400, 'INVALID_INPUT', 'Argument Validation Error'),
+    'invalid',
+    'Argument Validation',
+  ],
   ['supabase', { status: 401, body: { message: 'Invalid API key', hint: 'x' } }, 'auth', 'Invalid API key'],
-  ['supabase', postgrest(401, 'PGRST301', 'JWT expired'), 'auth', 'JWT expired'],
-  ['supabase', postgrest(403, '42501', 'permission denied for table orders'), 'auth', 'permission denied'],
-  ['supabase', postgrest(404, 'PGRST205', "Could not find the table 'o'"), 'not_found', 'Could not find'],
-  ['supabase', postgrest(409, '23505', 'duplicate key value'), 'conflict', 'duplicate key value'],
+  ['supabase', postgrestError(401, 'PGRST301', 'JWT expired'), 'auth', 'JWT expired'],
+  [
+    'supabase',
+    postgrestError(403, '42501', 'permission denied for table orders'),
+    'auth',
+    'permission denied',
+  ],
+  [
+    'supabase',
+    postgrestError(404, 'PGRST205', "Could not find the table 'o'"),
+    'not_found',
+    'Could not find',
+  ],
+  ['supabase', postgrestError(409, '23505', 'duplicate key value'), 'conflict', 'duplicate key value'],
 ];
 
 describe('a refusal of a service', () => {
-  it.each(REFUSALS)('fails the block with kind and reason: %s %j', async (name, answer, kind, message) => {
+  it.each(REFUSALS)('fails the block with kind and reason: %s %j', async (name, response, kind, message) => {
     // Refuses repeated calls too, so that they do not hide the refusal.
-    services.refuseNext(name, answer, kind === 'temporary' ? 1 : 3);
+    services.refuseNext(name, response, kind === 'temporary' ? 1 : 3);
     const { error } = await run(CALLS[name]);
-    services.refuseNext(name, answer, 0);
+    services.refuseNext(name, response, 0);
     expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { kind } });
     expect(error?.message).toContain(message);
     expect(error?.message).not.toContain(`token-of-${name}`);
@@ -148,18 +193,21 @@ const LIMITS: readonly [Name, SimulatedResponse, waitMs: number][] = [
     { status: 429, headers: { 'retry-after': '7' }, body: { ok: false, error: 'ratelimited' } },
     7000,
   ],
-  ['gmail', reason(403, 'userRateLimitExceeded', 'User Rate Limit Exceeded'), 1000],
+  ['gmail', googleReasonError(403, 'userRateLimitExceeded', 'User Rate Limit Exceeded'), 1000],
   ['google_sheets', googleError(429, 'RESOURCE_EXHAUSTED', "Quota exceeded for 'Write requests'"), 1000],
-  ['google_calendar', reason(403, 'rateLimitExceeded', 'Rate Limit Exceeded'), 1000],
-  ['google_calendar', reason(403, 'quotaExceeded', 'Calendar usage limits exceeded.'), 1000],
+  ['google_calendar', googleReasonError(403, 'rateLimitExceeded', 'Rate Limit Exceeded'), 1000],
+  ['google_calendar', googleReasonError(403, 'quotaExceeded', 'Calendar usage limits exceeded.'), 1000],
   [
     'notion',
-    { ...notion(429, 'rate_limited', 'You have been rate limited.'), headers: { 'retry-after': '3' } },
+    { ...notionError(429, 'rate_limited', 'You have been rate limited.'), headers: { 'retry-after': '3' } },
     3000,
   ],
   [
     'linear',
-    { ...linear(400, 'RATELIMITED', 'Rate limit exceeded'), headers: { 'x-ratelimit-requests-reset': '5' } },
+    {
+      ...linearError(400, 'RATELIMITED', 'Rate limit exceeded'),
+      headers: { 'x-ratelimit-requests-reset': '5' },
+    },
     5000,
   ],
   [
@@ -172,8 +220,8 @@ const LIMITS: readonly [Name, SimulatedResponse, waitMs: number][] = [
 describe('a rate limit of a service', () => {
   it.each(LIMITS)(
     'delays the call for the time that the service sets: %s %j',
-    async (name, answer, waitMs) => {
-      services.refuseNext(name, answer);
+    async (name, response, waitMs) => {
+      services.refuseNext(name, response);
       const clock = new TestClock();
       const running = run(CALLS[name], { clock });
       await clock.due(waitMs);
@@ -188,7 +236,7 @@ describe('a rate limit of a service', () => {
   it('can end at a time in milliseconds, and fails the block if that is an hour away', async () => {
     const nowMs = Date.parse('2026-01-01T00:00:00Z');
     const headers = { 'x-ratelimit-requests-reset': String(nowMs + 3_600_000) };
-    services.refuseNext('linear', { ...linear(400, 'RATELIMITED', 'Rate limit exceeded'), headers });
+    services.refuseNext('linear', { ...linearError(400, 'RATELIMITED', 'Rate limit exceeded'), headers });
     const { error } = await run(CALLS.linear, { clock: new TestClock(nowMs) });
     expect(error).toMatchObject({ details: { kind: 'rate', status: 400 } });
     expect(services.requests).toHaveLength(1);
@@ -239,7 +287,7 @@ describe('the pages of a list from a service', () => {
         fields: { operation: 'query', table: 'orders', limit: '4' },
       },
     ],
-  ])('are limited to the number in its definition: %s', async (_name, { type, fields, output, pages }) => {
+  ])('are limited by the definition of the service: %s', async (_name, { type, fields, output, pages }) => {
     const result = await run([type, fields]);
     expect(result).toMatchObject({ error: null });
     expect(services.requests).toHaveLength(pages);

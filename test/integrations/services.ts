@@ -13,8 +13,8 @@ export interface Services {
   baseUrls: { readonly [service: string]: string };
   /** Makes the service temporarily refuse its next `times` requests, after the first `skip`. */
   limitNext(service: string, times: number, skip?: number): void;
-  /** Makes the service respond to its next `times` requests with `answer`. */
-  refuseNext(service: string, answer: SimulatedResponse, times?: number): void;
+  /** Makes the service respond to its next `times` requests with `response`. */
+  refuseNext(service: string, response: SimulatedResponse, times?: number): void;
   /** Makes the service execute its next `times` requests without a response, after the first `skip`. */
   loseNext(service: string, times: number, skip?: number): void;
   /** Makes the service redirect its requests from now on. */
@@ -22,24 +22,24 @@ export interface Services {
   close(): Promise<void>;
 }
 
-const SLACK_ERROR = (error: string): SimulatedResponse => ({ body: { ok: false, error } });
+const slackError = (error: string): SimulatedResponse => ({ body: { ok: false, error } });
 const CHANNELS = ['C0123456789', 'C0000000002', 'C0000000003'].map((id) => ({ id, name: id.toLowerCase() }));
 
 function postMessage({ body, headers }: SimulatedRequest): SimulatedResponse {
   const { channel = null, text } = body;
   if (!String(headers['content-type']).startsWith('application/json'))
-    return SLACK_ERROR('invalid_form_data');
-  if (!CHANNELS.some(({ id }) => id === channel)) return SLACK_ERROR('channel_not_found');
-  if (typeof text !== 'string' || text === '') return SLACK_ERROR('no_text');
+    return slackError('invalid_form_data');
+  if (!CHANNELS.some(({ id }) => id === channel)) return slackError('channel_not_found');
+  if (typeof text !== 'string' || text === '') return slackError('no_text');
   const ts = '1767225600.000100';
   return { body: { ok: true, channel, ts, message: { text, ts } } };
 }
 
-/** Returns a channel with a thousand messages, of which a page has at most 999. */
+/** Returns a page of a channel with a thousand messages. A page has at most 999 messages. */
 function history({ query }: SimulatedRequest): SimulatedResponse {
   const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
   const size = Number(query.get('limit') ?? 100);
-  if (size > 999) return SLACK_ERROR('invalid_limit');
+  if (size > 999) return slackError('invalid_limit');
   const cursor = from + size < 1000 ? Buffer.from(String(from + size)).toString('base64') : '';
   const messages = Array.from({ length: size }, (_, n) => ({ ts: `${from + n}.0`, text: 'Hello' }));
   return {
@@ -47,12 +47,12 @@ function history({ query }: SimulatedRequest): SimulatedResponse {
   };
 }
 
-/** docs.slack.dev: failures have status 200; cursors are opaque strings; limits are 429 with Retry-After. */
+/** docs.slack.dev: failures have status 200; cursors are opaque strings; rate limits have status 429. */
 const slack: Service = (request) => {
   const { method, path, query } = request;
   if (path === '/chat.postMessage') return postMessage(request);
   if (path === '/conversations.history') return history(request);
-  if (path !== '/conversations.list' || method !== 'GET') return SLACK_ERROR('unknown_method');
+  if (path !== '/conversations.list' || method !== 'GET') return slackError('unknown_method');
   const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
   const size = Number(query.get('limit') ?? 100);
   const next = from + size < CHANNELS.length ? Buffer.from(String(from + size)).toString('base64') : '';
@@ -130,7 +130,7 @@ const gmail: Service = ({ method, path, body, query }) => {
   return { body: { id: 'mail-1', threadId: 'thread-1', labelIds: ['SENT'] } };
 };
 
-/** Returns one page of blocks; there is always a next one. */
+/** Returns one page of an endless list of blocks. */
 function children(query: URLSearchParams): SimulatedResponse {
   const size = Number(query.get('page_size') ?? 100);
   if (size > 100) return notionError(400, 'validation_error', 'page_size should be ≤ 100');
@@ -171,7 +171,7 @@ const notion: Service = ({ method, path, headers, body, query }) => {
   };
 };
 
-/** linear.app/developers: errors are in `errors`, even with status 200; limits have status 400 and RATELIMITED. */
+/** linear.app/developers: errors are in `errors`, even with status 200; rate limits have status 400. */
 const linear: Service = ({ method, path, body }) => {
   const { query, variables } = body as { query?: string; variables?: { input?: JsonObject } };
   if (method !== 'POST' || path !== '/graphql' || typeof query !== 'string')
@@ -280,8 +280,8 @@ const SERVICES: { readonly [name: string]: Service } = {
   ...{ firecrawl, airtable, reddit, x, linkedin, mistral },
 };
 
-/** Temporary refusals of the services; default: status 429 with Retry-After. */
-const LIMITS: { readonly [name: string]: SimulatedResponse } = {
+/** Responses of services to calls above their rate limit; by default `DEFAULT_RATE_LIMIT`. */
+const RATE_LIMITS: { readonly [name: string]: SimulatedResponse } = {
   linear: {
     status: 400,
     body: { errors: [{ message: 'Rate limit exceeded', extensions: { code: 'RATELIMITED' } }] },
@@ -304,15 +304,15 @@ const LIMITS: { readonly [name: string]: SimulatedResponse } = {
     body: { message: 'API rate limit exceeded for user ID 1.' },
   },
 };
-const LIMIT: SimulatedResponse = {
+const DEFAULT_RATE_LIMIT: SimulatedResponse = {
   status: 429,
   headers: { 'retry-after': '1' },
   body: { message: 'Too many requests' },
 };
 
-/** Responses of the services to an invalid token; default: status 401. */
+/** Responses of the services to an invalid token; by default status 401. */
 const UNAUTHORIZED: { readonly [name: string]: SimulatedResponse } = {
-  slack: SLACK_ERROR('invalid_auth'),
+  slack: slackError('invalid_auth'),
   github: {
     status: 401,
     body: { message: 'Bad credentials', documentation_url: 'https://docs.github.com/rest' },
@@ -320,8 +320,8 @@ const UNAUTHORIZED: { readonly [name: string]: SimulatedResponse } = {
   google_drive: googleError(401, 'UNAUTHENTICATED', 'Invalid Credentials'),
 };
 
-/** Returns whether the URL gives access without a token. */
-const isCapability = ({ service, query }: SimulatedRequest): boolean =>
+/** Returns whether the URL itself gives access, so that the request needs no token. */
+const needsNoToken = ({ service, query }: SimulatedRequest): boolean =>
   service === 'google_drive' && query.has('upload_id');
 
 /** A fault of the next `times` requests, after the first `skip`. */
@@ -347,7 +347,7 @@ export async function startServices(): Promise<Services> {
   const limits = new Map<string, Fault>();
   const redirects = new Map<string, string>();
   const losses = new Map<string, Fault>();
-  const refusals = new Map<string, Fault & { answer: SimulatedResponse }>();
+  const refusals = new Map<string, Fault & { response: SimulatedResponse }>();
   const services: { readonly [name: string]: Service } = {
     ...SERVICES,
     ...Object.fromEntries(Object.entries(STATEFUL).map(([name, create]) => [name, create()])),
@@ -357,9 +357,9 @@ export async function startServices(): Promise<Services> {
     const location = redirects.get(service);
     if (location !== undefined) return { status: 307, headers: { location }, body: null };
     const refusal = refusals.get(service);
-    if (refusal && isDue(refusal)) return refusal.answer;
-    if (isDue(limits.get(service))) return LIMITS[service] ?? LIMIT;
-    if (headers.authorization !== `Bearer token-of-${service}` && !isCapability(request))
+    if (refusal && isDue(refusal)) return refusal.response;
+    if (isDue(limits.get(service))) return RATE_LIMITS[service] ?? DEFAULT_RATE_LIMIT;
+    if (headers.authorization !== `Bearer token-of-${service}` && !needsNoToken(request))
       return UNAUTHORIZED[service] ?? { status: 401, body: { message: 'Unauthorized' } };
     return services[service]?.(request) ?? { status: 404, body: null };
   };
@@ -395,7 +395,7 @@ export async function startServices(): Promise<Services> {
     requests,
     baseUrls: Object.fromEntries(Object.keys(services).map((name) => [name, `${base}/${name}`])),
     limitNext: (service, times, skip = 0) => void limits.set(service, { times, skip }),
-    refuseNext: (service, answer, times = 1) => void refusals.set(service, { answer, times, skip: 0 }),
+    refuseNext: (service, response, times = 1) => void refusals.set(service, { response, times, skip: 0 }),
     loseNext: (service, times, skip = 0) => void losses.set(service, { times, skip }),
     redirect: (service, location) => void redirects.set(service, location),
     close: () =>

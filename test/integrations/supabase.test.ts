@@ -26,10 +26,10 @@ async function startPostgrest(host = '127.0.0.1') {
     body: unknown,
     matches: (row: Row) => boolean,
   ): [number, unknown] => {
-    const found = state.rows.filter(matches);
-    if (method === 'PATCH') for (const row of found) Object.assign(row, body);
+    const matchingRows = state.rows.filter(matches);
+    if (method === 'PATCH') for (const row of matchingRows) Object.assign(row, body);
     if (method === 'DELETE') state.rows = state.rows.filter((row) => !matches(row));
-    if (method !== 'POST') return [200, found];
+    if (method !== 'POST') return [200, matchingRows];
     const newRows = [body].flat() as Row[];
     const others = state.rows.filter((row) => !newRows.some(({ id }) => id === row['id']));
     if (others.length < state.rows.length && !query.has('on_conflict'))
@@ -37,17 +37,17 @@ async function startPostgrest(host = '127.0.0.1') {
     state.rows = [...others, ...newRows];
     return [201, newRows];
   };
-  const answer = ({ method, path, query }: ReceivedRequest, body: unknown): [number, unknown] => {
+  const respond = ({ method, path, query }: ReceivedRequest, body: unknown): [number, unknown] => {
     if (path !== '/rest/v1/orders')
       return [404, { code: 'PGRST205', message: `Could not find the table '${path.slice(9)}'` }];
     const conditions = [...query].filter(([name]) => !['limit', 'offset', 'on_conflict'].includes(name));
     const unknown = conditions.find(([name]) => !['id', 'status'].includes(name));
     if (unknown) return [400, { code: '42703', message: `column orders.${unknown[0]} does not exist` }];
     const matches = (row: Row) => conditions.every(([name, value]) => value === `eq.${row[name]}`);
-    const found = state.rows.filter(matches);
+    const matchingRows = state.rows.filter(matches);
     if (method !== 'GET') return applyChange({ method, query }, body, matches);
     const from = Number(query.get('offset') ?? 0);
-    return [200, found.slice(from, from + Number(query.get('limit') ?? 1000))];
+    return [200, matchingRows.slice(from, from + Number(query.get('limit') ?? 1000))];
   };
   const server = createServer((request, response) => {
     let text = '';
@@ -60,7 +60,7 @@ async function startPostgrest(host = '127.0.0.1') {
       const { apikey, authorization } = request.headers;
       const isKnown = apikey === 'service-key' && authorization === 'Bearer service-key';
       const [status, body] = isKnown
-        ? answer(received, text === '' ? undefined : JSON.parse(text))
+        ? respond(received, text === '' ? undefined : JSON.parse(text))
         : [401, { message: 'Invalid API key' }];
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });

@@ -24,9 +24,9 @@ export type Responder = (request: { url: URL; baseUrl: string }, response: Serve
 
 /** Starts a server. Returns its origin. */
 export async function startServer(
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  respond: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<string> {
-  const server = createServer(answer);
+  const server = createServer(respond);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();
@@ -35,16 +35,16 @@ export async function startServer(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Returns a service whose only tool is GET /items. `tool` has additional fields of its definition. */
+/** Starts a service whose only tool is GET /items. `tool` overrides fields of the definition of the tool. */
 export async function oneTool(
   tool: JsonObject,
-  answer: Responder,
+  respond: Responder,
   { rate, ...options }: EngineOptions & { rate?: { calls: number; seconds: number } } = {},
 ): Promise<OneTool> {
   const requests: OneTool['requests'] = [];
   const origin = await startServer((request, response) => {
     requests.push({ url: request.url ?? '', headers: request.headers });
-    answer({ url: new URL(request.url ?? '/', origin), baseUrl: `${origin}/api` }, response);
+    respond({ url: new URL(request.url ?? '/', origin), baseUrl: `${origin}/api` }, response);
   });
   const baseUrl = `${origin}/api`;
   const file = await readToolFile({
@@ -76,7 +76,7 @@ export async function oneTool(
   return { engine, baseUrl, requests, call };
 }
 
-/** Sends JSON. */
+/** Sends a response with a JSON body. */
 export function json(
   response: ServerResponse,
   body: unknown,

@@ -34,9 +34,9 @@ type ModelToolCall = NonNullable<ModelAnswer['tools']>[number];
 async function runAgent(
   rows: JsonObject[],
   rounds: readonly ModelToolCall[][],
-  { answer, tools = file }: { answer?: (request: ReceivedRequest) => ShopResponse; tools?: ToolFile } = {},
+  { respond, tools = file }: { respond?: (request: ReceivedRequest) => ShopResponse; tools?: ToolFile } = {},
 ) {
-  const shop = await startShop(answer);
+  const shop = await startShop(respond);
   const models = await startModelServer(({ number }) => {
     const calls = rounds[number - 1];
     return calls ? { tools: calls } : { text: 'Done.' };
@@ -57,8 +57,8 @@ async function runAgent(
   });
   const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
   const { toolCalls } = (result.output ?? {}) as { toolCalls?: { list: ToolCallRecord[] } };
-  const offered = (models.requests[0]?.body['tools'] ?? []) as unknown as ToolDefinition[];
-  return { result, calls: toolCalls?.list ?? [], received: shop.received, offered, models };
+  const offeredTools = (models.requests[0]?.body['tools'] ?? []) as unknown as ToolDefinition[];
+  return { result, calls: toolCalls?.list ?? [], received: shop.received, offeredTools, models };
 }
 
 /** Returns the operations in the result of a search. */
@@ -71,13 +71,13 @@ const SERVICE = { type: 'service', toolId: 'shop' };
 describe('an agent with single operations of a service as tools', () => {
   it('calls an operation with arguments of the model and of the author', async () => {
     const row = { type: 'shop', toolId: 'shop_listOrders', params: { state: 'open' } };
-    const { calls, received, offered } = await runAgent(
+    const { calls, received, offeredTools } = await runAgent(
       [row],
       [[{ name: 'shop_listOrders', args: { query_id: '7' } }]],
     );
-    expect(offered).toMatchObject([{ name: 'shop_listOrders', description: 'List orders' }]);
+    expect(offeredTools).toMatchObject([{ name: 'shop_listOrders', description: 'List orders' }]);
     // The model cannot set arguments that the author has set.
-    expect(Object.keys(offered[0]?.parameters['properties'] as JsonObject)).toEqual(['id']);
+    expect(Object.keys(offeredTools[0]?.parameters['properties'] as JsonObject)).toEqual(['id']);
     expect(calls).toMatchObject([{ success: false }]);
     expect(received).toHaveLength(0);
     const second = await runAgent([row], [[{ name: 'shop_listOrders', args: { id: '7' } }]]);
@@ -111,14 +111,14 @@ describe('an agent with single operations of a service as tools', () => {
   });
 
   it('gets the reason of a failed call, without the API key', async () => {
-    const answer = ({ headers }: ReceivedRequest): ShopResponse => ({
+    const respond = ({ headers }: ReceivedRequest): ShopResponse => ({
       status: 409,
       body: JSON.stringify({ error: 'sold out', authorization: headers.authorization ?? null }),
     });
     const { result, calls, models } = await runAgent(
       [{ type: 'shop_createOrder' }],
       [[{ name: 'shop_createOrder', args: { body: { article: 'lamp' } } }]],
-      { answer },
+      { respond },
     );
     expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
     expect(calls[0]?.result).toContain('sold out');
@@ -148,7 +148,7 @@ describe('an agent with a whole service as a tool', () => {
     );
     const large = (await importOpenApi({ ...SHOP, paths }, { name: 'shop' })).file;
     expect(large.tools).toHaveLength(1000);
-    const { offered, calls, received } = await runAgent(
+    const { offeredTools, calls, received } = await runAgent(
       [SERVICE],
       [
         [{ name: 'shop_search', args: { query: 'change thing 777' } }],
@@ -156,7 +156,7 @@ describe('an agent with a whole service as a tool', () => {
       ],
       { tools: large },
     );
-    expect(JSON.stringify(offered).length).toBeLessThan(1500);
+    expect(JSON.stringify(offeredTools).length).toBeLessThan(1500);
     const [search, call] = calls;
     expect(operationsFoundBy(search)).toHaveLength(10);
     expect(operationsFoundBy(search)[0]).toMatchObject({ name: 'shop_changeThing777' });
@@ -170,9 +170,9 @@ describe('an agent with a whole service as a tool', () => {
   });
 
   it('has two tools: one searches operations, one calls them', async () => {
-    const { offered } = await runAgent([SERVICE], []);
-    expect(offered.map(({ name }) => name)).toEqual(['shop_search', 'shop_call']);
-    expect(JSON.stringify(offered).length).toBeLessThan(1500);
+    const { offeredTools } = await runAgent([SERVICE], []);
+    expect(offeredTools.map(({ name }) => name)).toEqual(['shop_search', 'shop_call']);
+    expect(JSON.stringify(offeredTools).length).toBeLessThan(1500);
   });
 
   it('finds an operation by keywords, and calls it', async () => {

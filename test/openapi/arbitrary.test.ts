@@ -46,18 +46,19 @@ const value = fc.letrec<{ json: Json }>((tie) => ({
   ) as fc.Arbitrary<Json>,
 })).json;
 
-/** A tool and arbitrary arguments for it: `own` are its parameters, `more` may be unknown. */
+/** A tool, arbitrary arguments for its parameters (`knownArgs`), and arguments that it may not have (`otherArgs`). */
 const call = fc.constantFrom(...file.tools).chain((tool) => {
   const names = Object.keys(tool.arguments['properties'] as JsonObject);
-  const own = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
-  return fc.record({ tool: fc.constant(tool), own, more: fc.dictionary(hostileText, value, { maxKeys: 2 }) });
+  const knownArgs = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
+  const otherArgs = fc.dictionary(hostileText, value, { maxKeys: 2 });
+  return fc.record({ tool: fc.constant(tool), knownArgs, otherArgs });
 });
 
 describe('arbitrary arguments of an operation', () => {
   it('change only the parts of a request that belong to their parameters', async () => {
     await fc.assert(
-      fc.asyncProperty(call, async ({ tool, own, more }) => {
-        const args = { ...more, ...own } as JsonObject;
+      fc.asyncProperty(call, async ({ tool, knownArgs, otherArgs }) => {
+        const args = { ...otherArgs, ...knownArgs } as JsonObject;
         const request = await requestOf(tool, args, {
           address: 'https://shop.test/base',
           secret: SECRET,
@@ -83,9 +84,9 @@ describe('arbitrary arguments of an operation', () => {
         const keys = request.headers.filter(([name]) => name === 'authorization' || name === 'x-api-key');
         expect(JSON.stringify(keys)).toBe(JSON.stringify(keysOf(tool.id)));
         // A tool whose key is in the query sends it once; the model cannot replace it.
-        const inQuery = url.searchParams.getAll('api_key');
-        expect(inQuery).toEqual(
-          /keyQuery|keyBoth/.test(tool.id) ? [tool.id === 'shop_keyBoth' ? 'the-key' : SECRET] : inQuery,
+        const queryKeys = url.searchParams.getAll('api_key');
+        expect(queryKeys).toEqual(
+          /keyQuery|keyBoth/.test(tool.id) ? [tool.id === 'shop_keyBoth' ? 'the-key' : SECRET] : queryKeys,
         );
       }),
       { numRuns: scale(600, 30_000) },

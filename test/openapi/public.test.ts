@@ -11,10 +11,7 @@ import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts
 import { isFull, sample } from '../support/scale.ts';
 import { documentsPackage, unpackDocuments } from '../tools/documents.ts';
 
-/**
- * Public documents by file name, with the numbers of their operations, of operations that are left out, and of
- * simplified schemas.
- */
+/** Public documents: file name, number of operations, number of skipped operations, number of simplified schemas. */
 const DOCUMENTS: [name: string, operations: number, skipped: number, simplified: number][] = [
   ['github.com/api.github.com', 845, 0, 0],
   ['stripe.com', 452, 0, 0],
@@ -28,12 +25,14 @@ const DOCUMENTS: [name: string, operations: number, skipped: number, simplified:
   ['zoom.us', 373, 0, 1],
 ];
 
-const file = documentsPackage();
-const sampled = sample(DOCUMENTS, 1, 'public OpenAPI documents');
+const packageFile = documentsPackage();
+const sampledDocuments = sample(DOCUMENTS, 1, 'public OpenAPI documents');
 let folder = '';
 
 beforeAll(() => {
-  if (file !== undefined) folder = unpackDocuments(file, isFull ? undefined : sampled.map(([name]) => name));
+  if (packageFile === undefined) return;
+  const names = isFull ? undefined : sampledDocuments.map(([name]) => name);
+  folder = unpackDocuments(packageFile, names);
 });
 
 afterAll(() => {
@@ -53,7 +52,7 @@ function documentAt(path: string): { paths: { [path: string]: Json } } {
 }
 
 /** Expects that each tool has a unique name and a schema of limited size, and sends its request to its own path. */
-async function expectValid({ file: imported }: ImportedTools): Promise<void> {
+async function expectValidTools({ file: imported }: ImportedTools): Promise<void> {
   const toolFile = readToolFile(JSON.parse(JSON.stringify(imported)));
   const names = toolFile.tools.map(({ id }) => id);
   expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
@@ -97,7 +96,10 @@ const VALUES: { [type: string]: Json } = {
   array: ['x', 'y'],
 };
 
-/** Returns a value of the first type of a schema. Without a type, it is a string, or an object if it must be one. */
+/**
+ * Returns a value of the first type of a schema. If the schema has no type, the value is an object if the schema has
+ * properties or parts, and a string otherwise.
+ */
 function valueFor(schema: JsonObject, defs: JsonObject): Json {
   const reference = schema['$ref'];
   if (typeof reference === 'string') return valueFor(defs[reference.slice(8)] as JsonObject, defs);
@@ -108,8 +110,8 @@ function valueFor(schema: JsonObject, defs: JsonObject): Json {
   return VALUES[type] ?? {};
 }
 
-describe.skipIf(file === undefined)('public OpenAPI documents', () => {
-  it.each(sampled)(
+describe.skipIf(packageFile === undefined)('public OpenAPI documents', () => {
+  it.each(sampledDocuments)(
     '%s: each of its %i operations is a valid tool, except %i',
     async (name, count, skipped, simplified) => {
       const document = documentAt(join(folder, `${name}.json`));
@@ -118,12 +120,12 @@ describe.skipIf(file === undefined)('public OpenAPI documents', () => {
       expect(imported.file.tools).toHaveLength(count - skipped);
       expect(imported.skipped).toHaveLength(skipped);
       expect(imported.simplified).toHaveLength(simplified);
-      await expectValid(imported);
+      await expectValidTools(imported);
     },
   );
 });
 
-describe.skipIf(file === undefined || !isFull)('all documents of a public directory', () => {
+describe.skipIf(packageFile === undefined || !isFull)('all documents of a public directory', () => {
   it(
     'result in valid tools, and in a reason for each operation that is left out',
     { timeout: 900_000 },

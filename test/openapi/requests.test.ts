@@ -13,7 +13,7 @@ const { file } = await importOpenApi(SHOP, { name: 'shop' });
 const KEY = 'key-of-the-shop';
 
 interface CallOptions {
-  answer?: (request: ReceivedRequest) => ShopResponse;
+  respond?: (request: ReceivedRequest) => ShopResponse;
   engine?: EngineOptions;
   tools?: ToolFile;
   input?: JsonObject;
@@ -21,9 +21,9 @@ interface CallOptions {
 
 async function start(
   fields: JsonObject,
-  { answer, engine: engineOptions, tools = file, input = {} }: CallOptions,
+  { respond, engine: engineOptions, tools = file, input = {} }: CallOptions,
 ) {
-  const shop = await startShop(answer);
+  const shop = await startShop(respond);
   onTestFinished(() => shop.close());
   const engine = await createEngine({
     blocks: blocks({ toolFiles: [tools] }),
@@ -300,12 +300,12 @@ describe('credentials of imported operations', () => {
   });
 
   it('are redacted in responses that repeat them, and in errors', async () => {
-    const answer = ({ headers, url }: ReceivedRequest): ShopResponse => ({
+    const respond = ({ headers, url }: ReceivedRequest): ShopResponse => ({
       status: url.includes('basic') ? 403 : 200,
       body: JSON.stringify({ headers, url }),
     });
     for (const toolId of ['keyHeader', 'keyQuery', 'keyBasic']) {
-      const { result, received } = await call(toolId, {}, { answer });
+      const { result, received } = await call(toolId, {}, { respond });
       expect(received).toHaveLength(1);
       expect(JSON.stringify(result)).not.toContain(KEY);
       expect(JSON.stringify(result)).not.toContain(Buffer.from(`${KEY}:`).toString('base64'));
@@ -316,8 +316,8 @@ describe('credentials of imported operations', () => {
 
 describe('responses of services', () => {
   it('are output as JSON, text or bytes', async () => {
-    const dataFor = async (answer: ShopResponse): Promise<unknown> =>
-      ((await call('keyNone', {}, { answer: () => answer })).result.output as JsonObject)['data'];
+    const dataFor = async (response: ShopResponse): Promise<unknown> =>
+      ((await call('keyNone', {}, { respond: () => response })).result.output as JsonObject)['data'];
     expect(await dataFor({ body: '[1, {"a": null}]' })).toEqual([1, { a: null }]);
     expect(await dataFor({ body: '{broken' })).toBe('{broken');
     expect(await dataFor({ headers: { 'content-type': 'text/plain' }, body: '12' })).toBe('12');
@@ -335,7 +335,7 @@ describe('responses of services', () => {
     const { result, received } = await call(
       'keyQuery',
       {},
-      { answer: () => ({ status: 422, body: '{"why": "no"}' }) },
+      { respond: () => ({ status: 422, body: '{"why": "no"}' }) },
     );
     expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
     expect(result.error?.message).toMatch(
@@ -360,7 +360,7 @@ describe('responses of services', () => {
           toolId: `shop_${toolId}`,
           arguments: toolId === 'createOrder' ? { body: { article: 'lamp' } } : {},
         },
-        { answer: busy(status), engine: { clock, credentials: { shop: KEY } } },
+        { respond: busy(status), engine: { clock, credentials: { shop: KEY } } },
       );
       await clock.due(7000);
       clock.advance(7000);
@@ -369,7 +369,7 @@ describe('responses of services', () => {
       const [first, second] = shop.received.map(({ headers }) => headers['idempotency-key']);
       expect(second).toBe(first);
     }
-    const { result, received } = await call('form', {}, { answer: busy(503) });
+    const { result, received } = await call('form', {}, { respond: busy(503) });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
     expect(received).toHaveLength(1);
   });

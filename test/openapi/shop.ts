@@ -27,9 +27,9 @@ export interface Shop {
   close(): Promise<void>;
 }
 
-/** Starts a service that records its requests. It does not read the OpenAPI document. */
+/** Starts a service that records its requests. The service does not read the OpenAPI document. */
 export async function startShop(
-  answer: (request: ReceivedRequest) => ShopResponse = () => ({}),
+  respond: (request: ReceivedRequest) => ShopResponse = () => ({}),
 ): Promise<Shop> {
   const received: ReceivedRequest[] = [];
   const server = createServer((incoming, response) => {
@@ -39,7 +39,7 @@ export async function startShop(
       const { method = '', url = '', headers } = incoming;
       const request = { method, url, headers, body: Buffer.concat(chunks).toString('latin1') };
       received.push(request);
-      const { status = 200, headers: extraHeaders = {}, body = '{"ok": true}', after } = answer(request);
+      const { status = 200, headers: extraHeaders = {}, body = '{"ok": true}', after } = respond(request);
       void Promise.resolve(after).then(() => {
         response.writeHead(status, { 'content-type': 'application/json', ...extraHeaders });
         response.end(body);
