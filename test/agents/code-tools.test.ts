@@ -59,12 +59,12 @@ async function ask(rows: JsonObject[], calls: { name: string; args: Json }[], fi
   const { toolCalls } = (result.output ?? {}) as {
     toolCalls?: { list: { result: Json; success: boolean }[] };
   };
-  return { result, calls: toolCalls?.list ?? [], offered: models.requests[0]?.body['tools'] };
+  return { result, calls: toolCalls?.list ?? [], offeredTools: models.requests[0]?.body['tools'] };
 }
 
 describe('code in a tool file', () => {
   it('is a tool of every agent of the host, in JavaScript and Python', async () => {
-    const { calls, offered } = await ask(
+    const { calls, offeredTools } = await ask(
       [{ type: 'double' }, { type: 'code', toolId: 'mean' }, { type: 'broken' }],
       [
         { name: 'double', args: { n: 21 } },
@@ -73,7 +73,7 @@ describe('code in a tool file', () => {
         { name: 'double', args: { n: 'x' } },
       ],
     );
-    expect(offered).toMatchObject([
+    expect(offeredTools).toMatchObject([
       { name: 'double', description: 'Doubles a number.' },
       { name: 'mean' },
       { name: 'broken' },
@@ -88,12 +88,12 @@ describe('code in a tool file', () => {
   });
 
   it('has arguments that the author sets and the model does not see', async () => {
-    const { calls, offered } = await ask(
+    const { calls, offeredTools } = await ask(
       [{ type: 'double', params: { n: 5 } }],
       [{ name: 'double', args: {} }],
     );
     expect(calls).toMatchObject([{ result: { doubled: 10 }, success: true }]);
-    expect(offered).toMatchObject([{ parameters: { properties: {} } }]);
+    expect(offeredTools).toMatchObject([{ parameters: { properties: {} } }]);
   });
 
   it('keeps its own variables, even if the model sends arguments with their names', async () => {

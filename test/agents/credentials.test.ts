@@ -8,7 +8,7 @@ import { startModelServer } from '../support/model-server.ts';
 import type { ModelAnswer, ModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-/** Answers the requests in order; the last answer repeats. */
+/** Starts a model that gives these answers in order; the last answer repeats. */
 async function modelServer(answers: readonly ModelAnswer[]): Promise<ModelServer> {
   const server = await startModelServer(
     ({ number }) => answers[Math.min(number, answers.length) - 1] as ModelAnswer,
@@ -102,25 +102,25 @@ describe('a tool with a stored credential', () => {
         ? { id: 'c1', name: 'Shop', type: 'oauth', provider: 'shop', secret: 'at-1234567', account: 'me' }
         : undefined,
   };
-  const call = async (params: JsonObject) => {
+  const callShop = async (params: JsonObject) => {
     const server = await modelServer([{ tools: [{ name: 'shop', args: {} }] }, { text: 'Done.' }]);
     const fields = { tools: [{ type: 'shop', params }] };
     const result = await ask(server, { fields, options: { tools: [shop] }, engine: { tenantCredentials } });
     const { list } = (result.output as { toolCalls: { list: { result: unknown }[] } }).toolCalls;
-    return { result: list[0]?.result, sent: JSON.stringify(server.requests.map(({ body }) => body)) };
+    return { result: list[0]?.result, requestTexts: JSON.stringify(server.requests.map(({ body }) => body)) };
   };
 
   it('gets the credential by the id in its parameters, and neither the model nor the run sees the secret', async () => {
-    const { result, sent } = await call({ credential: 'c1' });
+    const { result, requestTexts } = await callShop({ credential: 'c1' });
     expect(result).toEqual({ account: 'me', sent: 'Bearer «redacted:Shop»' });
-    expect(sent).toContain('«redacted:Shop»');
-    expect(sent).not.toContain('at-1234567');
+    expect(requestTexts).toContain('«redacted:Shop»');
+    expect(requestTexts).not.toContain('at-1234567');
   });
 
   it('fails without a credential, or with an unknown credential', async () => {
-    expect((await call({})).result).toMatch(/^The tool has no credential/);
-    expect((await call({ credential: 'c2' })).result).toMatch(/^The tool names a credential that does not/);
-    expect((await call({ credential: 7 })).result).toMatch(/^The tool names a credential that does not/);
+    expect((await callShop({})).result).toMatch(/^The tool has no credential/);
+    for (const credential of ['c2', 7])
+      expect((await callShop({ credential })).result).toMatch(/^The tool names a credential that does not/);
   });
 });
 

@@ -9,7 +9,7 @@ import { startModelServer } from '../support/model-server.ts';
 import type { ModelAnswer, ModelRequest, ModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-const REMEMBER = { memoryType: 'conversation', conversationId: '<start.talk>' };
+const MEMORY_FIELDS = { memoryType: 'conversation', conversationId: '<start.talk>' };
 
 /** Returns an answer that repeats the question: `answer to QUESTION`. */
 function echo(request: ModelRequest): ModelAnswer {
@@ -47,7 +47,7 @@ function agentWorkflow(fields: JsonObject, id = 'talking') {
   return workflow([agent], ['Start -> A'], { id });
 }
 
-async function ask(engine: Engine, question: string, fields: JsonObject = REMEMBER, talk = 'c1') {
+async function ask(engine: Engine, question: string, fields: JsonObject = MEMORY_FIELDS, talk = 'c1') {
   const result = await engine.execute({ workflow: agentWorkflow(fields) }, { question, talk });
   expect(result).toMatchObject({ status: 'completed' });
   return result;
@@ -58,7 +58,7 @@ describe('an agent with a memory', () => {
     const server = await modelServer();
     const engine = await open(server);
     await ask(engine, 'one');
-    await ask(engine, 'else', REMEMBER, 'c2');
+    await ask(engine, 'else', MEMORY_FIELDS, 'c2');
     await ask(engine, 'two');
     expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
   });
@@ -72,8 +72,8 @@ describe('an agent with a memory', () => {
       { role: 'assistant', content: 'sample' },
       { role: 'user', content: '<start.question>' },
     ];
-    await ask(engine, 'one', { ...REMEMBER, messages });
-    await ask(engine, 'two', { ...REMEMBER, messages });
+    await ask(engine, 'one', { ...MEMORY_FIELDS, messages });
+    await ask(engine, 'two', { ...MEMORY_FIELDS, messages });
     const request = server.requests.at(-1) as ModelRequest;
     expect(contentsOf(request)).toEqual(['example', 'sample', 'one', 'answer to one', 'two']);
   });
@@ -91,7 +91,7 @@ describe('an agent with a memory', () => {
         : { tools: [{ name: 'look', args: {} }] },
     );
     const engine = await open(server, {}, [tool]);
-    await ask(engine, 'one', { ...REMEMBER, tools: [{ type: 'look' }] });
+    await ask(engine, 'one', { ...MEMORY_FIELDS, tools: [{ type: 'look' }] });
     await ask(engine, 'two');
     expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'done', 'two']);
   });
@@ -107,7 +107,7 @@ describe('an agent with a memory', () => {
     const server = await modelServer();
     const engine = await open(server);
     for (const question of ['one', 'two', 'three']) await ask(engine, question);
-    await ask(engine, 'four', { ...REMEMBER, ...fields });
+    await ask(engine, 'four', { ...MEMORY_FIELDS, ...fields });
     expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual([...earlier, 'four']);
   });
 
@@ -117,7 +117,7 @@ describe('an agent with a memory', () => {
     );
     const engine = await open(server);
     const failed = await engine.execute(
-      { workflow: agentWorkflow(REMEMBER) },
+      { workflow: agentWorkflow(MEMORY_FIELDS) },
       { question: 'zero', talk: 'c1' },
     );
     expect(failed).toMatchObject({ status: 'failed' });
@@ -152,7 +152,7 @@ describe('an agent with a memory', () => {
     const server = await modelServer();
     const engine = await open(server, { tenant: (id) => `tenant of ${id}` });
     for (const id of ['mine', 'foreign'])
-      await engine.execute({ workflow: agentWorkflow(REMEMBER, id) }, { question: id, talk: 'c1' });
+      await engine.execute({ workflow: agentWorkflow(MEMORY_FIELDS, id) }, { question: id, talk: 'c1' });
     expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['foreign']);
   });
 
@@ -188,7 +188,7 @@ describe('an agent with a memory', () => {
 });
 
 describe('a memory block', () => {
-  async function remember(engine: Engine, fields: JsonObject, input: JsonObject = {}) {
+  async function runMemoryBlock(engine: Engine, fields: JsonObject, input: JsonObject = {}) {
     const definition = workflow([block('M', 'memory', fields)], ['Start -> M'], { id: 'remembering' });
     return engine.execute({ workflow: definition }, input);
   }
@@ -196,9 +196,9 @@ describe('a memory block', () => {
   it('adds messages for agents, and gets messages of agents', async () => {
     const server = await modelServer();
     const engine = await open(server);
-    await remember(engine, { operation: 'add', id: 'c1', role: 'user', content: 'my name is Ada' });
+    await runMemoryBlock(engine, { operation: 'add', id: 'c1', role: 'user', content: 'my name is Ada' });
     const added = { operation: 'add', conversationId: 'c1', role: 'assistant', content: 'hello Ada' };
-    expect(await remember(engine, added)).toMatchObject({
+    expect(await runMemoryBlock(engine, added)).toMatchObject({
       output: {
         id: 'c1',
         memories: [
@@ -213,7 +213,7 @@ describe('a memory block', () => {
       'hello Ada',
       'who am I?',
     ]);
-    const { output } = await remember(engine, { operation: 'get', id: 'c1' });
+    const { output } = await runMemoryBlock(engine, { operation: 'get', id: 'c1' });
     expect((output as { memories: JsonObject[] }).memories.slice(2)).toEqual([
       { role: 'user', content: 'who am I?' },
       { role: 'assistant', content: 'answer to who am I?' },
@@ -222,15 +222,15 @@ describe('a memory block', () => {
 
   it('lists conversations, and deletes one', async () => {
     const engine = await open(await modelServer());
-    for (const id of ['b', 'a']) await remember(engine, { id, content: `in ${id}` });
+    for (const id of ['b', 'a']) await runMemoryBlock(engine, { id, content: `in ${id}` });
     const all = {
       memories: ['a', 'b'].map((id) => ({ id, messages: [{ role: 'user', content: `in ${id}` }] })),
     };
-    expect(await remember(engine, { operation: 'getAll' })).toMatchObject({ output: all });
+    expect(await runMemoryBlock(engine, { operation: 'getAll' })).toMatchObject({ output: all });
     const empty = { output: { id: 'a', memories: [] } };
-    expect(await remember(engine, { operation: 'delete', id: 'a' })).toMatchObject(empty);
-    expect(await remember(engine, { operation: 'get', id: 'a' })).toMatchObject(empty);
-    expect(await remember(engine, { operation: 'getAll' })).toMatchObject({
+    expect(await runMemoryBlock(engine, { operation: 'delete', id: 'a' })).toMatchObject(empty);
+    expect(await runMemoryBlock(engine, { operation: 'get', id: 'a' })).toMatchObject(empty);
+    expect(await runMemoryBlock(engine, { operation: 'getAll' })).toMatchObject({
       output: { memories: [{ id: 'b' }] },
     });
   });
@@ -239,12 +239,12 @@ describe('a memory block', () => {
     const engine = await open(await modelServer(), {
       tenant: (id) => (id === 'theirs' ? 'b' : 'a'),
     });
-    await remember(engine, { id: 'c1', content: 'mine' });
+    await runMemoryBlock(engine, { id: 'c1', content: 'mine' });
     const theirs = workflow([block('M', 'memory', { operation: 'getAll' })], ['Start -> M'], {
       id: 'theirs',
     });
     expect(await engine.execute({ workflow: theirs }, {})).toMatchObject({ output: { memories: [] } });
-    expect(await remember(engine, { operation: 'getAll' })).toMatchObject({
+    expect(await runMemoryBlock(engine, { operation: 'getAll' })).toMatchObject({
       output: { memories: [{ id: 'c1' }] },
     });
   });
@@ -260,7 +260,7 @@ describe('a memory block', () => {
       'The id of a conversation must have',
     ],
   ])('fails with %s', async (_, fields, message) => {
-    const result = await remember(await open(await modelServer()), fields);
+    const result = await runMemoryBlock(await open(await modelServer()), fields);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain(message);
   });

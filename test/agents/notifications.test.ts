@@ -55,9 +55,9 @@ describe('a notification whose tool does not return', () => {
 
 describe('the notification rows of a pause', () => {
   it('send at most 20 notifications, and cannot come from the input of a run', async () => {
-    const notified: JsonObject[] = [];
+    const notificationArgs: JsonObject[] = [];
     const tool = notificationTool(async (args) => {
-      notified.push(args);
+      notificationArgs.push(args);
       return null;
     });
     const engine = await createEngine({ blocks: blocks({ tools: [tool] }) });
@@ -65,12 +65,12 @@ describe('the notification rows of a pause', () => {
     const rows = Array.from({ length: 21 }, () => ({ type: 'tell', params: { text: 'x' } }));
     const many = await engine.start({ workflow: approvalFlow(rows) });
     await many.result();
-    expect(notified).toHaveLength(20);
+    expect(notificationArgs).toHaveLength(20);
     const all = dataOf((await onlyPause(engine, many.runId)).output).notifications as JsonObject[];
     expect(all.at(-1)).toMatchObject({ status: 'failed', error: expect.stringContaining('20') as string });
     const injected = await engine.start({ workflow: approvalFlow('<start.rows>') }, { rows });
     await injected.result();
-    expect(notified).toHaveLength(20);
+    expect(notificationArgs).toHaveLength(20);
   });
 
   it('are recorded as failed in an engine without tools', async () => {

@@ -57,10 +57,10 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
       const services = await startServices();
       onTestFinished(() => services.close());
       services.refuseNext('github', { status: 500, body: { message: `No, ${SECRET}!` } }, 9);
-      const notified: JsonObject[] = [];
+      const notificationArgs: JsonObject[] = [];
       const tools = [
         notificationTool(async (args) => {
-          notified.push(args);
+          notificationArgs.push(args);
           return null;
         }),
         {
@@ -93,12 +93,12 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
       const url = `https://heddle.test/resume/${pause.token}`;
       const { notifications, responseStructure } = dataOf(pause.output);
       expect(responseStructure).toMatchObject([{ value: url }]);
-      expect(notified).toEqual([{ text: `Answer at ${url}` }]);
-      const sent = services.requests.filter(({ path }) => path === '/chat.postMessage');
+      expect(notificationArgs).toEqual([{ text: `Answer at ${url}` }]);
+      const slackRequests = services.requests.filter(({ path }) => path === '/chat.postMessage');
       const text = `See ${url} ${SECRET}`;
       const bodies = ['C0123456789', 'C9'].map((channel) => ({ channel, text }));
-      expect(sent.map(({ body }) => body)).toEqual(expect.arrayContaining(bodies));
-      expect(sent).toHaveLength(2);
+      expect(slackRequests.map(({ body }) => body)).toEqual(expect.arrayContaining(bodies));
+      expect(slackRequests).toHaveLength(2);
       expect(notifications).toEqual([
         { type: 'tell', title: 'Tell', status: 'sent' },
         { type: 'slack', status: 'sent' },
@@ -115,7 +115,7 @@ export function describeNotifications(where: string, open: OpenNotifying): void 
       ]);
       const { output, status } = await engine.resume(runId, { token: pause.token, input: { ok: true } });
       expect([status, output]).toMatchObject(['completed', { result: { ok: true } }]);
-      expect(notified).toHaveLength(1);
+      expect(notificationArgs).toHaveLength(1);
       const logs = await engine.getLogs(runId);
       expect(JSON.stringify([await engine.getRun(runId), logs])).not.toContain(SECRET);
     });
@@ -149,11 +149,11 @@ export function describeInterrupted(prepareStore: () => Promise<StartProcess>): 
       ['an interrupted notification may have been sent, and is not repeated', false],
       ['an interrupted notification is repeated if its tool allows it', true],
     ])('opens with the sent URL: %s', async (_, idempotent) => {
-      const notified: JsonObject[] = [];
+      const notificationArgs: JsonObject[] = [];
       const keys: string[] = [];
       const { promise: slowCalled, resolve: onSlowCall } = Promise.withResolvers<void>();
       const tool = notificationTool(async (args) => {
-        notified.push(args);
+        notificationArgs.push(args);
         return null;
       });
       const slow = notificationTool(async (_args, { idempotencyKey, signal }) => {
@@ -169,12 +169,12 @@ export function describeInterrupted(prepareStore: () => Promise<StartProcess>): 
       const rows = [TELL, { ...TELL, type: 'slow', title: 'Slow' }];
       const { runId } = await first.engine.start({ workflow: approvalFlow(rows) });
       await slowCalled;
-      await expect.poll(() => notified).toHaveLength(1);
+      await expect.poll(() => notificationArgs).toHaveLength(1);
       await first.stop();
       const { engine } = await startProcess(options);
       expect(await (await engine.attach(runId)).result()).toMatchObject({ status: 'paused' });
       const { token, output } = await onlyPause(engine, runId);
-      expect(notified).toEqual([{ text: `Answer at https://heddle.test/resume/${token}` }]);
+      expect(notificationArgs).toEqual([{ text: `Answer at https://heddle.test/resume/${token}` }]);
       expect(keys).toEqual(idempotent ? [keys[0], keys[0]] : [keys[0]]);
       expect(dataOf(output).notifications).toMatchObject([
         { title: 'Tell', status: 'sent' },

@@ -33,7 +33,7 @@ async function ask(answers: readonly ModelAnswer[], fields: JsonObject) {
   for await (const event of run.events())
     if (event.type === 'block:emission' && event.emission.type === 'thinking')
       thoughts += event.emission.text;
-  return { thoughts, result: await run.result(), sent: server.requests.map(({ body }) => body) };
+  return { thoughts, result: await run.result(), requestBodies: server.requests.map(({ body }) => body) };
 }
 
 const THINKING = /"thinking":\{"type":"enabled","budget_tokens":\d+\}/;
@@ -61,7 +61,7 @@ describe.each(CASES)('the reasoning of %s', (model, effortPattern, reasoningPatt
   it.each([{}, { whole: true }] as const)(
     'has the effort of the block, is emitted beside the answer, and is sent back with tool results (%j)',
     async (form) => {
-      const { thoughts, result, sent } = await ask(
+      const { thoughts, result, requestBodies } = await ask(
         [
           {
             ...form,
@@ -79,8 +79,8 @@ describe.each(CASES)('the reasoning of %s', (model, effortPattern, reasoningPatt
         output: { content: 'No.', tokens: { output: 40, reasoning: reasoningTokens } },
       });
       expect(thoughts).toBe('I must look. Seven is cold.');
-      expect(JSON.stringify(sent[0])).toMatch(effortPattern);
-      if (reasoningPattern) expect(JSON.stringify(sent[1])).toMatch(reasoningPattern);
+      expect(JSON.stringify(requestBodies[0])).toMatch(effortPattern);
+      if (reasoningPattern) expect(JSON.stringify(requestBodies[1])).toMatch(reasoningPattern);
     },
   );
 });
@@ -90,13 +90,13 @@ describe('the reasoning effort of a block', () => {
     ['is not sent to a model that is not known to reason', 'local/scripted', { reasoningEffort: 'high' }],
     ['is not sent if it is auto', 'gpt-5.2', { reasoningEffort: 'auto' }],
   ])('%s', async (_, model, fields) => {
-    const { sent } = await ask([{ text: 'No.' }], { model, ...fields });
-    expect(JSON.stringify(sent[0])).not.toMatch(/reasoning|effort/);
+    const { requestBodies } = await ask([{ text: 'No.' }], { model, ...fields });
+    expect(JSON.stringify(requestBodies[0])).not.toMatch(/reasoning|effort/);
   });
 
   it('can be set as thinkingLevel, and max is the highest effort of the provider', async () => {
-    const { sent } = await ask([{ text: 'No.' }], { model: 'gpt-5.2', thinkingLevel: 'max' });
-    expect(sent[0]).toMatchObject({ reasoning: { effort: 'xhigh' } });
+    const { requestBodies } = await ask([{ text: 'No.' }], { model: 'gpt-5.2', thinkingLevel: 'max' });
+    expect(requestBodies[0]).toMatchObject({ reasoning: { effort: 'xhigh' } });
   });
 });
 
@@ -105,7 +105,7 @@ it('the verbosity of a block is sent to models of OpenAI', async () => {
     ['gpt-5.2', { verbosity: 'low' }],
     ['claude-sonnet-4-5', undefined],
   ] as const) {
-    const { sent } = await ask([{ text: 'No.' }], { model, verbosity: 'low' });
-    expect(sent[0]?.['text']).toEqual(text);
+    const { requestBodies } = await ask([{ text: 'No.' }], { model, verbosity: 'low' });
+    expect(requestBodies[0]?.['text']).toEqual(text);
   }
 });

@@ -5,7 +5,7 @@ import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { AGENT, ANSWER, COST, engineFor, modelServer, runAgent } from './metered.ts';
 
-const refusal = (cap: string, details: JsonObject = {}) => ({
+const expectedRefusal = (cap: string, details: JsonObject = {}) => ({
   status: 'failed',
   error: { code: 'SPENDING_CAP_REACHED', details: { cap, ...details } },
 });
@@ -26,7 +26,7 @@ describe('a cap on spending', () => {
   it('counts the longest answer of the model for a call without maxTokens', async () => {
     const server = await modelServer(() => ANSWER);
     const engine = await engineFor(server, { maxCost: { call: 0.16 } });
-    expect(await runAgent(engine, { maxTokens: '' })).toMatchObject(refusal('call'));
+    expect(await runAgent(engine, { maxTokens: '' })).toMatchObject(expectedRefusal('call'));
     expect(server.requests).toHaveLength(0);
   });
 
@@ -56,7 +56,7 @@ describe('a cap on spending', () => {
     expect(await runAgent(engine, conversation)).toMatchObject({ status: 'completed' });
     expect(await runAgent(engine, conversation)).toMatchObject({ status: 'completed' });
     expect(await runAgent(engine, conversation)).toMatchObject(
-      refusal('conversation', { usedMicros: 2 * COST }),
+      expectedRefusal('conversation', { usedMicros: 2 * COST }),
     );
     expect(await runAgent(engine, { ...conversation, conversationId: 'other' })).toMatchObject({
       status: 'completed',
@@ -74,7 +74,7 @@ describe('a cap on spending', () => {
     });
     expect(await runAgent(engine, {}, 'a1')).toMatchObject({ status: 'completed' });
     expect(await runAgent(engine, {}, 'a2')).toMatchObject(
-      refusal('workspace', { usedMicros: COST, windowEndsAt: '2026-02-01T00:00:00.000Z' }),
+      expectedRefusal('workspace', { usedMicros: COST, windowEndsAt: '2026-02-01T00:00:00.000Z' }),
     );
     expect(await runAgent(engine, {}, 'b1')).toMatchObject({ status: 'completed' });
     clock.advance(3_600_000);
@@ -89,7 +89,7 @@ describe('a cap on spending', () => {
     }));
     const engine = await engineFor(server, {});
     expect(await runAgent(engine, { maxCost: '0.0125' })).toMatchObject(
-      refusal('block', { usedMicros: 2 * COST }),
+      expectedRefusal('block', { usedMicros: 2 * COST }),
     );
     expect(server.requests).toHaveLength(2);
   });
@@ -124,7 +124,7 @@ describe('a cap on spending', () => {
     expect(server.requests).toHaveLength(4);
     const next = await runAgent(engine, {}, 'two');
     // About 200 output tokens at 10 each, and the input.
-    expect(next).toMatchObject(refusal('workspace'));
+    expect(next).toMatchObject(expectedRefusal('workspace'));
     const { usedMicros } = (next.error as unknown as { details: { usedMicros: number } }).details;
     expect(usedMicros).toBeGreaterThan(2000);
     expect(usedMicros).toBeLessThan(2500);

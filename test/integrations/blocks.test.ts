@@ -35,13 +35,13 @@ const SEND = { operation: 'send', channel: 'C0123456789', text: 'Hello' };
 
 describe('an integration block', () => {
   it('sends its fields, and returns the response of the service', async () => {
-    const simulated = await openServices();
-    const result = await run(simulated, ['slack', SEND]);
+    const services = await openServices();
+    const result = await run(services, ['slack', SEND]);
     expect(result).toMatchObject({
       status: 'completed',
       output: { channel: 'C0123456789', message: { text: 'Hello' } },
     });
-    expect(simulated.requests.map(({ path, body }) => [path, body])).toEqual([
+    expect(services.requests.map(({ path, body }) => [path, body])).toEqual([
       ['/chat.postMessage', { channel: 'C0123456789', text: 'Hello' }],
     ]);
   });
@@ -55,25 +55,25 @@ describe('an integration block', () => {
   });
 
   it('collects the pages of a list', async () => {
-    const simulated = await openServices();
-    const result = await run(simulated, ['slack', { operation: 'list_channels', channelLimit: '2' }]);
+    const services = await openServices();
+    const result = await run(services, ['slack', { operation: 'list_channels', channelLimit: '2' }]);
     expect((result.output as { channels: object[] }).channels).toHaveLength(3);
-    expect(simulated.requests.map(({ query }) => query.get('cursor'))).toEqual([null, 'Mg==']);
+    expect(services.requests.map(({ query }) => query.get('cursor'))).toEqual([null, 'Mg==']);
   });
 
   it.each([
     ['slack', SEND, 'slack'],
     ['google_calendar_v2', { operation: 'list' }, 'google_calendar'],
   ] as const)('waits for the time that a service sets in a rate limit: %s', async (type, fields, name) => {
-    const simulated = await openServices();
-    simulated.limitNext(name, 1);
+    const services = await openServices();
+    services.limitNext(name, 1);
     const clock = new TestClock();
-    const running = run(simulated, [type, fields], { clock });
+    const running = run(services, [type, fields], { clock });
     await clock.due(1000);
-    expect(simulated.requests).toHaveLength(1);
+    expect(services.requests).toHaveLength(1);
     clock.advance(1000);
     expect(await running).toMatchObject({ status: 'completed' });
-    expect(simulated.requests.length).toBeGreaterThan(1);
+    expect(services.requests.length).toBeGreaterThan(1);
   });
 
   it.each<[string, string, JsonObject, string, RegExp]>([
@@ -156,7 +156,7 @@ describe('an integration block', () => {
   });
 
   it('writes each value into one cell, whatever it contains', async () => {
-    const simulated = await openServices();
+    const services = await openServices();
     const fields = {
       operation: 'append',
       spreadsheetId: 'sheet-1',
@@ -164,22 +164,22 @@ describe('an integration block', () => {
       values: '[["<start.name>", "<start.tags>"]]',
     };
     const input = { name: 'x"],["y', tags: ['a'] };
-    expect(await run(simulated, ['google_sheets_v2', fields], { input })).toMatchObject({
+    expect(await run(services, ['google_sheets_v2', fields], { input })).toMatchObject({
       status: 'completed',
     });
-    expect(simulated.requests[0]?.body).toMatchObject({ values: [['x"],["y', '["a"]']] });
+    expect(services.requests[0]?.body).toMatchObject({ values: [['x"],["y', '["a"]']] });
   });
 
   it('encodes text in all languages in messages', async () => {
-    const simulated = await openServices();
+    const services = await openServices();
     const fields = {
       operation: 'send_gmail',
       to: 'Zoë <zoe@example.com>',
       subject: 'Größe 🧵',
       body: 'Grüße',
     };
-    expect(await run(simulated, ['gmail_v2', fields])).toMatchObject({ status: 'completed' });
-    const message = Buffer.from(simulated.requests[0]?.body['raw'] as string, 'base64url').toString();
+    expect(await run(services, ['gmail_v2', fields])).toMatchObject({ status: 'completed' });
+    const message = Buffer.from(services.requests[0]?.body['raw'] as string, 'base64url').toString();
     expect(message).toContain(`Subject: =?UTF-8?B?${Buffer.from('Größe 🧵').toString('base64')}?=`);
     expect(message).toMatch(/^To: =\?UTF-8\?B\?[\w=+/]+\?= <zoe@example\.com>\r$/m);
     expect(message).toContain(Buffer.from('Grüße').toString('base64'));
@@ -189,7 +189,7 @@ describe('an integration block', () => {
 describe('arguments of a model', () => {
   /** Runs an agent whose model calls the tool of the row with these arguments. */
   async function ask(
-    simulated: Services,
+    services: Services,
     row: JsonObject,
     call: { name: string; args: JsonObject },
     input: JsonObject = {},
@@ -199,9 +199,9 @@ describe('arguments of a model', () => {
     );
     onTestFinished(() => models.close());
     const messages = [{ role: 'user', content: 'Go.' }];
-    const credentials = Object.keys(simulated.baseUrls).map((name) => [name, `token-of-${name}`]);
+    const credentials = Object.keys(services.baseUrls).map((name) => [name, `token-of-${name}`]);
     const result = await run(
-      { ...simulated, baseUrls: { ...models.services, ...simulated.baseUrls } },
+      { ...services, baseUrls: { ...models.services, ...services.baseUrls } },
       ['agent', { messages, model: 'gpt-4o', tools: [row] }],
       { credentials: { ...Object.fromEntries(credentials), openai: 'key' }, input },
     );
@@ -214,9 +214,9 @@ describe('arguments of a model', () => {
     ['a base URL', { url: 'http://169.254.169.254/', baseUrl: 'http://127.0.0.1/', host: '127.0.0.1' }],
     ['a header', { headers: { authorization: 'Bearer stolen' } }],
   ])('cannot set %s', async (_what, extraArgs) => {
-    const simulated = await openServices();
+    const services = await openServices();
     const { calls } = await ask(
-      simulated,
+      services,
       { type: 'slack', operation: 'send' },
       {
         name: 'slack_message',
@@ -224,11 +224,11 @@ describe('arguments of a model', () => {
       },
     );
     expect(calls).toMatchObject([{ success: false }]);
-    expect(simulated.requests).toEqual([]);
+    expect(services.requests).toEqual([]);
   });
 
   it('and values of the input cannot change the structure of fields that the author has set', async () => {
-    const simulated = await openServices();
+    const services = await openServices();
     const params = {
       spreadsheetId: 'sheet-1',
       sheetName: 'Leads',
@@ -236,25 +236,25 @@ describe('arguments of a model', () => {
     };
     const row = { type: 'google_sheets_v2', operation: 'append', params };
     const call = { name: 'google_sheets_append', args: {} };
-    await ask(simulated, row, call, { name: 'x"],["y' });
-    expect(simulated.requests.map(({ body }) => body['values'])).toEqual([[['x"],["y']]]);
+    await ask(services, row, call, { name: 'x"],["y' });
+    expect(services.requests.map(({ body }) => body['values'])).toEqual([[['x"],["y']]]);
   });
 
   it('cannot replace fields that the author has set', async () => {
-    const simulated = await openServices();
+    const services = await openServices();
     const row = { type: 'slack', operation: 'send', params: { channel: 'C0123456789' } };
     const call = { name: 'slack_message', args: { channel: 'C0000000002', text: 'x' } };
-    await ask(simulated, row, call);
-    expect(simulated.requests.map(({ body }) => body['channel'])).not.toContain('C0000000002');
+    await ask(services, row, call);
+    expect(services.requests.map(({ body }) => body['channel'])).not.toContain('C0000000002');
   });
 
   it.each(['../../../user', '..', 'a/../../x', 'x?admin=1', 'x#y', '%2e%2e', 'a\\..\\..\\b'])(
     'cannot leave the path of the operation: %s',
     async (baseId) => {
-      const simulated = await openServices();
+      const services = await openServices();
       const row = { type: 'airtable', operation: 'list' };
-      await ask(simulated, row, { name: 'airtable_list_records', args: { baseId, tableId: 'Feedback' } });
-      for (const { path, query } of simulated.requests) {
+      await ask(services, row, { name: 'airtable_list_records', args: { baseId, tableId: 'Feedback' } });
+      for (const { path, query } of services.requests) {
         expect(path.startsWith('/v0/')).toBe(true);
         expect(path.endsWith('/Feedback')).toBe(true);
         expect(query.has('admin')).toBe(false);
@@ -277,19 +277,19 @@ describe('arguments of a model', () => {
       },
     ],
   ])('cannot read %s', async (_what, fileReference) => {
-    const simulated = await openServices();
+    const services = await openServices();
     const row = { type: 'mistral_parse_v3', toolId: 'mistral_parser_v3' };
-    const { calls } = await ask(simulated, row, { name: 'mistral_parser_v3', args: { fileReference } });
+    const { calls } = await ask(services, row, { name: 'mistral_parser_v3', args: { fileReference } });
     expect(calls).toMatchObject([{ success: false }]);
-    expect(simulated.requests).toEqual([]);
+    expect(services.requests).toEqual([]);
   });
 
   it('cannot reach a private address by a redirect of the service', async () => {
-    const [simulated, internal] = await Promise.all([openServices(), openServices()]);
-    simulated.redirect('slack', `${internal.baseUrls['slack']}/chat.postMessage`);
-    const result = await run(simulated, ['slack', SEND]);
+    const [services, internal] = await Promise.all([openServices(), openServices()]);
+    services.redirect('slack', `${internal.baseUrls['slack']}/chat.postMessage`);
+    const result = await run(services, ['slack', SEND]);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
-    expect(simulated.requests).toHaveLength(1);
+    expect(services.requests).toHaveLength(1);
     expect(internal.requests).toEqual([]);
   });
 });

@@ -159,11 +159,11 @@ describe('definitions of integrations', () => {
     const services = await startServices();
     await services.close();
     const google = ['gmail', 'google_sheets', 'google_calendar', 'google_drive'];
-    const simulated = ['slack', ...google, 'notion', 'github', 'linear'];
-    expect(Object.keys(services.baseUrls)).toEqual(expect.arrayContaining(simulated));
+    const simulatedNames = ['slack', ...google, 'notion', 'github', 'linear'];
+    expect(Object.keys(services.baseUrls)).toEqual(expect.arrayContaining(simulatedNames));
     for (const name of ['supabase', 'postgresql', 's3'])
       expect(existsSync(join(import.meta.dirname, `${name}.test.ts`))).toBe(true);
-    for (const name of [...simulated, 'supabase', 'postgresql', 's3'])
+    for (const name of [...simulatedNames, 'supabase', 'postgresql', 's3'])
       expect(existsSync(join(repository, `docs/integrations/${name}.md`))).toBe(true);
   });
 

@@ -59,14 +59,14 @@ async function contentOf({ engine }: Drive, { runId, output, error }: RunResourc
 
 describe('a file that a block stores in Google Drive', () => {
   it('is sent in parts, each with its byte range and without the credential', async () => {
-    const simulated = await startDrive();
+    const drive = await startDrive();
     const fields = { operation: 'upload', file: '<start.doc>', folderId: 'folder-1' };
-    const result = await call(simulated, fields, fileOf(LARGE));
+    const result = await call(drive, fields, fileOf(LARGE));
     expect(result).toMatchObject({
       status: 'completed',
       output: { name: 'data.bin', size: String(LARGE.length), parents: ['folder-1'] },
     });
-    const [announcement, ...parts] = simulated.requests;
+    const [announcement, ...parts] = drive.requests;
     expect(announcement?.body).toEqual({ name: 'data.bin', parents: ['folder-1'] });
     expect(announcement?.headers['x-upload-content-length']).toBe(String(LARGE.length));
     expect(parts.map(({ headers }) => headers['content-range'])).toEqual([
@@ -82,10 +82,10 @@ describe('a file that a block stores in Google Drive', () => {
     ['a string', { content: 'Hello', fileName: 'hello.txt' }, 'hello.txt', 'Hello'],
     ['an empty file', { file: { base64: '', name: 'empty' } }, 'empty', ''],
   ])('can be %s', async (_what, fields, name, content) => {
-    const simulated = await startDrive();
-    const result = await call(simulated, { operation: 'upload', ...fields });
+    const drive = await startDrive();
+    const result = await call(drive, { operation: 'upload', ...fields });
     expect(result).toMatchObject({ status: 'completed', output: { name } });
-    expect(simulated.requests.at(-1)?.bytes.toString()).toBe(content);
+    expect(drive.requests.at(-1)?.bytes.toString()).toBe(content);
   });
 
   it.each([
@@ -93,23 +93,23 @@ describe('a file that a block stores in Google Drive', () => {
     ['after the service has a part', 'lose'],
   ] as const)('is stored completely even if a request fails %s', async (_what, fault) => {
     const clock = new TestClock();
-    const simulated = await startDrive({ clock });
+    const drive = await startDrive({ clock });
     // The first request announces the file.
-    if (fault === 'lose') simulated.loseNext('google_drive', 1, 2);
-    else simulated.limitNext('google_drive', 1, 2);
-    const running = call(simulated, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE));
+    if (fault === 'lose') drive.loseNext('google_drive', 1, 2);
+    else drive.limitNext('google_drive', 1, 2);
+    const running = call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE));
     if (fault === 'limit') {
       await clock.due(1000);
       clock.advance(1000);
     }
     const { output } = await running;
     const { id } = output as { id: string };
-    const stored = await contentOf(simulated, await call(simulated, { operation: 'download', fileId: id }));
+    const stored = await contentOf(drive, await call(drive, { operation: 'download', fileId: id }));
     expect(stored.bytes.equals(LARGE)).toBe(true);
   });
 
   it('cannot be a file of another workspace', async () => {
-    const simulated = await startDrive({ tenant: (id) => id.split('-', 1)[0] });
+    const drive = await startDrive({ tenant: (id) => id.split('-', 1)[0] });
     const source = (id: string) => ({
       workflow: workflow(
         [block('A', 'google_drive', { operation: 'upload', file: '<start.doc>' })],
@@ -117,39 +117,39 @@ describe('a file that a block stores in Google Drive', () => {
         { id, ...FORMAT },
       ),
     });
-    const theirs = await simulated.engine.storeFiles(source('theirs-1'), {
+    const theirs = await drive.engine.storeFiles(source('theirs-1'), {
       doc: fileOf(Buffer.from('secret')),
     });
-    const result = await simulated.engine.execute(source('mine-1'), theirs);
+    const result = await drive.engine.execute(source('mine-1'), theirs);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'TOOL_ARGUMENTS_INVALID' } });
-    expect(simulated.requests).toEqual([]);
+    expect(drive.requests).toEqual([]);
   });
 });
 
 describe('a file that a block reads from Google Drive', () => {
   it('becomes a file of the run', async () => {
-    const simulated = await startDrive();
-    await call(simulated, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE, 'image/png'));
-    const result = await call(simulated, { operation: 'download', fileId: 'file-4', fileName: '../big.png' });
-    const { file, bytes } = await contentOf(simulated, result);
+    const drive = await startDrive();
+    await call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE, 'image/png'));
+    const result = await call(drive, { operation: 'download', fileId: 'file-4', fileName: '../big.png' });
+    const { file, bytes } = await contentOf(drive, result);
     expect(file).toMatchObject({ name: 'big.png', size: LARGE.length, type: 'image/png' });
     expect(bytes.equals(LARGE)).toBe(true);
     expect(JSON.stringify(result).length).toBeLessThan(3000);
   });
 
   it('is exported if it is a document', async () => {
-    const simulated = await startDrive();
+    const drive = await startDrive();
     const fields = { operation: 'export', fileId: 'file-1', mimeType: 'application/pdf' };
-    const { file, bytes } = await contentOf(simulated, await call(simulated, fields));
+    const { file, bytes } = await contentOf(drive, await call(drive, fields));
     expect(file).toMatchObject({ type: 'application/pdf' });
     expect(bytes.toString()).toBe('# Notes');
   });
 
   it('is listed even if it is on a later page of the list', async () => {
-    const simulated = await startDrive();
-    const { output } = await call(simulated, { operation: 'list', pageSize: 2 });
+    const drive = await startDrive();
+    const { output } = await call(drive, { operation: 'list', pageSize: 2 });
     expect((output as { files: object[] }).files).toHaveLength(3);
-    expect(simulated.requests.map(({ query }) => query.get('pageToken'))).toEqual([null, 'page-2']);
+    expect(drive.requests.map(({ query }) => query.get('pageToken'))).toEqual([null, 'page-2']);
   });
 
   it.each<[string, JsonObject, string, RegExp]>([
@@ -176,23 +176,23 @@ describe('a file that a block reads from Google Drive', () => {
     const wrong = await startDrive({ credentials: { google_drive: 'wrong-token' } });
     const { error } = await call(wrong, { operation: 'get_file', fileId: 'file-1' });
     expect(error).toMatchObject({ details: { status: 401, kind: 'auth' } });
-    const simulated = await startDrive();
-    expect(await call(simulated, { operation: 'delete', fileId: 'file-1' })).toMatchObject({
+    const drive = await startDrive();
+    expect(await call(drive, { operation: 'delete', fileId: 'file-1' })).toMatchObject({
       status: 'completed',
     });
-    expect(await call(simulated, { operation: 'delete', fileId: 'file-1' })).toMatchObject({
+    expect(await call(drive, { operation: 'delete', fileId: 'file-1' })).toMatchObject({
       error: { details: { kind: 'not_found' } },
     });
   });
 
   it('is requested again after a rate limit with status 403', async () => {
     const clock = new TestClock();
-    const simulated = await startDrive({ clock });
-    simulated.limitNext('google_drive', 1);
-    const running = call(simulated, { operation: 'create_folder', fileName: 'New' });
+    const drive = await startDrive({ clock });
+    drive.limitNext('google_drive', 1);
+    const running = call(drive, { operation: 'create_folder', fileName: 'New' });
     await clock.due(1000);
     clock.advance(1000);
     expect(await running).toMatchObject({ status: 'completed', output: { name: 'New' } });
-    expect(simulated.requests).toHaveLength(2);
+    expect(drive.requests).toHaveLength(2);
   });
 });

@@ -70,13 +70,13 @@ describe('a key that a service refuses temporarily', () => {
 });
 
 describe('the rate limit of a service', () => {
-  const slow = { calls: 10, seconds: 100 };
+  const slowRate = { calls: 10, seconds: 100 };
 
   it.each<[string, object]>([
-    ['its definition', { rate: slow }],
+    ['its definition', { rate: slowRate }],
     [
       'the operator, who overrides its definition',
-      { rate: { calls: 1000, seconds: 1 }, serviceRates: { shop: slow } },
+      { rate: { calls: 1000, seconds: 1 }, serviceRates: { shop: slowRate } },
     ],
   ])('is set by %s, and calls wait for it', async (_who, options) => {
     const clock = new TestClock();
@@ -111,7 +111,7 @@ describe('the rate limit of a service', () => {
     const { call, requests } = await oneTool(
       { paging },
       ({ url }, response) => json(response, { list: [url.search] }),
-      { clock, rate: slow },
+      { clock, rate: slowRate },
     );
     const running = call();
     await clock.due(10_000);
