@@ -49,7 +49,7 @@ describe('the rate limits of a key', () => {
     });
   });
 
-  it('include the Retry-After of a response with status 429, for all runs with the key', async () => {
+  it('delay all runs with the key for the Retry-After of a response with status 429', async () => {
     const clock = new TestClock(1_000_000);
     const server = await modelServer(({ number }) =>
       number === 1 ? { status: 429, headers: { 'retry-after': '20' } } : ANSWER,

@@ -119,7 +119,7 @@ describe.each(INTERFACES)('an answer with the interface of %s', (_, model) => {
     expect(await events).toEqual({ text: 'No.', thinking: 'It snows.' });
   });
 
-  it('has the same content, tokens and cost if it is streamed and if it is not', async () => {
+  it('has the same content, tokens and cost, streamed or not', async () => {
     const answer = { text: 'No.', input: 1000, cached: 200, output: 100 };
     const outputs = [];
     for (const whole of [{ whole: true }, {}] as const) {

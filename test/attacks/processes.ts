@@ -41,8 +41,8 @@ export function livingOf(pids: readonly number[]): number[] {
 }
 
 /**
- * Returns a function that lists the live descendants of this process that started after this call: servers of earlier
- * test files of this worker may still run, because later files share them.
+ * Returns a function that lists the live descendants of this process that started after this call. Omits earlier ones,
+ * because servers that several test files share may already run.
  */
 export function newProcesses(): () => number[] {
   const earlier = new Set(processesOf(process.pid));

@@ -12,7 +12,7 @@ import { fencesOf, readPage, repository } from '../docs/markdown.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { json, startServer } from './tool-files.ts';
 
-/** The integration of the page "Add an integration in ten minutes". */
+/** The integration in the section "Add an integration" of docs/tools.md. */
 let integration: Integration;
 let folder = '';
 

@@ -186,7 +186,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     expect(await sql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
   });
 
-  it('refuses changes in the operation query', async () => {
+  it('refuses changes by the operation "query"', async () => {
     for (const query of [
       'DELETE FROM orders',
       `SELECT set_config('transaction_read_only', 'off', false)`,

@@ -17,7 +17,7 @@ declare module 'vitest' {
 const NAME = 'versitygw';
 const FETCH = fileURLToPath(new URL('../tools/fetch-in-background.ts', import.meta.url));
 
-/** Returns whether this run has to build the S3 server, because it requires the server and it is not installed. */
+/** Returns whether this run has to build the S3 server: whether it requires a server and none is installed. */
 export function hasToBuildS3({ isFull }: { isFull: boolean }): boolean {
   return !isAtHand(NAME, toolNamed(NAME)) && (isFull || isRequired(NAME));
 }

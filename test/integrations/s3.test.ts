@@ -229,7 +229,7 @@ describe.skipIf(!hasS3)('an S3 block', () => {
     expect(url).not.toContain(server.secretAccessKey);
   });
 
-  it('uses the keys and the endpoint in its fields only if the egress rules allow it', async () => {
+  it('uses the keys and the endpoint in its fields only if the egress rules allow the endpoint', async () => {
     const { accessKeyId, secretAccessKey, url: endpoint } = server;
     const fields = {
       operation: 'list_objects',

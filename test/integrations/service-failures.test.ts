@@ -233,7 +233,7 @@ describe('a rate limit of a service', () => {
     },
   );
 
-  it('can end at a time in milliseconds, and fails the block if that is an hour away', async () => {
+  it('can end at a time given in milliseconds, and fails the block if it ends in an hour', async () => {
     const nowMs = Date.parse('2026-01-01T00:00:00Z');
     const headers = { 'x-ratelimit-requests-reset': String(nowMs + 3_600_000) };
     services.refuseNext('linear', { ...linearError(400, 'RATELIMITED', 'Rate limit exceeded'), headers });

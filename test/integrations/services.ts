@@ -36,7 +36,7 @@ function postMessage({ body, headers }: SimulatedRequest): SimulatedResponse {
 }
 
 /** Returns a page of a channel with a thousand messages. A page has at most 999 messages. */
-function history({ query }: SimulatedRequest): SimulatedResponse {
+function historyPage({ query }: SimulatedRequest): SimulatedResponse {
   const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
   const size = Number(query.get('limit') ?? 100);
   if (size > 999) return slackError('invalid_limit');
@@ -51,7 +51,7 @@ function history({ query }: SimulatedRequest): SimulatedResponse {
 const slack: Service = (request) => {
   const { method, path, query } = request;
   if (path === '/chat.postMessage') return postMessage(request);
-  if (path === '/conversations.history') return history(request);
+  if (path === '/conversations.history') return historyPage(request);
   if (path !== '/conversations.list' || method !== 'GET') return slackError('unknown_method');
   const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
   const size = Number(query.get('limit') ?? 100);
@@ -131,7 +131,7 @@ const gmail: Service = ({ method, path, body, query }) => {
 };
 
 /** Returns one page of an endless list of blocks. */
-function children(query: URLSearchParams): SimulatedResponse {
+function childrenPage(query: URLSearchParams): SimulatedResponse {
   const size = Number(query.get('page_size') ?? 100);
   if (size > 100) return notionError(400, 'validation_error', 'page_size should be ≤ 100');
   const from = Number(query.get('start_cursor') ?? 0);
@@ -148,7 +148,7 @@ const notionError = (status: number, code: string, message: string): SimulatedRe
 const notion: Service = ({ method, path, headers, body, query }) => {
   if (headers['notion-version'] !== '2022-06-28')
     return notionError(400, 'missing_version', 'Notion-Version header should be defined');
-  if (method === 'GET' && path === '/v1/blocks/long-page/children') return children(query);
+  if (method === 'GET' && path === '/v1/blocks/long-page/children') return childrenPage(query);
   if (method !== 'POST' || path !== '/v1/pages')
     return notionError(404, 'object_not_found', 'Could not find it.');
   if (!(body['parent'] as JsonObject | undefined)?.['page_id'])
