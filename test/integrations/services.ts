@@ -27,8 +27,7 @@ const CHANNELS = ['C0123456789', 'C0000000002', 'C0000000003'].map((id) => ({ id
 
 function postMessage({ body, headers }: SimulatedRequest): SimulatedResponse {
   const { channel = null, text } = body;
-  if (!String(headers['content-type']).startsWith('application/json'))
-    return slackError('invalid_form_data');
+  if (!String(headers['content-type']).startsWith('application/json')) return slackError('invalid_form_data');
   if (!CHANNELS.some(({ id }) => id === channel)) return slackError('channel_not_found');
   if (typeof text !== 'string' || text === '') return slackError('no_text');
   const ts = '1767225600.000100';

@@ -64,7 +64,7 @@ describeTemporal('heddle worker --triggers', (server) => {
       const { cwd, queue, start } = projectOn(server, { blocks: {}, edges: [] });
       const url = await postgresDatabase();
       const env = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
-      const shared = { address: server.address, namespace: server.namespace, queue };
+      const shared = { address: server.address, namespace: server.namespace, taskQueue: queue };
       const runtime = temporal({ ...shared, postgres: url, worker: false });
       // This API deploys workflows; its triggers are inactive.
       const api = await testApi({

@@ -8,7 +8,7 @@ describeTemporal('a workflow called as a tool by an agent whose worker is killed
     const { common, calls, expectOneRepeated } = await counting();
     const cluster = clusterOn(server);
     const { address, namespace } = server;
-    const worker = { address, namespace, queue: cluster.queue, data: cluster.data };
+    const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
     const engine = await cluster.engine();
     await engine.deploy(COUNTER);
     const run = await engine.start({ workflow: COUNTING_BY_WORKFLOW });
@@ -28,7 +28,7 @@ describeTemporal('an agent whose worker is killed during the fourth tool call', 
     const { common, calls, expectOneRepeated } = await counting();
     const cluster = clusterOn(server);
     const { address, namespace } = server;
-    const worker = { address, namespace, queue: cluster.queue, data: cluster.data };
+    const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
     const engine = await cluster.engine();
     const run = await engine.start({ workflow: COUNTING });
     expect(await play({ worker, ...common, stop: '4' }).last).toBe('4');

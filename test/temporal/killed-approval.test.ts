@@ -9,7 +9,7 @@ describeTemporal('an agent whose worker is killed after a person approved its ca
     const { common, expectOnePayment } = await paying();
     const cluster = clusterOn(server);
     const { address, namespace } = server;
-    const worker = { address, namespace, queue: cluster.queue, data: cluster.data };
+    const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
     // This engine has no agents, so it records the answer unchecked, and the worker checks it.
     const engine = await cluster.engine();
     const run = await engine.start({ workflow: PAYING });

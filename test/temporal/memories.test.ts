@@ -15,7 +15,7 @@ describeTemporal('agents with a memory', (server) => {
         const { common, expectOneExchange } = await remembering();
         const cluster = clusterOn(server);
         const { address, namespace } = server;
-        const worker = { address, namespace, queue: cluster.queue, data: cluster.data };
+        const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
         const engine = await cluster.engine();
         const run = await engine.start({ workflow: REMEMBERING }, { question: 'one' });
         expect(await play({ worker, ...common, question: 'one', stop }).last).toBe(stop);

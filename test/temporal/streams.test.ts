@@ -73,7 +73,7 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
   it('is discarded when the worker is killed, and is then emitted again by the next worker', async () => {
     const cluster = clusterOn(server);
     const { address, namespace } = server;
-    const worker = { address, namespace, queue: cluster.queue, data: cluster.data };
+    const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
     const engine = await cluster.engine();
     const run = await engine.start({ workflow: TALK });
     await play({ worker, stop: 2 }).exited;

@@ -58,7 +58,7 @@ describeTemporal('triggers', ({ address, namespace }) => {
       { timeout: scale(300_000, 1_800_000) },
       async () => {
         const data = dataFolder();
-        const temporal = { address, namespace, queue: `test-${randomUUID()}`, data };
+        const temporal = { address, namespace, taskQueue: `test-${randomUUID()}`, data };
         await expectOnce({ store: { data }, engine: {}, temporal }, steps);
       },
     );
@@ -70,7 +70,7 @@ describeTemporal('triggers', ({ address, namespace }) => {
       { timeout: 600_000 },
       async () => {
         const postgres = await postgresDatabase();
-        const temporal = { address, namespace, queue: `test-${randomUUID()}`, data: dataFolder() };
+        const temporal = { address, namespace, taskQueue: `test-${randomUUID()}`, data: dataFolder() };
         await expectOnceWhenKilledInTurn({ store: { postgres }, engine: {}, temporal }, scale(2, 12));
       },
     );

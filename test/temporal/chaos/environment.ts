@@ -33,7 +33,7 @@ export interface EnvironmentOptions {
 /** Returns an environment with `workers` ready worker processes, which are stopped after the test. */
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
   const { address, namespace, store, workers, worker, local = true } = options;
-  const shared = { address, namespace, queue: `chaos-${randomUUID()}`, local };
+  const shared = { address, namespace, taskQueue: `chaos-${randomUUID()}`, localSegments: local };
   const effects = await startEffectServer();
   onTestFinished(() => effects.close());
   const stores =

@@ -21,7 +21,7 @@ const RUN_TIMEOUT_MS = 200_000;
 /** All effects of a run can wait at the same time, because the script decides which one is answered next. */
 const OPTIONS = { concurrency: { engine: 10_000, run: 10_000 }, sandbox: { maxProcesses: 1 } };
 
-export type Deployment = Omit<DeploymentOptions, 'queue'> & { worker?: WorkerTuning };
+export type Deployment = Omit<DeploymentOptions, 'taskQueue'> & { worker?: WorkerTuning };
 
 type OpenEnvironment = Environment & { close(): Promise<void> };
 

@@ -24,7 +24,7 @@ export async function openOn(
     ...deployment
   }: { data: string; options?: EngineOptions; worker?: boolean | WorkerTuning } & Omit<
     DeploymentOptions,
-    'queue'
+    'taskQueue'
   >,
 ): Promise<OpenedEngine> {
   const queue = `test-${randomUUID()}`;

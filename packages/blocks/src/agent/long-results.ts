@@ -77,9 +77,7 @@ export class LongResults {
   #read(id: Json, offset: number, length: number): string {
     const text = typeof id === 'string' ? this.#texts.get(id) : undefined;
     if (text === undefined)
-      throw new Error(
-        `No result has this id. Use one of: ${[...this.#texts.keys()].join(', ')}.`,
-      );
+      throw new Error(`No result has this id. Use one of: ${[...this.#texts.keys()].join(', ')}.`);
     if (offset >= text.length) throw new Error(`The result has only ${text.length} characters.`);
     const end = Math.min(text.length, offset + length);
     return `[characters ${offset} to ${end} of ${text.length}]\n${slice(text, offset, end)}`;

@@ -160,14 +160,14 @@ export class ToolCalls {
     if (decision.decision === 'deny')
       return {
         ...shown,
-        ...failed(`A person denied this call${reason === undefined ? '.' : `: ${reason}`}`),
+        ...failure(`A person denied this call${reason === undefined ? '.' : `: ${reason}`}`),
       };
     // Recording the person's answer may have changed the arguments: secrets are removed.
     const problem = isEdit ? problemOfEdit(args, approved.arguments) : undefined;
     const mismatch = tool.problemsOf(args);
     const why = problem ?? (mismatch && `do not match the schema: ${mismatch}`);
     if (why !== undefined)
-      return { ...shown, ...failed(`This call was not made: the arguments that a person allowed ${why}`) };
+      return { ...shown, ...failure(`This call was not made: the arguments that a person allowed ${why}`) };
     return { ...shown, ...(await this.#step({ ...call, args })) };
   }
 

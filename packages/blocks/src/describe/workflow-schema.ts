@@ -164,7 +164,8 @@ function toLenient(schema: JsonObject): JsonObject {
     return { ...rest, type: ['number', 'string', 'null'], pattern: NUMBER_TEXT };
   if (type === 'boolean')
     return { ...rest, anyOf: [{ type: 'boolean' }, { enum: ['true', 'false'] }, REFERENCE_OR_EMPTY] };
-  if (type === 'array') return { ...lenientParts(rest, 'items'), type: ['array', 'object', 'string', 'null'] };
+  if (type === 'array')
+    return { ...lenientParts(rest, 'items'), type: ['array', 'object', 'string', 'null'] };
   if (type === 'object') return { ...lenientParts(rest, 'properties'), type: ['object', 'string', 'null'] };
   return anyValue(rest);
 }

@@ -305,9 +305,7 @@ function inconsistenciesIn({ services, tools, code = [] }: ToolFile): string[] {
     ...duplicates,
     ...tools
       .filter((each) => hasWrongPathKey(each))
-      .map(
-        ({ id }) => `tools: "${id}" has a key for its path, which has no placeholder for this key alone`,
-      ),
+      .map(({ id }) => `tools: "${id}" has a key for its path, which has no placeholder for this key alone`),
     ...tools.flatMap((each) => contradictionsIn(each).map((why) => `tools: "${each.id}" ${why}`)),
     ...orphans.map((each) => `tools: "${each.id}" belongs to "${each.service}", which is not in services`),
   ];

@@ -109,11 +109,7 @@ class KeptData {
 }
 
 /** Returns the scope of an iteration or branch of a container, and the blocks that have run in it. */
-function readFrame(
-  outerScope: SavedScope | undefined,
-  { id, kind }: Node,
-  iteration: number | undefined,
-) {
+function readFrame(outerScope: SavedScope | undefined, { id, kind }: Node, iteration: number | undefined) {
   if (kind === 'loop') {
     const loop = outerScope?.loops.find(({ block }) => block === id);
     return { current: loop?.current ?? [], scope: outerScope };

@@ -87,8 +87,7 @@ function indexByNormalizedName<T extends { name: string }>(items: readonly T[]):
   for (const item of items) {
     const key = normalizeName(item.name);
     const holder = table.get(key);
-    if (holder === undefined || (holder.name.includes('.') && !item.name.includes('.')))
-      table.set(key, item);
+    if (holder === undefined || (holder.name.includes('.') && !item.name.includes('.'))) table.set(key, item);
   }
   return table;
 }

@@ -60,7 +60,9 @@ function pathBelow({ root }: Mount, path: string): string {
 
 function hierarchyOf(controller: keyof typeof FILES, rootFolder: string): Hierarchy | undefined {
   const mounts = (read(join(rootFolder, 'proc/self/mountinfo')) ?? '').split('\n').map(mountOf);
-  const groups = (read(join(rootFolder, 'proc/self/cgroup')) ?? '').split('\n').map((line) => line.split(':'));
+  const groups = (read(join(rootFolder, 'proc/self/cgroup')) ?? '')
+    .split('\n')
+    .map((line) => line.split(':'));
   const version1Mount = mounts.find(
     (mount) => mount?.type === 'cgroup' && mount.controllers.includes(controller),
   );

@@ -30,7 +30,8 @@ let folder: string | undefined;
 let ownStartTime: string | undefined;
 
 /** Returns the file name of this process's claim, which no other process can have. */
-const claimOf = (uid: number): string => `${uid}-${process.pid}-${(ownStartTime ??= startTimeOf(process.pid))}`;
+const claimOf = (uid: number): string =>
+  `${uid}-${process.pid}-${(ownStartTime ??= startTimeOf(process.pid))}`;
 
 /** Removes a claim if the process that made it has ended. Returns whether the claim was removed. */
 function removeIfStale(claim: string, home: string): boolean {

@@ -1,4 +1,12 @@
-import { cursorCodec, AUTHENTICATED_PRINCIPALS, noResource, notFound, operationsOf, USER_PRINCIPALS, workspace } from '@heddle/api/areas';
+import {
+  cursorCodec,
+  AUTHENTICATED_PRINCIPALS,
+  noResource,
+  notFound,
+  operationsOf,
+  USER_PRINCIPALS,
+  workspace,
+} from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import type { ServiceStore } from '../store/open.ts';
 import { pageOfEvents } from './audit-events.ts';
