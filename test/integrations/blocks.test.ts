@@ -184,6 +184,32 @@ describe('an integration block', () => {
     expect(message).toMatch(/^To: =\?UTF-8\?B\?[\w=+/]+\?= <zoe@example\.com>\r$/m);
     expect(message).toContain(Buffer.from('Grüße').toString('base64'));
   });
+
+  it('sends a message to each recipient of a list, also to one with a comma in the quoted name', async () => {
+    const services = await openServices();
+    const to = '"Lovelace, \\"Ada\\"" <ada@example.com>, , bob@example.com,"Zoë, X" <zoe@example.com>, "\\';
+    const fields = { operation: 'send_gmail', to, subject: 'x', body: 'x' };
+    expect(await run(services, ['gmail_v2', fields])).toMatchObject({ status: 'completed' });
+    const message = Buffer.from(services.requests[0]?.body['raw'] as string, 'base64url').toString();
+    const name = Buffer.from('Zoë, X').toString('base64');
+    expect(message).toContain(
+      `To: "Lovelace, \\"Ada\\"" <ada@example.com>, bob@example.com, =?UTF-8?B?${name}?= <zoe@example.com>\r\n`,
+    );
+  });
+
+  it('writes a paragraph that is longer than Notion accepts as several paragraphs', async () => {
+    const services = await openServices();
+    const content = `${'a'.repeat(200_000)}${'b'.repeat(5)}\n\nend`;
+    const fields = { operation: 'notion_create_page', parentId: 'page', title: 'T', content };
+    await run(services, ['notion_v2', fields]);
+    const children = services.requests[0]?.body['children'] as {
+      paragraph: { rich_text: { text: { content: string } }[] };
+    }[];
+    const texts = children.map(({ paragraph }) =>
+      paragraph.rich_text.map(({ text }) => text.content).join(''),
+    );
+    expect(texts).toEqual(['a'.repeat(200_000), 'bbbbb', 'end']);
+  });
 });
 
 describe('arguments of a model', () => {

@@ -36,15 +36,29 @@ function encodedWords(line: string): string {
   return [...words, part].map((word) => `=?UTF-8?B?${Buffer.from(word).toString('base64')}?=`).join('\r\n ');
 }
 
+/** Returns the recipients of a list that is separated by commas. A comma in a quoted name separates nothing. */
+function splitRecipients(list: string): string[] {
+  const recipients: string[] = [];
+  let start = 0;
+  let isQuoted = false;
+  for (let at = 0; at < list.length; at++) {
+    if (isQuoted && list[at] === '\\') at++;
+    else if (list[at] === '"') isQuoted = !isQuoted;
+    else if (list[at] === ',' && !isQuoted) {
+      recipients.push(list.slice(start, at));
+      start = at + 1;
+    }
+  }
+  recipients.push(list.slice(start));
+  return recipients.map((each) => each.trim()).filter((each) => each !== '');
+}
+
 /** Returns the line of a header with email addresses; none without a value. Encodes only the names of recipients. */
 function addressLines(name: string, value: Json | undefined): string[] {
   if (value === undefined || value === null) return [];
   const argument = name.toLowerCase();
   if (/[\r\n\0]/.test(plainText(value))) throw new ArgumentError(`"${argument}" contains a line break`);
-  const recipients = plainText(value)
-    .split(',')
-    .map((each) => each.trim())
-    .filter((each) => each !== '');
+  const recipients = splitRecipients(plainText(value));
   const encodedRecipients = recipients.map((recipient) => {
     const at = recipient.lastIndexOf('<');
     const [displayName, address] =

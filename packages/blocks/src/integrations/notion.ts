@@ -5,6 +5,8 @@ import { arg, data, defineIntegration, integer, members, text } from './integrat
 
 /** Maximum number of characters of one text that Notion accepts. */
 const MAX_TEXT = 2000;
+/** Maximum number of texts of one paragraph that Notion accepts. */
+const MAX_PARTS = 100;
 /** Maximum number of blocks of one request that Notion accepts. */
 const MAX_BLOCKS = 100;
 
@@ -30,16 +32,22 @@ function richTextOf(value: string): Json[] {
   return parts;
 }
 
+/** Returns the text as paragraphs: a text with more parts than Notion accepts in one is split. */
+function splitParagraph(text: string): Json[] {
+  const parts = richTextOf(text);
+  const count = Math.ceil(parts.length / MAX_PARTS);
+  return Array.from({ length: count }, (_, index): Json => {
+    const richText = parts.slice(index * MAX_PARTS, (index + 1) * MAX_PARTS);
+    return { object: 'block', type: 'paragraph', paragraph: { rich_text: richText } };
+  });
+}
+
 function paragraphsOf(value: Json | undefined): Json[] | undefined {
   if (value === undefined || value === null) return undefined;
   const texts = plainText(value)
     .split(/\n[ \t]*\n/)
     .filter((each) => each.trim() !== '');
-  const blocks = texts.map((each): Json => ({
-    object: 'block',
-    type: 'paragraph',
-    paragraph: { rich_text: richTextOf(each).slice(0, 100) },
-  }));
+  const blocks = texts.flatMap(splitParagraph);
   if (blocks.length > MAX_BLOCKS)
     throw new ArgumentError(
       `"content" has ${blocks.length} paragraphs, more than the ${MAX_BLOCKS} that Notion accepts`,

@@ -191,6 +191,6 @@ function mcpFailed(name: string, why: string, options: { cause?: unknown } = {})
 /** Returns the beginning of a message, without the secret: a server could send it back. */
 function messageOf(error: unknown, secret: string | undefined): string {
   const message = error instanceof Error ? error.message : String(error);
-  const redacted = secret === undefined ? message : message.replaceAll(secret, '[secret]');
+  const redacted = secret ? message.replaceAll(secret, '[secret]') : message;
   return redacted.slice(0, 500);
 }

@@ -75,6 +75,10 @@ const PACKAGES: readonly FixturePackage[] = [
         exports.env = () => [typeof process, Object.keys(process.env).length, typeof setImmediate];`,
     },
   },
+  {
+    name: 'talkative',
+    files: { 'index.js': 'console.log("loaded"); exports.say = () => console.log("called");' },
+  },
   { name: 'impure', files: { 'index.js': 'exports.seed = crypto.randomUUID(); exports.at = Date.now();' } },
 ];
 const ALL = ['common', 'callable', '@scope/modern', 'of-node'];
@@ -186,6 +190,15 @@ describe('code with an image', () => {
     const randomNumber = () => value(run('return Math.random()'));
     const [first, second] = [await randomNumber(), await randomNumber()];
     expect(first).not.toBe(second);
+  });
+
+  it('prints its own output after a package that printed while it was loaded', async () => {
+    const { run } = await runner(['talkative']);
+    const outcome = await run("require('talkative').say(); console.log('printed'); return 1");
+    expect(outcome).toMatchObject({
+      ok: true,
+      stdout: expect.stringMatching(/called\nprinted\n?$/) as string,
+    });
   });
 
   it('provides Node.js builtins to packages, and none to user code', async () => {

@@ -14,8 +14,8 @@ let wasUsed = false;
  */
 function postBeforeConnect(message: string): unknown {
   const code = message[0];
-  // Console output.
-  if (code === 'L') return 0;
+  // Console output. The response 0 would mean that no more output is accepted, and the snapshot would freeze that.
+  if (code === 'L') return undefined;
   wasUsed = true;
   // Timers.
   if (code === 'T' || code === 'X') return undefined;

@@ -109,7 +109,11 @@ export async function openSource(
   }
   const { record } = source;
   const found = await context.services.openFile(record);
-  if (!found) throw unknownFile(record.name);
+  if (!found)
+    throw refuse(
+      'FILE_UNKNOWN',
+      `The run has no file ${JSON.stringify(record.name.slice(0, 100))}: its content was deleted, or it belongs to another workspace.`,
+    );
   return { name: fileName(record.name), type: record.type, chunks: found.chunks() };
 }
 
