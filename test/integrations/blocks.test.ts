@@ -187,7 +187,7 @@ describe('an integration block', () => {
 
   it('sends a message to each recipient of a list, also to one with a comma in the quoted name', async () => {
     const services = await openServices();
-    const to = '"Lovelace, \\"Ada\\"" <ada@example.com>, , bob@example.com,"Zoë, X" <zoe@example.com>, "\\';
+    const to = '"Lovelace, \\"Ada\\"" <ada@example.com>, , bob@example.com,"Zoë, X" <zoe@example.com>';
     const fields = { operation: 'send_gmail', to, subject: 'x', body: 'x' };
     expect(await run(services, ['gmail_v2', fields])).toMatchObject({ status: 'completed' });
     const message = Buffer.from(services.requests[0]?.body['raw'] as string, 'base64url').toString();
