@@ -10,16 +10,14 @@ export function findStarts(
   fileOrder: readonly string[],
   sink: DiagnosticSink,
 ): string[] {
-  const rank = (place: ContainedBlock): number =>
-    isTriggerType(place.block.type) ? triggerRank(place.block.type) : Infinity;
+  const rank = ({ block }: ContainedBlock): number => rankOf(block.type);
   const triggers = fileOrder
     .flatMap((id) => places.get(id) ?? [])
     .filter(
       ({ block, enabled, containers }) =>
         enabled && containers.length === 0 && (block.trigger || isTriggerType(block.type)),
     )
-    // The difference of two infinite ranks is NaN.
-    .toSorted((a, b) => rank(a) - rank(b) || 0);
+    .toSorted((a, b) => compareRanks(rank(a), rank(b)));
   const [first, second] = triggers;
   if (!first) {
     sink.push(
@@ -48,6 +46,14 @@ export function startCandidates(plan: Plan): string[] {
     .map(({ id }) => plan.blocks[id])
     .filter((block) => block !== undefined)
     .filter(({ id, trigger }) => trigger && id !== plan.start)
-    .toSorted((a, b) => triggerRank(a.type) - triggerRank(b.type));
+    .toSorted((a, b) => compareRanks(rankOf(a.type), rankOf(b.type)));
   return [plan.start, ...others.map(({ id }) => id)];
 }
+
+/** Returns the rank of a block as a start. Blocks of other types, in trigger mode, come after all triggers. */
+function rankOf(type: string): number {
+  return isTriggerType(type) ? triggerRank(type) : Infinity;
+}
+
+/** The difference of two infinite ranks is NaN, so they are equal here. */
+const compareRanks = (a: number, b: number): number => a - b || 0;
