@@ -23,7 +23,7 @@ import { recipeOf } from './tools/lock-tools.ts';
 /** Folder of compiled modules, arranged by the paths of their sources. */
 const CACHE = `${HOME}/pycache`;
 
-/** Modules that functions do not import. */
+/** Modules that are not compiled, because code in a sandbox does not use them. */
 const EXCLUDED = '/(tests?|idlelib|lib2to3|ensurepip|distutils|pydoc_data|tkinter|turtledemo)/';
 
 /**

@@ -13,8 +13,8 @@ import type { ImageRecord } from '../record.ts';
 import { nativeBuilder } from './builder.ts';
 import { RECIPES } from './tools/recipes.ts';
 
-const path = process.platform === 'linux' ? bubblewrap() : undefined;
-const isolation = path === undefined ? {} : { bubblewrap: path };
+const bubblewrapPath = process.platform === 'linux' ? bubblewrap() : undefined;
+const isolation = bubblewrapPath === undefined ? {} : { bubblewrap: bubblewrapPath };
 
 /** The packages of every image; a test may replace them. */
 const BASE = [
@@ -23,13 +23,13 @@ const BASE = [
 ];
 
 function withBase(debs: readonly FixtureDeb[]): FixtureDeb[] {
-  const named = new Set(debs.map(({ name }) => name));
-  return [...BASE.filter((name) => !named.has(name)).map((name) => ({ name })), ...debs];
+  const names = new Set(debs.map(({ name }) => name));
+  return [...BASE.filter((name) => !names.has(name)).map((name) => ({ name })), ...debs];
 }
 
 interface BuildSettings {
-  /** Answers of the mirror by path: content, or a status. */
-  readonly more?: Readonly<Record<string, Buffer | number>>;
+  /** Responses of the mirror that replace its files: path → content or status. */
+  readonly responses?: Readonly<Record<string, Buffer | number>>;
   readonly keyring?: string;
   readonly mirror?: string;
   /** The index of Python packages. */
@@ -45,9 +45,9 @@ interface BuildSettings {
 async function build(
   debs: readonly FixtureDeb[],
   systemPackages: readonly string[],
-  { more = {}, keyring, mirror, index, registry, spec, ...rest }: BuildSettings = {},
+  { responses = {}, keyring, mirror, index, registry, spec, ...rest }: BuildSettings = {},
 ): Promise<ImageRecord> {
-  const { url } = await debianMirror(withBase(debs), more);
+  const { url } = await debianMirror(withBase(debs), responses);
   const debian = { mirror: mirror ?? url, suite: 'stable', ...(keyring !== undefined && { keyring }) };
   const folder = imageFolder();
   // Native jobs run under other user ids, which must be able to read this folder.
@@ -68,7 +68,7 @@ const failure = (errorCode: string, message: RegExp) => ({
   errorMessage: expect.stringMatching(message) as string,
 });
 
-describe.skipIf(path === undefined)('a build of a native image that fails', () => {
+describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image', () => {
   it.each<[string, readonly FixtureDeb[], readonly string[], RegExp]>([
     ['package_not_found', [], ['nope'], /no system package nope/],
     ['version_not_found', [{ name: 'jq', version: '1.6' }], ['jq=1.7'], /no version 1\.7 .* available: 1\.6/],
@@ -103,8 +103,8 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
   });
 
   it('reports registry_unavailable for a server that is not a mirror', async () => {
-    const more = { '/dists/stable/Release': 404 };
-    expect(failureOf(await build([], ['sed'], { more }))).toEqual(
+    const responses = { '/dists/stable/Release': 404 };
+    expect(failureOf(await build([], ['sed'], { responses }))).toEqual(
       failure('registry_unavailable', /no Release/),
     );
   });
@@ -119,8 +119,8 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
     ['rate_limited', 429, /too many requests/],
     ['registry_unavailable', 503, /answered 503/],
   ])('reports %s for a mirror that answers %i', async (code, status, message) => {
-    const more = { '/dists/stable/InRelease': status };
-    expect(failureOf(await build([], ['sed'], { more }))).toEqual(failure(code, message));
+    const responses = { '/dists/stable/InRelease': status };
+    expect(failureOf(await build([], ['sed'], { responses }))).toEqual(failure(code, message));
   });
 
   it('reports build_timeout for a mirror that does not answer', async () => {
@@ -196,10 +196,12 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
 
   it('reports integrity_error for an index that does not match its digest', async () => {
     const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
-    const more = {
+    const responses = {
       [`/dists/stable/main/binary-${architecture}/Packages.gz`]: Buffer.from('Package: evil\n'),
     };
-    expect(failureOf(await build([], ['sed'], { more }))).toEqual(failure('integrity_error', /Packages\.gz/));
+    expect(failureOf(await build([], ['sed'], { responses }))).toEqual(
+      failure('integrity_error', /Packages\.gz/),
+    );
   });
 
   it('reports integrity_error if keys are configured and the archive is not signed', async () => {

@@ -23,7 +23,10 @@ import { ASSUMED_PACKAGES, basePackages } from './root.ts';
 import { checkRecipe, lockTool, recipeOf } from './tools/lock-tools.ts';
 
 export interface NativeBuilderOptions {
-  /** Confinement of npm and of the processes that load packages, as for `createSandbox`. The level must be `strict`. */
+  /**
+   * Confinement of npm and of the processes that load packages: the same options as `isolation` of `createSandbox`. The
+   * level must be `strict`.
+   */
   readonly isolation?: IsolationOptions;
   /** Path of npm-cli.js, or false for none; default: the one next to Node.js. */
   readonly npm?: string | false | undefined;
@@ -100,8 +103,8 @@ async function lockNative(
 /** Builds images with system packages, command-line tools and native code: a root file system of Debian packages. */
 export function nativeBuilder(options: NativeBuilderOptions = {}): ImageBuilder {
   const host = new NativeHost(options.isolation, process.execPath);
-  const program = options.npm === false ? undefined : (options.npm ?? findNpm(undefined));
-  const npm = new Npm(program, MAX_SIZE, options.isolation);
+  const npmProgram = options.npm === false ? undefined : (options.npm ?? findNpm(undefined));
+  const npm = new Npm(npmProgram, MAX_SIZE, options.isolation);
   const checksums = options.checksums ?? {};
 
   const requireHost = async (): Promise<void> => {

@@ -23,6 +23,8 @@ const CHECK_MS = 120_000;
 const RESULT_BYTES = 1 << 20;
 const MEMORY_MIB = 1_024;
 const DISK_MIB = 512;
+/** First character of a result that is a value. A result that is an error begins with `E`. */
+const VALUE_PREFIX = 'D';
 
 /** Runs jobs in a root file system that is being built, without network and within limits. */
 export class Checker {
@@ -37,7 +39,8 @@ export class Checker {
   }
 
   /**
-   * Returns how processes with this root are confined. Throws ImageError provider_error if they could not access it.
+   * Returns how processes with this root are confined. Throws ImageError provider_error if the users of the sandbox
+   * cannot access the root.
    */
   async confinement(): Promise<Confinement> {
     // The process's user must be able to traverse the work folder.
@@ -91,12 +94,15 @@ export class Checker {
     return end.exitCode === 0 && size <= MAX_SIZE.bytes ? Buffer.concat(chunks) : undefined;
   }
 
-  /** Throws `load_failed` if the code returns no value. `subject` names what the code loads. */
+  /**
+   * Runs code that loads `subject`, which is the name in messages. Throws ImageError load_failed if the code returns no
+   * value.
+   */
   async load(language: 'javascript' | 'python', code: string, subject: string): Promise<void> {
     const end = await this.run({ language, code, globals: {}, values: {} });
     this.#context.signal.throwIfAborted();
-    if (end.exitCode === null) throw notStarted(end);
-    if (end.result.startsWith('D')) return;
+    if (end.exitCode === null) throw errorWithoutExitCode(end);
+    if (end.result.startsWith(VALUE_PREFIX)) return;
     const message = readObject(end.result.slice(1))?.['message'];
     const limit =
       end.stopped === undefined ? '' : ` within ${MEMORY_MIB} MiB and ${CHECK_MS / 1_000} seconds`;
@@ -107,12 +113,15 @@ export class Checker {
     throw new ImageError('load_failed', `${subject} cannot be loaded${limit}: ${reason}`);
   }
 
-  /** Throws `install_failed` if the command's exit code is not 0. */
+  /**
+   * Runs a command of `subject`, which is the name in messages. Throws ImageError install_failed if the exit code is
+   * not 0.
+   */
   async command(command: readonly string[], subject: string): Promise<void> {
     const end = await this.run({ language: 'command', command });
     this.#context.signal.throwIfAborted();
     if (end.exitCode === 0) return;
-    if (end.exitCode === null && end.stopped === undefined) throw notStarted(end);
+    if (end.exitCode === null && end.stopped === undefined) throw errorWithoutExitCode(end);
     const reason = end.stderr.split('\n').at(-1) || `exit code ${end.exitCode}`;
     throw new ImageError(
       'install_failed',
@@ -121,7 +130,7 @@ export class Checker {
   }
 }
 
-function notStarted({ stderr, stopped }: TreeEnd): ImageError {
+function errorWithoutExitCode({ stderr, stopped }: TreeEnd): ImageError {
   return stopped === undefined
     ? new ImageError(
         'provider_error',

@@ -44,8 +44,8 @@ export function basePackages(spec: ImageSpec, needsPython: boolean): string[] {
 }
 
 /**
- * Mount points of runs, and folders for files written after unpacking. Created first, so that no package can have a
- * link at these paths.
+ * Mount points of runs, and folders for files that are written after unpacking. They are created before unpacking, so
+ * that no package can have a link at these paths.
  */
 const FOLDERS = [
   'dev',

@@ -8,13 +8,17 @@ import { nativeImagesOf } from '../../../../test/support/native-images.ts';
 import { openNpmRegistry, type FixturePackage } from '../../../../test/support/npm-registry.ts';
 import type { ImageRecord } from '../record.ts';
 
-const TIME = { timeout: 300_000 };
+const OPTIONS = { timeout: 300_000 };
 
 /** A package whose install script is a Node.js program. */
-const scripted = (name: string, source: string, more: Record<string, unknown> = {}): FixturePackage => ({
+const packageWithScript = (
+  name: string,
+  source: string,
+  manifest: Record<string, unknown> = {},
+): FixturePackage => ({
   name,
   files: { 'index.js': "module.exports = require('./made.json');", 'script.js': source },
-  manifest: { scripts: { install: 'node script.js' }, ...more },
+  manifest: { scripts: { install: 'node script.js' }, ...manifest },
 });
 
 const WRITE_REPORT = "require('node:fs').writeFileSync('made.json', JSON.stringify(report));";
@@ -31,26 +35,26 @@ const otherPort = (otherServer.address() as AddressInfo).port;
 
 const registry = await openNpmRegistry([
   { name: 'prebuilt', files: { 'addon.txt': 'from the registry' } },
-  scripted(
+  packageWithScript(
     'makes',
     `const report = { uid: process.getuid(), cwd: process.cwd(), home: process.env.HOME, secrets: JSON.stringify(process.env).includes('oken') };
      ${WRITE_REPORT}`,
   ),
-  scripted(
+  packageWithScript(
     'fetches',
     `const report = {};
-     const ask = (url) => new Promise((resolve) => require('node:http').get(url, (answer) => {
-       let size = 0; answer.on('data', (data) => (size += data.length)).on('end', () => resolve([answer.statusCode, size > 0]));
+     const request = (url) => new Promise((resolve) => require('node:http').get(url, (response) => {
+       let size = 0; response.on('data', (data) => (size += data.length)).on('end', () => resolve([response.statusCode, size > 0]));
      }).on('error', (error) => resolve([error.code])));
      (async () => {
-       const meta = process.env.npm_config_registry;
-       report.registry = await ask(meta.replace(/\\/$/, '') + '/prebuilt/-/prebuilt-1.0.0.tgz');
-       report.outside = (await ask('http://127.0.0.1:${otherPort}/'))[0];
+       const registryUrl = process.env.npm_config_registry;
+       report.registry = await request(registryUrl.replace(/\\/$/, '') + '/prebuilt/-/prebuilt-1.0.0.tgz');
+       report.outside = (await request('http://127.0.0.1:${otherPort}/'))[0];
        report.direct = await new Promise((resolve) => require('node:net').connect(${otherPort}, '127.0.0.1', () => resolve('connected')).on('error', (error) => resolve(error.code)));
        ${WRITE_REPORT}
      })();`,
   ),
-  scripted(
+  packageWithScript(
     'attacks',
     `const fs = require('node:fs');
      const attempt = (act) => { try { act(); return 'done'; } catch (error) { return error.code; } };
@@ -63,8 +67,8 @@ const registry = await openNpmRegistry([
      };
      ${WRITE_REPORT}`,
   ),
-  scripted('fails', "console.error('cannot find the library frobnicate'); process.exit(3);"),
-  scripted('leads-out', "require('node:fs').symlinkSync('/etc/shadow', 'made.json');"),
+  packageWithScript('fails', "console.error('cannot find the library frobnicate'); process.exit(3);"),
+  packageWithScript('leads-out', "require('node:fs').symlinkSync('/etc/shadow', 'made.json');"),
   {
     name: 'has-optional',
     files: { 'index.js': "module.exports = 'without';" },
@@ -85,19 +89,19 @@ afterAll(async () => {
   otherServer.close();
 });
 
-describe.skipIf(images === undefined)('install scripts of packages in a native image', TIME, () => {
+describe.skipIf(images === undefined)('install scripts of packages in a native image', OPTIONS, () => {
   /** Builds an image of packages, even if there is one already. */
   const build = (dependencies: readonly string[], systemPackages: readonly string[] = ['jq']) =>
     images!.build({ language: 'javascript', dependencies, systemPackages }, { refresh: true });
 
   let sharedBuild: Promise<ImageRecord> | undefined;
   /** One image for all packages with successful scripts, because building one takes a long time. */
-  const all = (): Promise<ImageRecord> =>
+  const buildShared = (): Promise<ImageRecord> =>
     (sharedBuild ??= build(['makes', 'fetches', 'attacks', 'has-optional']));
 
   /** Returns the output of a package's script. */
   async function outputOf(name: string): Promise<{ report: unknown; folder: string }> {
-    const record = await all();
+    const record = await buildShared();
     expect(record.errorMessage).toBe(null);
     const { blobs } = await images!.open(record.id);
     const folder = join(blobs['rootfs']!.path, 'opt/heddle/node_modules', name);
@@ -147,7 +151,7 @@ describe.skipIf(images === undefined)('install scripts of packages in a native i
   });
 
   it('of optional packages may fail', async () => {
-    expect((await all()).warnings).toContainEqual(
+    expect((await buildShared()).warnings).toContainEqual(
       expect.stringMatching(/^The package fails .* It is optional and was not installed\.$/),
     );
   });

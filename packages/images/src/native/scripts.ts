@@ -83,14 +83,14 @@ export async function runScripts(
   const modules = join(environment.root, environment.folder, 'node_modules');
   const uid = uids === undefined ? undefined : takeSlotUid(uids);
   const gate = await RegistryGate.open(context.registries.npm ?? {});
-  const size = watchSize(modules, environment.npm.maxSize, context.signal);
+  const sizeWatcher = watchSize(modules, environment.npm.maxSize, context.signal);
   try {
     if (uid !== undefined) await chownTree(modules, uid);
     const warnings: string[] = [];
     for (const each of scripted) {
       context.progress(`running the install script of ${each.name}`);
-      const end = await runOne(each, { ...environment, gate, uid, signal: size.signal }, context);
-      size.signal.throwIfAborted();
+      const end = await runScript(each, { ...environment, gate, uid, signal: sizeWatcher.signal }, context);
+      sizeWatcher.signal.throwIfAborted();
       if (end.exitCode === 0) continue;
       const failure = failureOf(each, end, gate.fault);
       if (!each.optional) throw failure;
@@ -101,13 +101,13 @@ export async function runScripts(
     await checkInstalled(modules, environment.npm.maxSize);
     return warnings;
   } finally {
-    size.stop();
+    sizeWatcher.stop();
     await gate.close();
     if (uid !== undefined) freeSlotUid(uid);
   }
 }
 
-async function runOne(
+async function runScript(
   { path }: ScriptedPackage,
   {
     root,

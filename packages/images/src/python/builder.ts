@@ -16,7 +16,7 @@ import { withCredentials } from './sources/credentials.ts';
 import type { PyodideWheels } from './sources/pyodide.ts';
 
 export interface PythonBuilderOptions {
-  /** Confinement of the processes that load packages, as for `createSandbox`. */
+  /** Confinement of the processes that load packages: the same options as `isolation` of `createSandbox`. */
   readonly isolation?: IsolationOptions;
 }
 
@@ -33,20 +33,20 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
     runtime: 'isolate',
 
     async runtimeParts() {
-      const { version, python, abiVersion } = await distribution();
+      const { version, python, abiVersion } = await readDistribution();
       return {
         pyodide: version,
         python,
         abi: abiVersion,
         // Node.js determines how V8 compiles the interpreter.
         node: process.versions.node,
-        guest: await digest(join(PYTHON_FILES, 'guest.js')),
-        imageFile: await digest(PYTHON_IMAGE_FILE),
+        guest: await digestOf(join(PYTHON_FILES, 'guest.js')),
+        workshop: await digestOf(PYTHON_IMAGE_FILE),
       };
     },
 
     async resolve(spec, context) {
-      const installed = await distribution();
+      const installed = await readDistribution();
       const runtime = { target: targetOf(installed), wheels: installed.wheels };
       return lockPython(spec, withCredentials(context), runtime);
     },
@@ -56,7 +56,7 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
       const site = await makeSite(wheels, loader, withCredentials(context));
       const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);
       const memory = await makeMemorySnapshot([...new Set(names)], site, loader, context);
-      const { version, python } = await distribution();
+      const { version, python } = await readDistribution();
       return {
         blobs: { 'site.zip': site.path, ...(memory.path !== undefined && { 'memory.snap': memory.path }) },
         features: { snapshot: memory.path !== undefined, modules: memory.modules },
@@ -67,7 +67,7 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
   };
 }
 
-async function distribution(): Promise<BuiltDistribution> {
+async function readDistribution(): Promise<BuiltDistribution> {
   const path = join(PYTHON_FILES, 'distribution.json');
   if (!existsSync(path)) {
     throw new ImageError(
@@ -78,7 +78,7 @@ async function distribution(): Promise<BuiltDistribution> {
   return JSON.parse(await readFile(path, 'utf8')) as BuiltDistribution;
 }
 
-async function digest(path: string): Promise<string> {
+async function digestOf(path: string): Promise<string> {
   return createHash('sha256')
     .update(await readFile(path))
     .digest('hex');

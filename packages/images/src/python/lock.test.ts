@@ -46,7 +46,7 @@ function contextOf(
   return context as BuildContext;
 }
 
-const spec = (...dependencies: string[]) =>
+const specOf = (...dependencies: string[]) =>
   ({ language: 'python', dependencies, cliTools: [], systemPackages: [] }) as const;
 
 describe('wheels of a Pyodide distribution', () => {
@@ -57,7 +57,7 @@ describe('wheels of a Pyodide distribution', () => {
 
   it("are fetched from the mirror by the digest in the distribution's lock file", async () => {
     const wheels = { [filename]: sha256(bytes), 'libthing-1.0.zip': '00' };
-    const lock = await lockPython(spec('alpha'), contextOf({ pyodide: mirror }, files), { target, wheels });
+    const lock = await lockPython(specOf('alpha'), contextOf({ pyodide: mirror }, files), { target, wheels });
     expect(lock.entries).toEqual([{ name: 'alpha', version: '1.0', digest: `sha256:${sha256(bytes)}` }]);
     expect(readLockData(lock).wheels[0]).toMatchObject({
       source: 'pyodide',
@@ -68,7 +68,7 @@ describe('wheels of a Pyodide distribution', () => {
   it('are refused if the mirror has a different file', async () => {
     const context = contextOf({ pyodide: mirror }, files);
     await expect(
-      lockPython(spec('alpha'), context, { target, wheels: { [filename]: '0'.repeat(64) } }),
+      lockPython(specOf('alpha'), context, { target, wheels: { [filename]: '0'.repeat(64) } }),
     ).rejects.toMatchObject({
       code: 'integrity_error',
     });
@@ -76,7 +76,7 @@ describe('wheels of a Pyodide distribution', () => {
 
   it('are not available without a mirror', async () => {
     await expect(
-      lockPython(spec('alpha'), contextOf({}, files), { target, wheels: { [filename]: sha256(bytes) } }),
+      lockPython(specOf('alpha'), contextOf({}, files), { target, wheels: { [filename]: sha256(bytes) } }),
     ).rejects.toMatchObject({
       code: 'package_not_found',
     });
@@ -110,19 +110,19 @@ describe('locks', () => {
       { name: 'beta' },
       { name: 'beta', version: '0.9' },
     ]);
-    const page = async (path: string): Promise<Uint8Array> =>
+    const fetchBytes = async (path: string): Promise<Uint8Array> =>
       new Uint8Array(await (await fetch(path)).arrayBuffer());
     const context: BuildContext = {
       ...contextOf({ index: url }, {}),
-      fetchPage: async (path) => ({ status: 200, url: path, body: await page(path) }),
+      fetchPage: async (path) => ({ status: 200, url: path, body: await fetchBytes(path) }),
       fetchVerified: async (path, digest) => {
         const file = join(imageFolder(), 'file');
-        writeFileSync(file, await page(path));
+        writeFileSync(file, await fetchBytes(path));
         return { path: file, sha256: digest, size: 0 };
       },
     };
     const locks = await Promise.all(
-      [1, 2].map(() => lockPython(spec('alpha'), context, { target, wheels: {} })),
+      [1, 2].map(() => lockPython(specOf('alpha'), context, { target, wheels: {} })),
     );
     expect(locks[0]).toEqual(locks[1]);
     expect(locks[0]?.entries.map(({ name, version }) => `${name} ${version}`)).toEqual([

@@ -29,15 +29,16 @@ export interface PythonLockData {
 
 const PYPI = 'https://pypi.org/simple/';
 
-/** The Pyodide runtime for which images are built. */
+/** The interpreter for which wheels are chosen. */
 export interface PythonRuntime {
   readonly target: Target;
+  /** The wheels of the Pyodide distribution; empty for other interpreters. */
   readonly wheels: PyodideWheels;
 }
 
 /**
  * Resolves a specification's dependencies to wheels.
- * @throws ImageError as `resolveRequirements` and the sources do.
+ * @throws ImageError with the codes of `resolveRequirements`, or integrity_error for a wheel without a digest.
  */
 export async function lockPython(
   spec: ImageSpec,
@@ -56,8 +57,8 @@ export async function lockPython(
 }
 
 /**
- * Returns the sources in the order in which they are queried: the wheelhouse, then extra indexes, so that private names
- * are not requested from the public index.
+ * Returns the sources in the order in which they are queried. The wheelhouse and extra indexes come first, so that
+ * private names are not requested from the public index.
  */
 function sourcesOf(context: BuildContext, { wheels }: PythonRuntime): Source[] {
   const { wheelhouse: folder, index = PYPI, extraIndexes = [], pyodide } = context.registries.python ?? {};
@@ -74,7 +75,7 @@ function toLockedWheel({ name, version, offer, requires }: ChosenRelease): Locke
   return { name, version, filename, digest, location, source, requires };
 }
 
-/** Returns the lock's data from a stored record. */
+/** Returns the lock's data from a stored record. Throws ImageError integrity_error. */
 export function readLockData({ data }: Lock): PythonLockData {
   const { wheels, warnings } = (data ?? {}) as Partial<PythonLockData>;
   if (!Array.isArray(wheels) || !wheels.every(isLockedWheel) || !Array.isArray(warnings)) {

@@ -7,7 +7,7 @@ import { readPipSettings } from './pip-settings.ts';
 const pypi = { index: 'https://pypi.org/simple/', files: 'https://files.pythonhosted.org/' };
 
 /** Creates a home folder with a pip.conf, which takes precedence over the files of the test machine. */
-function homeWith(conf: string): string {
+function createHome(conf: string): string {
   const home = imageFolder();
   mkdirSync(join(home, '.config', 'pip'), { recursive: true });
   writeFileSync(join(home, '.config', 'pip', 'pip.conf'), conf);
@@ -15,7 +15,7 @@ function homeWith(conf: string): string {
 }
 
 it('pip settings are read from files, with sections in order and multi-line values', () => {
-  const home = homeWith('');
+  const home = createHome('');
   const conf = `; a comment
 [global]
 index-url = https://one.test/simple
@@ -38,7 +38,7 @@ index-url = https://five.test/simple
 });
 
 it('pip settings come from the environment before files, and only index URLs are accepted', () => {
-  const home = homeWith(
+  const home = createHome(
     '[global]\nindex-url = https://one.test/simple\nextra-index-url = file:///wheels\nfind-links = https://links.test\n',
   );
   expect(readPipSettings({ env: { PIP_INDEX_URL: 'https://two.test/simple' }, home })).toEqual({

@@ -15,8 +15,8 @@ const SECTIONS = ['global', 'download', 'install'];
  */
 export function readPipSettings({ env, home }: UserEnvironment): NonNullable<Registries['python']> {
   const settings: Settings = {};
-  for (const file of filesOf(env, home)) Object.assign(settings, readFile(file));
-  Object.assign(settings, fromEnvironment(env));
+  for (const file of filesOf(env, home)) Object.assign(settings, readConfigFile(file));
+  Object.assign(settings, readEnvironment(env));
   const index = settings['index-url'];
   const extraIndexes = wordsOf(settings['extra-index-url']).filter(isIndex);
   const wheelhouse = wordsOf(settings['find-links']).find(isFolder);
@@ -27,7 +27,7 @@ export function readPipSettings({ env, home }: UserEnvironment): NonNullable<Reg
   };
 }
 
-/** Returns pip's configuration files in order: the machine's, the user's, and the one in PIP_CONFIG_FILE. */
+/** Returns pip's configuration files: the machine's, the user's, PIP_CONFIG_FILE. Later files take precedence. */
 function filesOf(env: UserEnvironment['env'], home: string): string[] {
   const configFile = env['PIP_CONFIG_FILE'];
   // With this setting, pip reads no configuration files.
@@ -37,7 +37,7 @@ function filesOf(env: UserEnvironment['env'], home: string): string[] {
   return configFile === undefined ? files : [...files, configFile];
 }
 
-function readFile(path: string): Settings {
+function readConfigFile(path: string): Settings {
   let text;
   try {
     text = readFileSync(path, 'utf8');
@@ -60,7 +60,7 @@ function readFile(path: string): Settings {
   return Object.assign({}, ...SECTIONS.map((name) => sections.get(name))) as Settings;
 }
 
-function fromEnvironment(env: UserEnvironment['env']): Settings {
+function readEnvironment(env: UserEnvironment['env']): Settings {
   const names = ['index-url', 'extra-index-url', 'find-links'];
   const entries = names.map(
     (name) => [name, env[`PIP_${name.toUpperCase().replaceAll('-', '_')}`] ?? ''] as const,

@@ -13,7 +13,7 @@ export function compressionOf(name: string): Compression | undefined {
   return ending === '.xz' || ending === '.gz' || ending === '.zst' || ending === '' ? ending : undefined;
 }
 
-/** Decompresses bytes to a stream, which also emits the errors of the library. */
+/** Returns a stream of the decompressed bytes. It fails with the error of the library if the bytes are invalid. */
 export function decompress(bytes: Uint8Array, compression: Compression): Readable {
   const source = Readable.from(chunksOf(bytes), { objectMode: false });
   if (compression === '') return source;
@@ -34,8 +34,8 @@ function* chunksOf(bytes: Uint8Array): Generator<Uint8Array> {
 }
 
 /**
- * Decompresses text.
- * @throws ImageError integrity_error if it cannot be decompressed, image_too_large.
+ * Decompresses bytes to a text. `name` is the file's name in messages.
+ * @throws ImageError integrity_error if the bytes are invalid, image_too_large if the text exceeds `maxBytes`.
  */
 export async function decompressText(
   bytes: Uint8Array,

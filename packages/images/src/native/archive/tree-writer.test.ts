@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TreeWriter } from './tree-writer.ts';
 
-function writer(limits = { files: 3, bytes: 100 }): TreeWriter {
+function createWriter(limits = { files: 3, bytes: 100 }): TreeWriter {
   const root = mkdtempSync(join(tmpdir(), 'heddle-tree-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   return new TreeWriter(root, limits, 'The archive');
@@ -15,22 +15,22 @@ const put = (tree: TreeWriter, path: string, text: string, size = text.length): 
   tree.file(path, Readable.from([Buffer.from(text)]), { mode: 0o644, size });
 
 describe('a tree writer', () => {
-  it('fails with image_too_large at its limits of files and bytes', async () => {
-    const many = writer();
-    for (const name of ['a', 'b', 'c']) await put(many, name, '');
-    await expect(put(many, 'd', '')).rejects.toMatchObject({ code: 'image_too_large' });
-    await expect(put(writer(), 'a', '', 101)).rejects.toMatchObject({ code: 'image_too_large' });
+  it('fails with image_too_large beyond its limits of files and bytes', async () => {
+    const tree = createWriter();
+    for (const name of ['a', 'b', 'c']) await put(tree, name, '');
+    await expect(put(tree, 'd', '')).rejects.toMatchObject({ code: 'image_too_large' });
+    await expect(put(createWriter(), 'a', '', 101)).rejects.toMatchObject({ code: 'image_too_large' });
   });
 
   it('refuses a file that is larger than its header says', async () => {
-    await expect(put(writer(), 'a', 'four', 3)).rejects.toMatchObject({ code: 'unsupported_package' });
+    await expect(put(createWriter(), 'a', 'four', 3)).rejects.toMatchObject({ code: 'unsupported_package' });
   });
 
   it.each(['', '.', './', '/'])('treats "%s" as its root', (entry) => {
-    expect(writer().path(entry)).toBe('');
+    expect(createWriter().path(entry)).toBe('');
   });
 
   it.each(['..', 'a/../../b', 'a/../b', '/../a', 'a\nb'])('refuses the name %j', (entry) => {
-    expect(() => writer().path(entry)).toThrow(/leads out of the archive/);
+    expect(() => createWriter().path(entry)).toThrow(/leads out of the archive/);
   });
 });

@@ -61,10 +61,11 @@ export class TreeWriter {
   async file(path: string, content: Readable, { mode, size }: { mode: number; size: number }): Promise<void> {
     this.#count(size);
     const target = await this.#prepare(path);
-    let left = size;
+    let remaining = size;
     content.on('data', (chunk: Uint8Array) => {
-      left -= chunk.length;
-      if (left < 0) content.destroy(this.#unsupported(`a file ${path} that is larger than its header says`));
+      remaining -= chunk.length;
+      if (remaining < 0)
+        content.destroy(this.#unsupported(`a file ${path} that is larger than its header says`));
     });
     await pipeline(content, createWriteStream(target, { flags: 'wx', mode: 0o644 }));
     await chmod(target, (mode & EXECUTABLE) === 0 ? 0o644 : 0o755);
@@ -75,8 +76,9 @@ export class TreeWriter {
     this.#count();
     const target = to.startsWith('/') ? posix.normalize(to) : posix.join('/', dirname(path), to);
     const depth = to.startsWith('/') ? 0 : path.split('/').length - 1;
-    const climbs = /^(?:\.\.\/)*(?:\.\.$)?/.exec(posix.normalize(to))?.[0].split('..').length ?? 1;
-    if (climbs - 1 > depth || target.includes('\0'))
+    const leadingDots = /^(?:\.\.\/)*(?:\.\.$)?/.exec(posix.normalize(to))?.[0] ?? '';
+    const levelsUp = leadingDots.split('..').length - 1;
+    if (levelsUp > depth || target.includes('\0'))
       throw this.#unsupported(`a link ${path} that leads out of the archive`);
     await symlink(to, await this.#prepare(path));
   }

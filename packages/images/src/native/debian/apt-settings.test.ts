@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { readAptSettings } from './apt-settings.ts';
 import { archivesOf } from './archives.ts';
 
-function apt(files: Readonly<Record<string, string>>): string {
+function createAptFolder(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-apt-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, 'sources.list.d'));
@@ -15,7 +15,7 @@ function apt(files: Readonly<Record<string, string>>): string {
 
 describe('the archives of a host', () => {
   it('are the Debian entries of its sources', () => {
-    const folder = apt({
+    const folder = createAptFolder({
       'sources.list.d/a.sources':
         'Types: deb\nURIs: https://deb.vendor.test/node\nSuites: stable\nComponents: main\n',
       'sources.list.d/debian.sources':
@@ -29,7 +29,7 @@ describe('the archives of a host', () => {
   });
 
   it('are also read from one-line sources', () => {
-    const folder = apt({
+    const folder = createAptFolder({
       'sources.list':
         '# deb http://old.test/debian sid main\ndeb [arch=amd64] https://mirror.test/debian/ bookworm main # x\n',
     });
@@ -46,7 +46,7 @@ describe('the archives of a host', () => {
       'Types: deb\nURIs: https://snapshot.test/debian\nSuites: bookworm\nComponents: main\nCheck-Valid-Until: no\n',
     ],
   ])('are a snapshot if apt accepts expired release files: %s', (name, text) => {
-    const settings = readAptSettings(apt({ [name]: text }));
+    const settings = readAptSettings(createAptFolder({ [name]: text }));
     expect(settings).toMatchObject({ snapshot: true });
     expect(archivesOf(settings).map(({ isSnapshot }) => isSnapshot)).toEqual([true]);
     expect(archivesOf().map(({ isSnapshot }) => isSnapshot)).toEqual([false, false]);
@@ -54,7 +54,7 @@ describe('the archives of a host', () => {
 
   it('are undefined on other systems', () => {
     expect(
-      readAptSettings(apt({ 'sources.list': 'deb https://archive.test/ubuntu noble main\n' })),
+      readAptSettings(createAptFolder({ 'sources.list': 'deb https://archive.test/ubuntu noble main\n' })),
     ).toBeUndefined();
   });
 

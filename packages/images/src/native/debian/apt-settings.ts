@@ -9,21 +9,21 @@ interface AptSource {
   readonly suite: string;
   readonly keyring: string | undefined;
   /** True if apt accepts expired release files for it. */
-  readonly snapshot: boolean;
+  readonly isSnapshot: boolean;
 }
 
-const words = (text: string | undefined): string[] => (text ?? '').split(/\s+/).filter((word) => word !== '');
+const wordsOf = (text = ''): string[] => text.split(/\s+/).filter((word) => word !== '');
 
 /** Reads a `*.sources` file of apt. */
 function readSources(text: string): AptSource[] {
   return paragraphsOf(text).flatMap((paragraph) => {
     const fields = readParagraph(paragraph);
-    if (!words(fields.get('types')).includes('deb') || fields.get('enabled') === 'no') return [];
+    if (!wordsOf(fields.get('types')).includes('deb') || fields.get('enabled') === 'no') return [];
     const signedBy = fields.get('signed-by');
     const keyring = signedBy?.startsWith('/') === true ? signedBy : debianKeyring();
-    const snapshot = fields.get('check-valid-until') === 'no';
-    return words(fields.get('uris')).flatMap((url) =>
-      words(fields.get('suites')).map((suite) => ({ url, suite, keyring, snapshot })),
+    const isSnapshot = fields.get('check-valid-until') === 'no';
+    return wordsOf(fields.get('uris')).flatMap((url) =>
+      wordsOf(fields.get('suites')).map((suite) => ({ url, suite, keyring, isSnapshot })),
     );
   });
 }
@@ -35,15 +35,15 @@ function readList(text: string): AptSource[] {
     if (match === null) return [];
     const [, options = '', url = '', suite = ''] = match;
     const keyring = /\bsigned-by=(\/\S+)/.exec(options)?.[1] ?? debianKeyring();
-    const snapshot = /\bcheck-valid-until=no\b/.test(options);
-    return [{ url, suite, keyring, snapshot }];
+    const isSnapshot = /\bcheck-valid-until=no\b/.test(options);
+    return [{ url, suite, keyring, isSnapshot }];
   });
 }
 
 function sourcesIn(folder: string): AptSource[] {
-  const lists = join(folder, 'sources.list.d');
-  const names = existsSync(lists) ? readdirSync(lists).sort() : [];
-  const files = [join(folder, 'sources.list'), ...names.map((name) => join(lists, name))];
+  const listFolder = join(folder, 'sources.list.d');
+  const names = existsSync(listFolder) ? readdirSync(listFolder).sort() : [];
+  const files = [join(folder, 'sources.list'), ...names.map((name) => join(listFolder, name))];
   return files.flatMap((file) => {
     if (!existsSync(file)) return [];
     if (file.endsWith('.sources')) return readSources(readFileSync(file, 'utf8'));
@@ -61,7 +61,7 @@ export function readAptSettings(folder = '/etc/apt'): DebianSettings | undefined
     mirror: main.url,
     suite: main.suite,
     ...(security !== undefined && { security: security.url }),
-    ...(main.snapshot && { snapshot: true }),
+    ...(main.isSnapshot && { snapshot: true }),
     ...(main.keyring !== undefined && existsSync(main.keyring) && { keyring: main.keyring }),
   };
 }

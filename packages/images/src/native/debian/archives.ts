@@ -18,7 +18,7 @@ export interface Archive {
 /** Settings of the Debian archives. */
 export type DebianSettings = NonNullable<Registries['debian']>;
 
-/** Default release of images. */
+/** Debian release of images whose mirror is not configured. */
 const SUITE = 'bookworm';
 const MIRROR = 'https://deb.debian.org/debian';
 const SECURITY = 'https://deb.debian.org/debian-security';

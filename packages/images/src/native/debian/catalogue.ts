@@ -60,16 +60,16 @@ export class PackageCatalogue {
   }
 
   /**
-   * Returns the packages that satisfy a relation, preferred ones first: those with the name, then those that provide
-   * it.
+   * Returns the packages that satisfy a relation: first the packages with the name, then the packages that provide the
+   * name.
    */
   candidates(relation: Relation): DebianPackage[] {
     const withName = this.versions(relation.name).filter((each) => satisfies(each, relation));
-    const others = [...(this.#providers.get(relation.name) ?? [])].sort();
-    const withProvision = others
+    const providers = [...(this.#providers.get(relation.name) ?? [])].sort();
+    const providing = providers
       .flatMap((name) => this.versions(name))
       .filter((each) => each.name !== relation.name && satisfies(each, relation));
-    return [...withName, ...withProvision];
+    return [...withName, ...providing];
   }
 
   /** Returns whether a package has the name or provides it. */

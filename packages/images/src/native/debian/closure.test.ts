@@ -6,7 +6,7 @@ import { readRelations } from './control.ts';
 type Fields = Readonly<Record<string, string>>;
 
 /** Returns a catalogue of packages, each `name version` with further fields. */
-function archive(packages: readonly (readonly [string, Fields?])[]): PackageCatalogue {
+function catalogueOf(packages: readonly (readonly [string, Fields?])[]): PackageCatalogue {
   const catalogue = new PackageCatalogue();
   const texts = packages.map(([title, fields = {}]) => {
     const [name = '', version = '1'] = title.split(' ');
@@ -40,56 +40,56 @@ const solve = (
 
 describe('system packages', () => {
   it('include their direct and indirect dependencies', () => {
-    const all = archive([
+    const catalogue = catalogueOf([
       ['a', { Depends: 'b (>= 2), c', 'Pre-Depends': 'd' }],
       ['b 2', { Depends: 'c' }],
       ['c'],
       ['d'],
       ['e'],
     ]);
-    expect(solve(all, ['a'])).toEqual(['a 1', 'b 2', 'c 1', 'd 1']);
+    expect(solve(catalogue, ['a'])).toEqual(['a 1', 'b 2', 'c 1', 'd 1']);
   });
 
   it('are the newest version, or the requested one', () => {
-    const all = archive([['a 1.2'], ['a 1.10'], ['a 1.9']]);
-    expect([solve(all, ['a']), solve(all, ['a=1.9'])]).toEqual([['a 1.10'], ['a 1.9']]);
+    const catalogue = catalogueOf([['a 1.2'], ['a 1.10'], ['a 1.9']]);
+    expect([solve(catalogue, ['a']), solve(catalogue, ['a=1.9'])]).toEqual([['a 1.10'], ['a 1.9']]);
   });
 
   it('use the first available alternative', () => {
-    const all = archive([['a', { Depends: 'none | b | c' }], ['b'], ['c']]);
-    expect(solve(all, ['a'])).toEqual(['a 1', 'b 1']);
+    const catalogue = catalogueOf([['a', { Depends: 'none | b | c' }], ['b'], ['c']]);
+    expect(solve(catalogue, ['a'])).toEqual(['a 1', 'b 1']);
   });
 
   it('prefer an alternative that is already chosen', () => {
-    const all = archive([['a', { Depends: 'b | c' }], ['b'], ['c']]);
-    expect(solve(all, ['c', 'a'])).toEqual(['a 1', 'c 1']);
+    const catalogue = catalogueOf([['a', { Depends: 'b | c' }], ['b'], ['c']]);
+    expect(solve(catalogue, ['c', 'a'])).toEqual(['a 1', 'c 1']);
   });
 
   it('may be provided by other packages, with the stated version', () => {
-    const all = archive([
+    const catalogue = catalogueOf([
       ['a', { Depends: 'mail-agent, lib (>= 3)' }],
       ['x', { Provides: 'mail-agent' }],
       ['y', { Provides: 'lib (= 4), mail-agent' }],
       ['z', { Provides: 'lib' }],
     ]);
-    expect(solve(all, ['a'])).toEqual(['a 1', 'x 1', 'y 1']);
+    expect(solve(catalogue, ['a'])).toEqual(['a 1', 'x 1', 'y 1']);
   });
 
   it('backtrack if a dependency conflicts with a chosen package', () => {
-    const all = archive([
+    const catalogue = catalogueOf([
       ['a', { Depends: 'b | c' }],
       ['b', { Depends: 'd' }],
       ['c'],
       ['d', { Conflicts: 'e' }],
       ['e'],
     ]);
-    expect(solve(all, ['e', 'a'])).toEqual(['a 1', 'c 1', 'e 1']);
+    expect(solve(catalogue, ['e', 'a'])).toEqual(['a 1', 'c 1', 'e 1']);
   });
 
   it('may depend on each other', () => {
     expect(
       solve(
-        archive([
+        catalogueOf([
           ['a', { Depends: 'b' }],
           ['b', { Depends: 'a' }],
         ]),
@@ -98,10 +98,10 @@ describe('system packages', () => {
     ).toEqual(['a 1', 'b 1']);
   });
 
-  it('are left out if assumed as dependencies, and included if requested', () => {
-    const all = archive([['a', { Depends: 'debconf (>= 1) | debconf-2.0' }], ['debconf']]);
+  it('are omitted as dependencies if they are assumed, and included if they are requested', () => {
+    const catalogue = catalogueOf([['a', { Depends: 'debconf (>= 1) | debconf-2.0' }], ['debconf']]);
     const assumed = new Set(['debconf']);
-    expect([solve(all, ['a'], assumed), solve(all, ['a', 'debconf'], assumed)]).toEqual([
+    expect([solve(catalogue, ['a'], assumed), solve(catalogue, ['a', 'debconf'], assumed)]).toEqual([
       ['a 1'],
       ['a 1', 'debconf 1'],
     ]);
@@ -115,13 +115,13 @@ describe('system packages', () => {
     [['a', 'c'], 'resolution_conflict', /c 1 conflicts with a 1/],
     [['a:s390x'], 'incompatible_platform', /a:s390x is for s390x/],
   ] as const)('%s fails with %s', (entries, code, message) => {
-    const all = archive([
+    const catalogue = catalogueOf([
       ['a'],
       ['b', { Depends: 'none (>= 2)' }],
       ['c', { Breaks: 'a (<< 2)' }],
       ['p', { Provides: 'v' }],
     ]);
-    expect(() => solve(all, entries)).toThrow(
+    expect(() => solve(catalogue, entries)).toThrow(
       expect.objectContaining({ code, message: expect.stringMatching(message) as string }) as Error,
     );
   });

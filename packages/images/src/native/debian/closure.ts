@@ -45,7 +45,7 @@ class Search {
     const found = this.#solve(needs, new Map());
     if (found !== undefined) return found;
     const { need, reason } = this.#deepest as { need: Need; reason: string };
-    throw new ImageError('resolution_conflict', `${subject(need)} ${reason}.`);
+    throw new ImageError('resolution_conflict', `${subjectOf(need)} ${reason}.`);
   }
 
   /**
@@ -110,7 +110,7 @@ class Search {
   }
 }
 
-const subject = ({ requiredBy }: Need): string =>
+const subjectOf = ({ requiredBy }: Need): string =>
   requiredBy === undefined ? 'The specification' : `${requiredBy.name} ${requiredBy.version}`;
 const textOf = (alternatives: Alternatives): string => alternatives.map(relationText).join(' or ');
 const needsOf = (requiredBy: DebianPackage): Need[] =>
@@ -124,7 +124,7 @@ function isMet(alternatives: Alternatives, chosen: Selection): boolean {
   });
 }
 
-/** Returns the chosen package that conflicts with a candidate, or undefined. */
+/** Returns name and version of a chosen package that conflicts with a candidate, or undefined. */
 function conflictWith(candidate: DebianPackage, chosen: Selection): string | undefined {
   const same = chosen.get(candidate.name);
   if (same !== undefined && same.version !== candidate.version) return `${same.name} ${same.version}`;
@@ -153,8 +153,8 @@ function checkRequest(relation: Relation, catalogue: PackageCatalogue): void {
 }
 
 /**
- * Returns the requested packages with all their dependencies, ordered by name. `assumed` packages are treated as
- * installed when others need them.
+ * Returns the requested packages with all their dependencies, ordered by name. A dependency on one of the `assumed`
+ * packages counts as met.
  * @throws ImageError package_not_found, version_not_found, resolution_conflict, image_too_large.
  */
 export function closureOf(

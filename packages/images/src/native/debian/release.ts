@@ -34,8 +34,8 @@ async function fetchOptional(url: string, context: BuildContext): Promise<Uint8A
   throw new ImageError('registry_unavailable', `${new URL(url).host} answered ${status} for ${url}.`);
 }
 
-/** Returns the signed part of InRelease. */
-function clearText(inRelease: string): string {
+/** Returns the text of a release file without its signature. */
+function withoutSignature(inRelease: string): string {
   const match =
     /-----BEGIN PGP SIGNED MESSAGE-----\r?\n(?:.+\r?\n)*\r?\n([^]*?)-----BEGIN PGP SIGNATURE-----/.exec(
       inRelease,
@@ -44,8 +44,8 @@ function clearText(inRelease: string): string {
 }
 
 /**
- * Returns the text of a signed release file. `reason`: why its signature could not be verified, if that is allowed.
- * Throws ImageError integrity_error.
+ * Returns the text of a signed release file. `reason` is set if the signature could not be verified and the archive may
+ * be used without one. Throws ImageError integrity_error.
  */
 async function readSigned(
   bytes: Uint8Array,
@@ -68,8 +68,8 @@ async function readSigned(
 
 /**
  * Fetches the release file of an archive. Its signature is verified by the host's gpgv if the host has keys.
- * @throws ImageError registry_unavailable, integrity_error for an invalid signature, or a missing one if it is
- * required.
+ * @throws ImageError registry_unavailable, integrity_error if the archive must be signed and has no valid signature, or
+ * if the file is not current.
  */
 export async function fetchRelease(archive: Archive, context: BuildContext): Promise<Release> {
   const { root, suite, mustBeSigned } = archive;
@@ -79,8 +79,8 @@ export async function fetchRelease(archive: Archive, context: BuildContext): Pro
   if (signedFile !== undefined) {
     const { text, reason } = await readSigned(signedFile, { archive, name }, context);
     return reason === undefined
-      ? checkedRelease(text, [], { archive, name, isSigned: true }, context)
-      : unsignedRelease(text, reason, { archive, name }, context);
+      ? readCheckedRelease(text, [], { archive, name, isSigned: true }, context)
+      : readUnsignedRelease(text, reason, { archive, name }, context);
   }
   if (mustBeSigned)
     throw new ImageError('integrity_error', `The archive ${name} has no signed release file (InRelease).`);
@@ -88,11 +88,11 @@ export async function fetchRelease(archive: Archive, context: BuildContext): Pro
   if (unsignedFile === undefined)
     throw new ImageError('registry_unavailable', `${name} is not a Debian archive: it has no Release file.`);
   const text = Buffer.from(unsignedFile).toString('utf8');
-  return unsignedRelease(text, 'it has no signature', { archive, name }, context);
+  return readUnsignedRelease(text, 'it has no signature', { archive, name }, context);
 }
 
 /** Parses and checks a release file. */
-function checkedRelease(
+function readCheckedRelease(
   text: string,
   warnings: readonly string[],
   source: { archive: Archive; name: string; isSigned: boolean },
@@ -103,12 +103,12 @@ function checkedRelease(
   return { files, byHash, warnings };
 }
 
-function unsignedRelease(
+function readUnsignedRelease(
   text: string,
   reason: string,
   source: { archive: Archive; name: string },
   context: BuildContext,
 ): Release {
   const warning = `The archive ${source.name} is used without a verified signature, because ${reason}: the digests of its files come from the archive itself.`;
-  return checkedRelease(clearText(text), [warning], { ...source, isSigned: false }, context);
+  return readCheckedRelease(withoutSignature(text), [warning], { ...source, isSigned: false }, context);
 }

@@ -17,11 +17,11 @@ import { decompressText } from '../archive/decompress.ts';
 import { unpackDeb } from './unpack.ts';
 
 /** Unpacks a package with these files. Returns its folder. */
-async function unpack(files: readonly TarEntry[], more: Partial<FixtureDeb> = {}): Promise<string> {
+async function unpack(files: readonly TarEntry[], overrides: Partial<FixtureDeb> = {}): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const path = join(home, 'a.deb');
-  writeFileSync(path, more.served ?? debOf({ files, ...more }));
+  writeFileSync(path, overrides.served ?? debOf({ files, ...overrides }));
   const folder = join(home, 'tree');
   mkdirSync(folder);
   await unpackDeb(path, folder, 'The package a 1');
@@ -31,7 +31,7 @@ async function unpack(files: readonly TarEntry[], more: Partial<FixtureDeb> = {}
 const modeOf = (path: string): string => (lstatSync(path).mode & 0o7777).toString(8);
 
 describe('a package that is unpacked', () => {
-  it.each(['gz', 'zst', ''] as const)('has its files, compressed with "%s"', async (packing) => {
+  it.each(['gz', 'zst', ''] as const)('has its files if it is compressed with "%s"', async (packing) => {
     const folder = await unpack([{ path: './usr/bin/tool', mode: 0o755, content: 'x' }], { packing });
     expect(readFileSync(join(folder, 'usr/bin/tool'), 'utf8')).toBe('x');
   });

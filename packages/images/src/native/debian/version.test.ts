@@ -24,7 +24,7 @@ describe('versions of Debian packages', () => {
     ['1-2-3', '1-2-4', -1],
     ['5.36.0-7+b1', '5.36.0-7', 1],
     ['99999999999999999999', '99999999999999999998', 1],
-  ])('%s and %s', (a, b, order) => {
+  ])('%s compared with %s: %i', (a, b, order) => {
     expect([Math.sign(compareVersions(a, b)), Math.sign(compareVersions(b, a))]).toEqual([order, -order + 0]);
   });
 

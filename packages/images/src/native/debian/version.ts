@@ -18,7 +18,7 @@ function parseVersion(version: string): VersionParts {
   };
 }
 
-/** Returns the sort order of a character: tilde, end of text, letters, others. */
+/** Returns the sort order of a character: tilde, then end of text or digit, then letters, then others. */
 function orderOf(char: string | undefined): number {
   if (char === undefined || /\d/.test(char)) return 0;
   if (char === '~') return -1;

@@ -8,7 +8,7 @@ export interface DebianPython {
   readonly glibc: string;
 }
 
-/** Returns the machine name in wheel tags. */
+/** Returns the name in wheel tags of an architecture of Node.js. */
 export function machineOf(arch: string): string {
   return arch === 'arm64' ? 'aarch64' : 'x86_64';
 }
@@ -35,11 +35,11 @@ function platformsOf(glibc: string, machine: string): string[] {
 }
 
 /**
- * Returns tags in the order of PEP 425 for CPython 3.x on Linux: own ABI, stable ABI of this and older versions, then
- * pure ones.
+ * Returns tags in the order of PEP 425 for CPython 3.x on Linux: its own ABI, the stable ABI of this and older
+ * versions, no ABI, then any platform.
  */
 function tagsOf(minor: number, platforms: readonly string[]): string[] {
-  const older = Array.from({ length: minor - 1 }, (_, back) => minor - back);
+  const older = Array.from({ length: minor - 1 }, (_, offset) => minor - offset);
   const tagsWith = (prefix: string): string[] => platforms.map((platform) => `${prefix}-${platform}`);
   return [
     ...tagsWith(`cp3${minor}-cp3${minor}`),

@@ -18,13 +18,13 @@ export interface WheelFolders {
 
 const ELF_MAGIC = 0x7f45_4c46;
 const SCRIPT = /^[^/]+\.data\/scripts\/([A-Za-z0-9._-]+)$/;
-const ENTRY = /^\s*([A-Za-z0-9._-]+)\s*=\s*([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)\s*(?:\[.*\])?\s*$/;
+const ENTRY_POINT = /^\s*([A-Za-z0-9._-]+)\s*=\s*([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)\s*(?:\[.*\])?\s*$/;
 
 /** Returns the programs that a wheel's entry points declare: name → text. */
-function entryPrograms(text: string, site: string): [name: string, program: string][] {
+function entryPointPrograms(text: string, site: string): [name: string, program: string][] {
   const section = /^\[console_scripts\]\s*$([^[]*)/m.exec(text)?.[1] ?? '';
   return section.split('\n').flatMap((line): [string, string][] => {
-    const [, name, module, callable] = ENTRY.exec(line) ?? [];
+    const [, name, module, callable] = ENTRY_POINT.exec(line) ?? [];
     if (name === undefined || module === undefined || callable === undefined) return [];
     const [first = ''] = callable.split('.');
     const program = [
@@ -39,7 +39,7 @@ function entryPrograms(text: string, site: string): [name: string, program: stri
   });
 }
 
-/** Returns whether a file is an executable: packages start programs that they contain. */
+/** Returns whether a file is a program in ELF format. Packages may start programs that they contain. */
 function isProgram(bytes: Buffer): boolean {
   return bytes.length > 4 && bytes.readUInt32BE(0) === ELF_MAGIC;
 }
@@ -76,7 +76,7 @@ export async function installWheels(
         const name = SCRIPT.exec(file.path)?.[1];
         if (name !== undefined) await put(`${programs}/${name}`, await scriptOf(file, site), 0o755);
         if (/^[^/]+\.dist-info\/entry_points\.txt$/.test(file.path))
-          for (const [program, text] of entryPrograms((await file.read()).toString('utf8'), site))
+          for (const [program, text] of entryPointPrograms((await file.read()).toString('utf8'), site))
             await put(`${programs}/${program}`, Buffer.from(text), 0o755);
       }
     },

@@ -20,11 +20,11 @@ import { cachedPrograms } from './go/compile.ts';
 import { recipeOf } from './lock-tools.ts';
 import type { Download, Recipe } from './recipe.ts';
 
-/** Folder of everything in an image that does not come from Debian, relative to its root. */
+/** Folder of everything in an image that does not come from Debian, relative to the image's root. */
 export const HOME = 'opt/heddle';
 const PROGRAMS = `${HOME}/bin`;
 
-const installFailed = (id: string, reason: string): ImageError =>
+const installError = (id: string, reason: string): ImageError =>
   new ImageError('install_failed', `The command-line tool ${id} could not be installed: ${reason}.`);
 
 /** Links a program of a tool into the folder for programs. */
@@ -35,13 +35,13 @@ async function expose(root: string, name: string, target: string): Promise<void>
   await symlink(relative(dirname(link), target), link);
 }
 
-async function unpackZip(path: string, writer: TreeWriter, home: string): Promise<void> {
+async function unpackZip(path: string, writer: TreeWriter, toolFolder: string): Promise<void> {
   await withArchive(path, async (files) => {
     for (const file of files) {
       const bytes = await file.read();
       // Zip archives may have no file modes, so all files are executable.
       const meta = { mode: 0o755, size: bytes.length };
-      await writer.file(`${home}/${writer.path(file.path)}`, Readable.from([bytes]), meta);
+      await writer.file(`${toolFolder}/${writer.path(file.path)}`, Readable.from([bytes]), meta);
     }
   });
 }
@@ -61,26 +61,28 @@ async function installDownload(
   const { url, id } = recipe;
   const install = publisherFileOf(recipe);
   if (install === undefined) return;
-  const home = `${HOME}/tools/${id}`;
+  const toolFolder = `${HOME}/tools/${id}`;
   const writer = new TreeWriter(root, MAX_SIZE, `The command-line tool ${id}`);
   const { path } = await context.fetchVerified(url, `sha256:${tool.sha256}`, {
     maxBytes: MAX_PACKAGE_BYTES,
   });
   try {
-    if (install.format === 'zip') await unpackZip(path, writer, home);
-    else if (install.format === 'tar.gz') await untar(decompress(await readFile(path), '.gz'), writer, home);
+    if (install.format === 'zip') await unpackZip(path, writer, toolFolder);
+    else if (install.format === 'tar.gz')
+      await untar(decompress(await readFile(path), '.gz'), writer, toolFolder);
     else
       for (const name of Object.values(install.programs)) {
         const bytes = await readFile(path);
-        await writer.file(`${home}/${name}`, Readable.from([bytes]), { mode: 0o755, size: bytes.length });
+        const meta = { mode: 0o755, size: bytes.length };
+        await writer.file(`${toolFolder}/${name}`, Readable.from([bytes]), meta);
       }
   } catch (error) {
     if (isImageError(error)) throw error;
-    throw installFailed(id, (error as Error).message);
+    throw installError(id, (error as Error).message);
   }
   for (const [name, inner] of Object.entries(install.programs)) {
-    const target = join(root, home, inner);
-    if (!existsSync(target)) throw installFailed(id, `its archive does not contain ${inner}`);
+    const target = join(root, toolFolder, inner);
+    if (!existsSync(target)) throw installError(id, `its archive does not contain ${inner}`);
     await expose(root, name, target);
   }
 }
@@ -92,8 +94,8 @@ interface InstallEnvironment {
 }
 
 /**
- * Installs a locked tool below the root. Runs only install scripts of npm packages, inside the image.
- * Returns warnings.
+ * Installs a locked tool below the root. The only code of the tool that runs are install scripts of npm packages; they
+ * run inside the image. Returns warnings.
  */
 export async function installTool(
   tool: LockedTool,
@@ -104,33 +106,33 @@ export async function installTool(
   const recipe = recipeOf(tool.id);
   const { install, id } = recipe;
   context.progress(`installing ${id}`);
-  const home = `${HOME}/tools/${id}`;
-  await mkdir(join(root, home), { recursive: true });
+  const toolFolder = `${HOME}/tools/${id}`;
+  await mkdir(join(root, toolFolder), { recursive: true });
   if (install.from === 'npm') {
     const { modules, scripted } = await installNpm(npm, readNpmLock(tool.npm), context);
-    await rename(modules, join(root, home, 'node_modules'));
-    const warnings = await runScripts(scripted, { root, folder: home, npm, checker }, context);
+    await rename(modules, join(root, toolFolder, 'node_modules'));
+    const warnings = await runScripts(scripted, { root, folder: toolFolder, npm, checker }, context);
     for (const name of install.programs) {
-      const target = join(root, home, 'node_modules', '.bin', name);
-      if (!existsSync(target)) throw installFailed(id, `its package has no program ${name}`);
+      const target = join(root, toolFolder, 'node_modules', '.bin', name);
+      if (!existsSync(target)) throw installError(id, `its package has no program ${name}`);
       await expose(root, name, target);
     }
     return warnings;
   }
   if (install.from === 'pypi') {
-    const folders = { root, site: `${home}/python`, programs: `${home}/bin` };
+    const folders = { root, site: `${toolFolder}/python`, programs: `${toolFolder}/bin` };
     const { warnings } = await installWheels(readWheels(tool.python).wheels, folders, context);
     for (const name of install.programs) {
-      const target = join(root, home, 'bin', name);
-      if (!existsSync(target)) throw installFailed(id, `its package has no program ${name}`);
+      const target = join(root, toolFolder, 'bin', name);
+      if (!existsSync(target)) throw installError(id, `its package has no program ${name}`);
       await expose(root, name, target);
     }
     return warnings;
   }
   if (install.from === 'go' && tool.go !== undefined) {
     const { path } = await cachedPrograms({ id, install, locked: tool.go }, checker, context);
-    await mergeTree(path, new TreeWriter(join(root, home), MAX_SIZE, `The command-line tool ${id}`));
-    for (const name of Object.keys(install.programs)) await expose(root, name, join(root, home, name));
+    await mergeTree(path, new TreeWriter(join(root, toolFolder), MAX_SIZE, `The command-line tool ${id}`));
+    for (const name of Object.keys(install.programs)) await expose(root, name, join(root, toolFolder, name));
     return [];
   }
   await installDownload(tool, recipe, root, context);

@@ -8,10 +8,10 @@ import { checkRecipe, lockTool, recipeOf } from './lock-tools.ts';
 const SHA = 'ab'.repeat(32);
 
 /** Locks the tool without any registry. */
-const locked = (id: string, checksums: Readonly<Record<string, string>> = {}) =>
+const lockWithoutRegistry = (id: string, checksums: Readonly<Record<string, string>> = {}) =>
   lockTool(id, { npm: new Npm(undefined, MAX_SIZE, undefined), packages: [], checksums }, {} as BuildContext);
 
-function refusal(id: string, checksums: Readonly<Record<string, string>> = {}): string {
+function refusalOf(id: string, checksums: Readonly<Record<string, string>> = {}): string {
   try {
     checkRecipe(recipeOf(id), checksums);
     return '';
@@ -22,7 +22,7 @@ function refusal(id: string, checksums: Readonly<Record<string, string>> = {}): 
 
 describe('a tool that is compiled', () => {
   it('is locked with its modules and the toolchain by their checksums', async () => {
-    const { tool, entries } = await locked('pulumi@3.255.0-r1');
+    const { tool, entries } = await lockWithoutRegistry('pulumi@3.255.0-r1');
     expect(entries.map(({ name, version }) => `${name} ${version}`)).toEqual([
       'github.com/pulumi/pulumi/pkg/v3 v3.255.0',
       'github.com/pulumi/pulumi/sdk/v3 v3.255.0',
@@ -36,16 +36,16 @@ describe('a tool that is compiled', () => {
     "is the publisher's program if the operator provides its checksum",
     async () => {
       const id = 'age@1.3.1-r1';
-      expect(await locked(id, { [id]: SHA })).toEqual({
+      expect(await lockWithoutRegistry(id, { [id]: SHA })).toEqual({
         tool: { id, sha256: SHA },
         entries: [{ name: 'age', version: '1.3.1', digest: `sha256:${SHA}` }],
       });
-      expect(refusal(id, { [id]: 'not hexadecimal' })).toMatch(/^unsupported_package: .*no checksum/);
+      expect(refusalOf(id, { [id]: 'not hexadecimal' })).toMatch(/^unsupported_package: .*no checksum/);
     },
   );
 
   it('needs no checksum from the operator', () => {
-    expect(refusal('age@1.3.1-r1')).toBe('');
-    expect(refusal('terraform@1.15.8-r1')).toMatch(/^unsupported_package: .*no checksum/);
+    expect(refusalOf('age@1.3.1-r1')).toBe('');
+    expect(refusalOf('terraform@1.15.8-r1')).toMatch(/^unsupported_package: .*no checksum/);
   });
 });

@@ -27,8 +27,8 @@ export function recipeOf(id: string): Recipe {
 }
 
 /**
- * Returns the checksum of a recipe's file. Throws if there is none, because files without a trusted checksum are not
- * installed.
+ * Returns the checksum of a recipe's file. Throws ImageError if there is none, because files without a trusted checksum
+ * are not installed, or if the file is for another architecture.
  */
 function checksumOf({ id, url, sha256 }: Recipe, checksums: ToolEnvironment['checksums']): string {
   if (process.arch !== 'x64')

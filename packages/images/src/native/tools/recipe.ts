@@ -1,7 +1,8 @@
-/** A publisher's file with a SHA-256. `programs`: name → path in the archive, or for a binary the name of its file. */
+/** A publisher's file: an archive, or a program itself. */
 export interface Download {
   readonly from: 'download';
   readonly format: 'binary' | 'tar.gz' | 'zip';
+  /** Name → path in the archive; for a binary, the name of its file. */
   readonly programs: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +22,7 @@ export interface GoSource extends GoModule {
 /** Programs that are compiled from Go modules. */
 export interface GoInstall {
   readonly from: 'go';
-  /** The module to compile, then modules that it replaces by sibling folders. All others are listed in its `go.sum`. */
+  /** The module to compile, then modules that it takes from sibling folders. Its `go.sum` lists all others. */
   readonly modules: readonly [GoSource, ...GoSource[]];
   /** Program → its package in the first module. */
   readonly programs: Readonly<Record<string, string>>;
@@ -50,8 +51,7 @@ export interface Recipe {
   /** The publisher's file for x86-64, or the page of the package. */
   readonly url: string;
   /**
-   * SHA-256 of the file, computed from it or copied from its publisher; undefined while unknown, and always if the
-   * registry provides digests.
+   * SHA-256 of the publisher's file. Undefined if it is not known yet, or if the registry provides digests.
    */
   readonly sha256?: string;
   readonly install: ToolInstall;

@@ -24,7 +24,9 @@ export interface Memory {
 /** The default processor time of a run. */
 const { cpuMs } = resolveLimits(PYTHON_LIMITS);
 
+/** Maximum number of refused modules in the log. */
 const MAX_LOGGED = 20;
+/** Maximum size of a memory snapshot. */
 const MAX_BYTES = 64 * 2 ** 20;
 
 /**
@@ -111,8 +113,8 @@ function slowWarning(reason: string): string {
 }
 
 /**
- * Returns the modules without which a distribution is useless: those with its name, otherwise all modules if all fail.
- * Other modules may be for other environments.
+ * Returns the modules without which a distribution is useless. These are the modules with the distribution's name. If
+ * there are none, they are all modules if all failed, otherwise none: a module may be for other environments.
  */
 function essentialOf(
   name: string,

@@ -53,7 +53,7 @@ async function unpack(
         if (replaced && !replaced.equals(data))
           context.log(`${name} of ${wheel.name} replaces a file of another package`);
         bytes += data.byteLength - (replaced?.byteLength ?? 0);
-        if (bytes > MAX_SITE_BYTES || files.size >= MAX_FILES) throw tooLarge();
+        if (bytes > MAX_SITE_BYTES || files.size >= MAX_FILES) throw tooLargeError();
         files.set(name, data);
       }
     },
@@ -61,7 +61,7 @@ async function unpack(
   return { files, ...unpacked };
 }
 
-function tooLarge(): ImageError {
+function tooLargeError(): ImageError {
   return new ImageError(
     'image_too_large',
     `The packages have more than ${MAX_FILES} files or ${MAX_SITE_BYTES / 2 ** 20} MiB.`,
@@ -75,7 +75,7 @@ async function compile(
   context: BuildContext,
 ): Promise<Map<string, Buffer>> {
   const result = new Map(files);
-  for (const sources of batches(files)) {
+  for (const sources of splitIntoBatches(files)) {
     const compiled = await compileBatch(sources, loader, context);
     for (const [path, bytes] of compiled) {
       // The process may only return files for the given sources.
@@ -86,7 +86,7 @@ async function compile(
 }
 
 /** Splits sources into batches that an interpreter can hold together with the compiled files. */
-function* batches(files: ReadonlyMap<string, Buffer>): Generator<ReadonlyMap<string, Buffer>> {
+function* splitIntoBatches(files: ReadonlyMap<string, Buffer>): Generator<ReadonlyMap<string, Buffer>> {
   let batch = new Map<string, Buffer>();
   let bytes = 0;
   for (const [path, source] of files) {

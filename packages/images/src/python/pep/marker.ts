@@ -57,7 +57,7 @@ export function parseMarker(text: string): Marker | undefined {
   const tokens = tokensOf(text);
   if (!tokens) return undefined;
   const parser = new Parser(tokens);
-  const marker = parser.expression();
+  const marker = parser.parseExpression();
   return parser.isAtEnd() ? marker : undefined;
 }
 
@@ -86,11 +86,11 @@ class Parser {
     return this.#position === this.#tokens.length;
   }
 
-  expression(): Marker | undefined {
-    return this.#chain('or', () => this.#chain('and', () => this.#atom()));
+  parseExpression(): Marker | undefined {
+    return this.#parseChain('or', () => this.#parseChain('and', () => this.#parseAtom()));
   }
 
-  #chain(kind: 'and' | 'or', part: () => Marker | undefined): Marker | undefined {
+  #parseChain(kind: 'and' | 'or', part: () => Marker | undefined): Marker | undefined {
     let left = part();
     while (left && this.#tokens[this.#position] === kind) {
       this.#position += 1;
@@ -100,10 +100,10 @@ class Parser {
     return left;
   }
 
-  #atom(): Marker | undefined {
+  #parseAtom(): Marker | undefined {
     if (this.#tokens[this.#position] === '(') {
       this.#position += 1;
-      const inner = this.expression();
+      const inner = this.parseExpression();
       return this.#next() === ')' ? inner : undefined;
     }
     const left = operandOf(this.#next());

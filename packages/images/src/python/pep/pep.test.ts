@@ -47,7 +47,7 @@ describe('versions', () => {
     ['==1.0a1.*', '1.0', undefined],
     ['<1.0+abc', '1.0', undefined],
     ['=1', '1', undefined],
-  ])('%s and %s: %s', (specifier, version, expected) => {
+  ])('%s allows %s: %s', (specifier, version, expected) => {
     expect(allows(specifier, version)).toBe(expected);
   });
 
@@ -146,7 +146,7 @@ describe('wheels', () => {
     }
   });
 
-  it('prefers its own ABI to the stable one, and the stable one to pure wheels; others are incompatible', () => {
+  it('rank by ABI: the own ABI, the stable ABI, none; others are incompatible', () => {
     const rank = (tags: string): number | undefined => {
       const wheel = parseWheelName(`a-1-${tags}.whl`);
       return wheel && tagRank(wheel, target);

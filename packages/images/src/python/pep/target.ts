@@ -38,10 +38,11 @@ export function targetOf({ python, abiVersion, platform }: Distribution): Target
 }
 
 /**
- * Returns tags in the order of PEP 425 for CPython 3.x: own ABI, stable ABI of this and older versions, then pure ones.
+ * Returns tags in the order of PEP 425 for CPython 3.x: its own ABI, the stable ABI of this and older versions, no ABI,
+ * then any platform.
  */
 function tagsOf(minor: number, platform: string): string[] {
-  const older = Array.from({ length: minor - 1 }, (_, back) => minor - back);
+  const older = Array.from({ length: minor - 1 }, (_, offset) => minor - offset);
   const tags = [`cp3${minor}-cp3${minor}-${platform}`];
   for (const version of older) tags.push(`cp3${version}-abi3-${platform}`);
   tags.push(`cp3${minor}-none-${platform}`, `py3${minor}-none-${platform}`, `py3-none-${platform}`);

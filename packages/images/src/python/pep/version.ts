@@ -7,7 +7,7 @@ interface Clause {
   /** Absent for `===`, which compares text. */
   readonly version?: Pep440Version;
   /** True if the version ends in `.*`. */
-  readonly prefix: boolean;
+  readonly isPrefix: boolean;
 }
 
 /** A parsed version specifier (PEP 440); all clauses must hold. */
@@ -33,17 +33,17 @@ export function parseSpecifier(text: string): Specifier | undefined {
 function parseClause(part: string): Clause | undefined {
   const [, operator, text] = CLAUSE.exec(part) ?? [];
   if (operator === undefined || text === undefined) return undefined;
-  if (operator === '===') return { operator, text, prefix: false };
-  const prefix = text.endsWith('.*');
-  const version = explain(prefix ? text.slice(0, -2) : text);
-  if (!version || !isLegal(operator, prefix, version)) return undefined;
-  return { operator, text, version, prefix };
+  if (operator === '===') return { operator, text, isPrefix: false };
+  const isPrefix = text.endsWith('.*');
+  const version = explain(isPrefix ? text.slice(0, -2) : text);
+  if (!version || !isLegal(operator, isPrefix, version)) return undefined;
+  return { operator, text, version, isPrefix };
 }
 
-function isLegal(operator: string, prefix: boolean, version: Pep440Version): boolean {
-  const equality = operator === '==' || operator === '!=';
-  if (prefix && (!equality || !isPlain(version))) return false;
-  if (version.local !== null && !equality) return false;
+function isLegal(operator: string, isPrefix: boolean, version: Pep440Version): boolean {
+  const isEquality = operator === '==' || operator === '!=';
+  if (isPrefix && (!isEquality || !isPlain(version))) return false;
+  if (version.local !== null && !isEquality) return false;
   return operator !== '~=' || version.release.length > 1;
 }
 
@@ -62,7 +62,7 @@ export function isAllowed(version: string, specifier: Specifier): boolean {
   return specifier.clauses.every((clause) => holds(version, candidate, clause));
 }
 
-/** Returns whether a clause names a pre-release, which allows them. */
+/** Returns whether a clause other than `!=` and `<` names a pre-release. Then other pre-releases count too. */
 export function wantsPreReleases(specifier: Specifier): boolean {
   return specifier.clauses.some(
     ({ operator, version, text }) =>
@@ -74,7 +74,7 @@ export function wantsPreReleases(specifier: Specifier): boolean {
 export function pins(specifier: Specifier, version: string): boolean {
   return specifier.clauses.some(
     (clause) =>
-      (clause.operator === '===' || (clause.operator === '==' && !clause.prefix)) &&
+      (clause.operator === '===' || (clause.operator === '==' && !clause.isPrefix)) &&
       holds(version, explain(version), clause),
   );
 }
@@ -83,7 +83,7 @@ function holds(text: string, candidate: Pep440Version | null, clause: Clause): b
   if (clause.operator === '===') return text.toLowerCase() === clause.text.toLowerCase();
   const { version } = clause;
   if (!candidate || !version) return false;
-  if (clause.prefix) return sameSeries(candidate, version) === (clause.operator === '==');
+  if (clause.isPrefix) return isSameSeries(candidate, version) === (clause.operator === '==');
   switch (clause.operator) {
     case '==':
       return equals(candidate, version);
@@ -111,27 +111,27 @@ function equals(candidate: Pep440Version, version: Pep440Version): boolean {
 /** `<V` excludes pre-releases of V, unless V itself is a pre- or post-release. */
 function isBelow(candidate: Pep440Version, version: Pep440Version): boolean {
   if (compare(candidate.public, version.public) >= 0) return false;
-  return !isPlain(version) || !candidate.is_prerelease || !sameRelease(candidate, version);
+  return !isPlain(version) || !candidate.is_prerelease || !isSameRelease(candidate, version);
 }
 
 /** `>V` excludes post-releases of V, unless V itself is a pre- or post-release, and excludes V with a local label. */
 function isAbove(candidate: Pep440Version, version: Pep440Version): boolean {
   if (compare(candidate.public, version.public) <= 0) return false;
-  return !isPlain(version) || !candidate.is_postrelease || !sameRelease(candidate, version);
+  return !isPlain(version) || !candidate.is_postrelease || !isSameRelease(candidate, version);
 }
 
 /** `~=1.4.5` means `>=1.4.5,==1.4.*`. */
 function isCompatible(candidate: Pep440Version, version: Pep440Version): boolean {
   const series = { ...version, release: version.release.slice(0, -1) };
-  return compare(candidate.public, version.public) >= 0 && sameSeries(candidate, series);
+  return compare(candidate.public, version.public) >= 0 && isSameSeries(candidate, series);
 }
 
-function sameRelease(a: Pep440Version, b: Pep440Version): boolean {
+function isSameRelease(a: Pep440Version, b: Pep440Version): boolean {
   return compare(a.base_version, b.base_version) === 0;
 }
 
 /** `==V.*`: missing parts of the candidate count as zero. */
-function sameSeries(candidate: Pep440Version, { epoch, release }: Pep440Version): boolean {
+function isSameSeries(candidate: Pep440Version, { epoch, release }: Pep440Version): boolean {
   return candidate.epoch === epoch && release.every((part, at) => (candidate.release[at] ?? 0) === part);
 }
 

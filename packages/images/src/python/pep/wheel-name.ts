@@ -23,7 +23,7 @@ export function parseWheelName(filename: string): WheelName | undefined {
   const [name = '', version = ''] = parts;
   const build = parseBuild(parts.length === 6 ? parts[2] : undefined);
   if (!NAME.test(name) || !isVersion(version) || !build) return undefined;
-  return { name: canonicalName(name), version, build, tags: expand(parts.slice(-3)) };
+  return { name: canonicalName(name), version, build, tags: expandTags(parts.slice(-3)) };
 }
 
 function parseBuild(text: string | undefined): readonly [number, string] | undefined {
@@ -32,7 +32,7 @@ function parseBuild(text: string | undefined): readonly [number, string] | undef
   return number === undefined ? undefined : [Number(number), rest];
 }
 
-function expand([pythons = '', abis = '', platforms = '']: readonly string[]): string[] {
+function expandTags([pythons = '', abis = '', platforms = '']: readonly string[]): string[] {
   const pairs = pythons.split('.').flatMap((python) => abis.split('.').map((abi) => `${python}-${abi}`));
   return pairs.flatMap((pair) => platforms.split('.').map((platform) => `${pair}-${platform}`));
 }

@@ -24,7 +24,7 @@ export type Refusal = 'wheel' | 'python' | 'digest' | 'yanked' | 'pre-release';
 export interface RefusedRelease {
   readonly version: string;
   readonly reason: Refusal;
-  /** Tags of its wheels; for `python`, the required versions. */
+  /** For `wheel` the tags of its wheels, for `python` the required versions, for `yanked` the reasons. */
   readonly details: readonly string[];
 }
 
@@ -77,7 +77,7 @@ export class ReleaseCatalogue {
   /**
    * Looks up a project. A wheelhouse with a compatible wheel is used exclusively: an operator's wheels are not mixed
    * with public ones of the same name. Otherwise the first index with the project is used, and the Pyodide mirror adds
-   * releases that it lacks.
+   * releases that the index lacks.
    */
   async #lookUp(name: string): Promise<readonly Project[]> {
     const projects: Project[] = [];
@@ -151,7 +151,7 @@ export class ReleaseCatalogue {
     const allowed = withDigest.filter(
       ({ yanked }) => yanked === undefined || this.#admitted.has(`${name}==${version}`),
     );
-    const [offer] = allowed.sort((a, b) => this.#byRank(a, b));
+    const [offer] = allowed.sort((a, b) => this.#compareRanks(a, b));
     return offer
       ? { version, offer }
       : { version, reason: 'yanked', details: withDigest.map(({ yanked }) => yanked ?? '') };
@@ -162,7 +162,7 @@ export class ReleaseCatalogue {
     return !specifier || isAllowed(this.#target.markers['python_full_version'] ?? '', specifier);
   }
 
-  #byRank(a: WheelOffer, b: WheelOffer): number {
+  #compareRanks(a: WheelOffer, b: WheelOffer): number {
     const rank = (tagRank(a.wheel, this.#target) ?? 0) - (tagRank(b.wheel, this.#target) ?? 0);
     return rank || b.wheel.build[0] - a.wheel.build[0] || (a.wheel.build[1] < b.wheel.build[1] ? 1 : -1);
   }

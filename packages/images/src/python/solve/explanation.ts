@@ -105,9 +105,9 @@ function obstacleError(group: RequirementGroup, obstacle: Obstacle, target: Targ
         `The metadata of ${requirerOf(group)} cannot be read. Request another release of ${group.name}.`,
       );
     case 'python':
-      return pythonMismatch(group, [obstacle.requires], target);
+      return pythonMismatchError(group, [obstacle.requires], target);
     case 'refused':
-      return refusal(group, obstacle.refused, neededBy, target);
+      return refusalError(group, obstacle.refused, neededBy, target);
   }
 }
 
@@ -115,7 +115,7 @@ function obstacleError(group: RequirementGroup, obstacle: Obstacle, target: Targ
  * Returns the error for a project whose matching releases cannot be installed: they have no compatible wheel, require
  * another Python, have no digest, or are yanked or pre-releases.
  */
-function refusal(
+function refusalError(
   group: RequirementGroup,
   refused: readonly RefusedRelease[],
   neededBy: string,
@@ -124,9 +124,9 @@ function refusal(
   const withReason = (reason: RefusedRelease['reason']): readonly RefusedRelease[] =>
     refused.filter((release) => release.reason === reason);
   const [newest] = withReason('wheel');
-  if (newest) return noWheel(group, newest, neededBy, target);
+  if (newest) return noWheelError(group, newest, neededBy, target);
   const python = withReason('python');
-  if (python.length > 0) return pythonMismatch(group, python[0]?.details ?? [], target);
+  if (python.length > 0) return pythonMismatchError(group, python[0]?.details ?? [], target);
   const code: ImageErrorCode = withReason('digest').length > 0 ? 'integrity_error' : 'version_not_found';
   const cause =
     code === 'integrity_error'
@@ -135,17 +135,17 @@ function refusal(
   return new ImageError(code, `${group.text}${neededBy} cannot be installed: ${cause}.`);
 }
 
-function noWheel(
+function noWheelError(
   { name }: RequirementGroup,
   { version, details }: RefusedRelease,
   neededBy: string,
   target: Target,
 ): ImageError {
   const platforms = [...new Set(details.map(platformOf))].sort();
-  const shown = platforms.slice(0, MAX_TAGS).join(', ');
+  const listed = platforms.slice(0, MAX_TAGS).join(', ');
   const more = platforms.length > MAX_TAGS ? ` and ${platforms.length - MAX_TAGS} more` : '';
   const availability =
-    platforms.length > 0 ? `its wheels are for ${shown}${more}` : 'it is published only as source code';
+    platforms.length > 0 ? `its wheels are for ${listed}${more}` : 'it is published only as source code';
   const acceptedTags = `py3-none-any or ${target.tags[0] ?? ''}`;
   const { sys_platform: system, python_version: python, platform_machine: machine } = target.markers;
   const isIsolate = system === 'emscripten';
@@ -162,7 +162,7 @@ function noWheel(
   );
 }
 
-/** Returns `manylinux x86_64` without the version of the C library, or `py2 any`. */
+/** Returns the platform of a tag without its version: `manylinux x86_64`; for any platform, with Python: `py2 any`. */
 function platformOf(tag: string): string {
   const [python = '', , platform = ''] = tag.split('-');
   const plain = platform
@@ -173,7 +173,11 @@ function platformOf(tag: string): string {
   return plain.replace(/^musllinux_\d+_\d+_/, 'musllinux ');
 }
 
-function pythonMismatch({ name }: RequirementGroup, requires: readonly string[], target: Target): ImageError {
+function pythonMismatchError(
+  { name }: RequirementGroup,
+  requires: readonly string[],
+  target: Target,
+): ImageError {
   const required = [...new Set(requires)].join(' or ');
   return new ImageError(
     'incompatible_platform',

@@ -35,8 +35,8 @@ export function factsOf<Note>(incompatibility: Incompatibility<Note>): Note[] {
 }
 
 /**
- * Resolves two incompatibilities on one package: whichever candidate it has, one of the two applies, so the other terms
- * of both cannot hold together. `full` is the set of all candidates of the package.
+ * Resolves two incompatibilities on one package: whichever candidate the package has, one of the two applies, so the
+ * other terms of both cannot hold together. `full` is the set of all candidates of the package.
  */
 export function combine<Note>(
   a: Incompatibility<Note>,

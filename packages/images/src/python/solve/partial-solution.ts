@@ -9,10 +9,10 @@ export interface Step<Note> {
   readonly cause?: Incompatibility<Note>;
 }
 
-/** The point in the trail at which an incompatibility became satisfied. */
+/** The step at which an incompatibility became satisfied. */
 export interface Satisfaction<Note> {
   readonly step: Step<Note>;
-  /** The level at which its other terms were already satisfied. */
+  /** The level at which the incompatibility's other terms were already satisfied. */
   readonly previousLevel: number;
 }
 
@@ -83,16 +83,16 @@ export class PartialSolution<Note> {
   }
 
   /**
-   * Returns the index of the step after which the package is in the set; -1 if it is from the start. `initial` is a set
-   * that is known to contain the package.
+   * Returns the index of the step after which the package is in the set; -1 if it is in the set from the start, and the
+   * number of steps if it is not yet. `initial` is a set that is known to contain the package.
    */
   #indexOf(id: string, set: CandidateSet, initial?: CandidateSet): number {
-    let left = fullSet(this.#sizeOf(id)) & (initial ?? -1n);
-    if ((left & ~set) === 0n) return -1;
+    let remaining = fullSet(this.#sizeOf(id)) & (initial ?? -1n);
+    if ((remaining & ~set) === 0n) return -1;
     for (const [index, step] of this.#steps.entries()) {
       if (step.id !== id) continue;
-      left &= step.set;
-      if ((left & ~set) === 0n) return index;
+      remaining &= step.set;
+      if ((remaining & ~set) === 0n) return index;
     }
     return this.#steps.length;
   }

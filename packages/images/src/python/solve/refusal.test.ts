@@ -115,18 +115,21 @@ describe('refused requirements', () => {
   ])('%s', async (_title, requirements, releases, expected) => {
     const message = await refusal(requirements, releases);
     // The order of the sentences of a conflict depends on the proof.
-    expect(sorted(message)).toEqual(sorted(expected));
+    expect(sortSentences(message)).toEqual(sortSentences(expected));
   });
 
-  it('tries only a number of older releases, and says how to try the others', async () => {
-    const needy = Array.from({ length: 30 }, (_, at) => [`${at + 2}`, ['b']] as const);
-    const releases: Releases = { a: { '1': [], ...Object.fromEntries(needy) }, b: { '1': { tags: [] } } };
+  it('tries only a limited number of older releases, and says how to try the others', async () => {
+    const releasesNeedingB = Array.from({ length: 30 }, (_, at) => [`${at + 2}`, ['b']] as const);
+    const releases: Releases = {
+      a: { '1': [], ...Object.fromEntries(releasesNeedingB) },
+      b: { '1': { tags: [] } },
+    };
     expect(await refusal(['a'], releases)).toMatch(/^no_compatible_wheel: b 1 \(a 23 to 31 needs b\)/);
     expect(await refusal(['a'], releases)).toMatch(/to try them, request a<23\.$/);
     expect(await resolve(['a<8'], releases)).toEqual(['a 1']);
   });
 
-  it('gives up after a number of steps or releases', async () => {
+  it('gives up at the limit of steps or of releases', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 60 }, (_, at) => [`${at + 1}`, [`b==${at + 1}`, 'c']]),
     );
@@ -149,6 +152,6 @@ describe('refused requirements', () => {
   });
 });
 
-function sorted(message: string): string[] {
+function sortSentences(message: string): string[] {
   return message.split('. ').sort();
 }

@@ -52,7 +52,7 @@ const MAX_BLOCKED = 8;
 interface ResolverContext {
   readonly catalogue: ReleaseCatalogue;
   readonly target: Target;
-  /** Returns the metadata of a candidate; undefined if it is unusable. */
+  /** Returns the metadata of a candidate; undefined if the metadata is unusable. */
   metadataOf(candidate: Candidate): Promise<Metadata | undefined>;
 }
 
@@ -82,22 +82,22 @@ export class Requirements implements Problem<RequirementFact> {
     if (!candidate) throw new Error(`${name} has no candidate ${index}.`);
     const by = { name, version: candidate.version };
     const metadata = await this.#context.metadataOf(candidate);
-    if (!metadata) return [this.#impossible(id, by, { kind: 'malformed' })];
-    const python = parseSpecifier(metadata.requiresPython);
-    if (python && !isAllowed(this.#context.target.markers['python_full_version'] ?? '', python)) {
-      return [this.#impossible(id, by, { kind: 'python', requires: metadata.requiresPython })];
+    if (!metadata) return [this.#impossibleRule(id, by, { kind: 'malformed' })];
+    const required = parseSpecifier(metadata.requiresPython);
+    if (required && !isAllowed(this.#context.target.markers['python_full_version'] ?? '', required)) {
+      return [this.#impossibleRule(id, by, { kind: 'python', requires: metadata.requiresPython })];
     }
     const requirements = metadata.requires.map(parseRequirement);
     const valid = requirements.filter((requirement) => requirement !== undefined);
-    if (valid.length < requirements.length) return [this.#impossible(id, by, { kind: 'malformed' })];
-    return this.#rules(this.#active(valid, id, by), by);
+    if (valid.length < requirements.length) return [this.#impossibleRule(id, by, { kind: 'malformed' })];
+    return this.#rules(this.#activeRequirements(valid, id, by), by);
   }
 
   /**
-   * Returns the requirements that apply: those of the distribution itself, or, for one with extras, those that the
-   * extras add.
+   * Returns the requirements that apply. For an id with extras, these are the requirements that the extras add, and the
+   * distribution itself in the same version.
    */
-  #active(
+  #activeRequirements(
     requirements: readonly Requirement[],
     id: string,
     by: { name: string; version: string },
@@ -139,18 +139,22 @@ export class Requirements implements Problem<RequirementFact> {
       url === undefined ? setOf(releases.candidates, ({ version }) => isAllowed(version, specifier)) : 0n;
     const obstacle = url === undefined ? obstacleOf(releases, specifier) : ({ kind: 'url' } as const);
     const note: RequirementFact = { name, text, ...(by && { by }), ...(allowed === 0n && { obstacle }) };
-    if (by && allowed === 0n) this.#block(by.name, note);
+    if (by && allowed === 0n) this.#recordBlocked(by.name, note);
     return { target: withExtras(name, extras), allowed, note };
   }
 
-  #block(name: string, note: RequirementFact): void {
+  #recordBlocked(name: string, note: RequirementFact): void {
     const notes = [...(this.#blocked.get(name) ?? []), note];
     this.#blocked.set(name, notes);
     const versions = new Set(notes.map(({ by }) => by?.version));
     if (versions.size > MAX_BLOCKED) throw new NoSolutionError(notes);
   }
 
-  #impossible(id: string, by: { name: string; version: string }, obstacle: Obstacle): Rule<RequirementFact> {
+  #impossibleRule(
+    id: string,
+    by: { name: string; version: string },
+    obstacle: Obstacle,
+  ): Rule<RequirementFact> {
     return { target: id, allowed: 0n, note: { by, name: by.name, text: by.name, obstacle } };
   }
 }

@@ -55,7 +55,7 @@ export async function resolveRequirements(
   const metadataOf = (candidate: Candidate): Promise<Metadata | undefined> => reader.read(candidate);
   const problem = new Requirements({ catalogue, target: options.target, metadataOf });
   for (;;) {
-    const solution = await attempt(problem, requirements, options);
+    const solution = await solveOnce(problem, requirements, options);
     if (!solution) continue;
     if (!solution.ok) throw failureOf(solution, options.target);
     const assignments = [...solution.chosen].filter(([id]) => !id.includes('['));
@@ -63,15 +63,18 @@ export async function resolveRequirements(
       ([name, index]) => [name, catalogue.releases(name).candidates[index]] as const,
     );
     const chosen = await Promise.all(
-      candidates.map(async ([name, candidate]) => reader.chosenRelease(name, candidate)),
+      candidates.map(async ([name, candidate]) => reader.toChosenRelease(name, candidate)),
     );
     chosen.sort((a, b) => (a.name < b.name ? -1 : 1));
     return { chosen, warnings: warningsOf(chosen, requirements, catalogue) };
   }
 }
 
-/** Returns undefined if a requirement changed the available releases, so that solving has to restart. */
-async function attempt(
+/**
+ * Solves the problem. Returns undefined if a requirement changed the available releases, so that solving has to
+ * restart.
+ */
+async function solveOnce(
   problem: Requirements,
   requirements: readonly Requirement[],
   { target, maxSteps = MAX_STEPS }: ResolveOptions,
@@ -106,7 +109,7 @@ function failureOf(
   );
 }
 
-/** Reads each metadata file once, up to a limit. */
+/** Reads each metadata file once, and at most `maxReads` files. */
 class MetadataReader {
   readonly #options: ResolveOptions;
   readonly #cache = new Map<string, Promise<Metadata | undefined>>();
@@ -139,7 +142,7 @@ class MetadataReader {
     return isSame(metadata.version, offer.wheel.version) ? metadata : undefined;
   }
 
-  async chosenRelease(name: string, candidate: Candidate | undefined): Promise<ChosenRelease> {
+  async toChosenRelease(name: string, candidate: Candidate | undefined): Promise<ChosenRelease> {
     if (!candidate) throw new Error(`Nothing was chosen for ${name}.`);
     const metadata = await this.read(candidate);
     return { name, version: candidate.version, offer: candidate.offer, requires: metadata?.requires ?? [] };

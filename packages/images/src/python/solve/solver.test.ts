@@ -7,8 +7,9 @@ import { type Rule, solve } from './solver.ts';
 
 const PACKAGES = ['a', 'b', 'c', 'd', 'e'] as const;
 
+/** The candidate of the package `requirer` needs `target` in `allowed`, a bit mask. */
 interface Need {
-  readonly of: number;
+  readonly requirer: number;
   readonly candidate: number;
   readonly target: number;
   readonly allowed: number;
@@ -24,7 +25,7 @@ const problems: fc.Arbitrary<Problem> = fc.record({
   sizes: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 5, maxLength: 5 }),
   needs: fc.array(
     fc.record({
-      of: fc.nat(4),
+      requirer: fc.nat(4),
       candidate: fc.nat(2),
       target: fc.nat(4),
       allowed: fc.nat(7),
@@ -55,7 +56,7 @@ const run = (problem: Problem) =>
       rulesOf: (id, candidate) =>
         Promise.resolve(
           problem.needs
-            .filter((need) => idOf(need.of) === id && need.candidate === candidate)
+            .filter((need) => idOf(need.requirer) === id && need.candidate === candidate)
             .map((need) => ruleOf(problem, need, `${id}${candidate}`)),
         ),
     },
@@ -69,7 +70,7 @@ function satisfiesRules(problem: Problem, chosen: ReadonlyMap<string, number>): 
     const candidate = chosen.get(target);
     return candidate !== undefined && contains(allowed, candidate);
   };
-  const needs = problem.needs.filter((need) => chosen.get(idOf(need.of)) === need.candidate);
+  const needs = problem.needs.filter((need) => chosen.get(idOf(need.requirer)) === need.candidate);
   return [...needs, ...problem.requirements].every((rule) => meets(ruleOf(problem, rule, '')));
 }
 
@@ -77,7 +78,7 @@ function satisfiesRules(problem: Problem, chosen: ReadonlyMap<string, number>): 
 function isSolvable(problem: Problem): boolean {
   const options = problem.sizes.map((size) => [...Array(size).keys(), undefined]);
   const choices = options.reduce<(number | undefined)[][]>(
-    (sets, more) => sets.flatMap((set) => more.map((one) => [...set, one])),
+    (chosen, candidates) => chosen.flatMap((choice) => candidates.map((candidate) => [...choice, candidate])),
     [[]],
   );
   return choices.some((candidates) => {
@@ -109,13 +110,15 @@ it('the facts of a proof suffice to exclude every choice', async () => {
       if (solution.ok || !solution.proof) return;
       const facts = new Set(factsOf(solution.proof));
       const requirements = problem.requirements.filter(() => facts.has('list'));
-      const needs = problem.needs.filter(({ of, candidate }) => facts.has(`${idOf(of)}${candidate}`));
+      const needs = problem.needs.filter(({ requirer, candidate }) =>
+        facts.has(`${idOf(requirer)}${candidate}`),
+      );
       expect(isSolvable({ ...problem, requirements, needs })).toBe(false);
     }),
     { numRuns: scale(200, 5000) },
   );
 });
 
-it('the solver chooses the best remaining candidate', () => {
+it('the best candidate of a set is the one with the lowest index', () => {
   expect([bestIndex(0b100n), bestIndex(0b110n), bestIndex(0n)]).toEqual([2, 1, -1]);
 });

@@ -67,21 +67,21 @@ class Solver<Note> {
     for (let steps = 0; steps < maxSteps; steps++) {
       this.#propagate();
       if (this.#proof) return { ok: false, proof: this.#proof };
-      const id = this.#undecided();
-      if (id === undefined) return { ok: true, chosen: this.#chosen() };
+      const id = this.#nextUndecided();
+      if (id === undefined) return { ok: true, chosen: this.#chosenIndexes() };
       await this.#decide(id);
     }
     return { ok: false };
   }
 
-  #chosen(): Map<string, number> {
+  #chosenIndexes(): Map<string, number> {
     return new Map([...this.#solution.decisions()].map(([id, set]) => [id, bestIndex(set)]));
   }
 
   /**
    * Returns a required package without a decision: first those with a single candidate, then in the order of requests.
    */
-  #undecided(): string | undefined {
+  #nextUndecided(): string | undefined {
     const undecided = [...this.#solution.ids()].filter(
       (id) => !this.#solution.decisions().has(id) && !this.#mayBeAbsent(id),
     );
@@ -97,11 +97,11 @@ class Solver<Note> {
     const rules = await this.#problem.rulesOf(id, index);
     for (const rule of rules) this.add(rule, { id, index });
     this.#changed.add(id);
-    const blocked = rules.some(({ target, allowed }) =>
+    const isBlocked = rules.some(({ target, allowed }) =>
       target === id ? !contains(allowed, index) : (this.#solution.remaining(target) & allowed) === 0n,
     );
     // A blocked candidate is left to propagation, which records the cause.
-    if (!blocked) this.#solution.decide(id, singleton(index));
+    if (!isBlocked) this.#solution.decide(id, singleton(index));
   }
 
   #learn(incompatibility: Incompatibility<Note>): void {
@@ -136,8 +136,8 @@ class Solver<Note> {
   }
 
   /**
-   * Returns the single term that is not satisfied yet; 'several' also if the incompatibility can no longer be
-   * satisfied.
+   * Returns the single term that is not satisfied yet, 'none' if all terms are satisfied, otherwise 'several'. Returns
+   * 'several' also if the incompatibility can no longer be satisfied.
    */
   #openTerm({ terms }: Incompatibility<Note>): readonly [string, CandidateSet] | 'none' | 'several' {
     let open: readonly [string, CandidateSet] | 'none' = 'none';
@@ -155,7 +155,7 @@ class Solver<Note> {
     this.#changed.add(id);
   }
 
-  /** Finds the root cause of a conflict, backtracks to where it could have been known, and learns it. */
+  /** Derives the root cause of a conflict, backtracks to the level at which it applies, and learns it. */
   #resolve(conflict: Incompatibility<Note>): void {
     let current = conflict;
     while (current.terms.size > 0) {

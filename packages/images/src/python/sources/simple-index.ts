@@ -22,15 +22,15 @@ function parseIndexPage(text: string, pageUrl: string): Project | undefined {
   const files = text.trimStart().startsWith('{') ? filesInJson(text, pageUrl) : filesInHtml(text, pageUrl);
   if (!files) return undefined;
   const wheels: WheelOffer[] = [];
-  const sources = new Set<string>();
+  const sourceVersions = new Set<string>();
   for (const file of files) {
     const wheel = parseWheelName(file.filename);
     if (wheel) wheels.push(offerOf(file, wheel));
-    else sources.add(SDIST.exec(file.filename)?.[2] ?? '');
+    else sourceVersions.add(SDIST.exec(file.filename)?.[2] ?? '');
   }
-  for (const { wheel } of wheels) sources.delete(wheel.version);
-  sources.delete('');
-  return { wheels, sourceOnly: [...sources] };
+  for (const { wheel } of wheels) sourceVersions.delete(wheel.version);
+  sourceVersions.delete('');
+  return { wheels, sourceOnly: [...sourceVersions] };
 }
 
 function offerOf(file: ListedFile, wheel: WheelName): WheelOffer {

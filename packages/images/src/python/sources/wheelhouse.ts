@@ -20,7 +20,7 @@ export function wheelhouse(folder: string): Source {
   return {
     kind: 'wheelhouse',
     async find(name) {
-      listing ??= list(folder);
+      listing ??= listWheels(folder);
       const files = (await listing).get(name);
       if (files === undefined) return undefined;
       return { wheels: await Promise.all(files.map((file) => offerOf(folder, file))), sourceOnly: [] };
@@ -36,7 +36,7 @@ export async function digestOf(path: string): Promise<string> {
   return `sha256:${hash.digest('hex')}`;
 }
 
-async function list(folder: string): Promise<Map<string, WheelFile[]>> {
+async function listWheels(folder: string): Promise<Map<string, WheelFile[]>> {
   const names = await readdir(folder).catch((error: unknown) => {
     throw new ImageError('registry_unavailable', 'The configured folder of wheels cannot be read.', {
       cause: error,

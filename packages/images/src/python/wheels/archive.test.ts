@@ -9,7 +9,7 @@ import { contentsOf, modulesOf } from './contents.ts';
 import { MAX_FILES } from './limits.ts';
 import { type StoredFile, writeStoredZip } from './stored-zip.ts';
 
-function fileOf(bytes: Uint8Array): string {
+function writeArchive(bytes: Uint8Array): string {
   const folder = mkdtempSync(join(tmpdir(), 'archive-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'it.zip');
@@ -20,7 +20,7 @@ function fileOf(bytes: Uint8Array): string {
 /** Returns path → text of all files in the archive, or `code: message`. */
 async function unpack(bytes: Uint8Array): Promise<Record<string, string> | string> {
   try {
-    return await withArchive(fileOf(bytes), async (files) => {
+    return await withArchive(writeArchive(bytes), async (files) => {
       const texts = await Promise.all(
         files.map(async (file) => [file.path, (await file.read()).toString()] as const),
       );

@@ -52,7 +52,7 @@ async function open(source: Parameters<typeof withArchive>[0]): Promise<ZipFile>
 }
 
 async function filesOf(zip: ZipFile): Promise<ArchiveFile[]> {
-  if (zip.entryCount > MAX_FILES) throw tooLarge(`more than ${MAX_FILES} files`);
+  if (zip.entryCount > MAX_FILES) throw tooLargeError(`more than ${MAX_FILES} files`);
   return withImageErrors(async () => {
     const files: ArchiveFile[] = [];
     const paths = new Set<string>();
@@ -61,8 +61,8 @@ async function filesOf(zip: ZipFile): Promise<ArchiveFile[]> {
       if (entry.fileName.endsWith('/')) continue;
       checkEntry(entry);
       bytes += entry.uncompressedSize;
-      if (bytes > MAX_SITE_BYTES) throw tooLarge(`more than ${MAX_SITE_BYTES / 2 ** 20} MiB unpacked`);
-      if (paths.has(entry.fileName)) throw unsupported(`has the file ${quotedName(entry)} twice`);
+      if (bytes > MAX_SITE_BYTES) throw tooLargeError(`more than ${MAX_SITE_BYTES / 2 ** 20} MiB unpacked`);
+      if (paths.has(entry.fileName)) throw unsupportedError(`has the file ${quotedName(entry)} twice`);
       paths.add(entry.fileName);
       files.push({ path: entry.fileName, size: entry.uncompressedSize, read: () => read(zip, entry) });
     }
@@ -76,15 +76,17 @@ function checkEntry(entry: Entry): void {
     fileName.split('/').some((part) => part === '' || part === '.' || part === '..') ||
     /[\0-\x1f]/.test(fileName)
   ) {
-    throw unsupported(`has a file with the name ${quotedName(entry)}`);
+    throw unsupportedError(`has a file with the name ${quotedName(entry)}`);
   }
   const type = (externalFileAttributes >>> 16) & FILE_TYPE;
   if (versionMadeBy >> 8 === UNIX && type !== 0 && type !== REGULAR)
-    throw unsupported(`has a link or device ${quotedName(entry)}`);
+    throw unsupportedError(`has a link or device ${quotedName(entry)}`);
   if (!entry.canDecodeFileData())
-    throw unsupported(`has the file ${quotedName(entry)} encrypted or with an unsupported compression`);
+    throw unsupportedError(`has the file ${quotedName(entry)} encrypted or with an unsupported compression`);
   if (uncompressedSize > SMALL_ENTRY_BYTES && uncompressedSize > compressedSize * MAX_RATIO) {
-    throw tooLarge(`the file ${quotedName(entry)}, which unpacks to more than ${MAX_RATIO} times its size`);
+    throw tooLargeError(
+      `the file ${quotedName(entry)}, which unpacks to more than ${MAX_RATIO} times its size`,
+    );
   }
 }
 
@@ -99,7 +101,7 @@ async function withImageErrors<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     const isPlain = error instanceof Error && error.constructor === Error && !('code' in error);
     if (!isPlain) throw error;
-    throw unsupported(`is invalid: ${error.message}`, error);
+    throw unsupportedError(`is invalid: ${error.message}`, error);
   }
 }
 
@@ -107,10 +109,10 @@ function quotedName({ fileName }: Entry): string {
   return JSON.stringify(fileName.slice(0, 100));
 }
 
-function unsupported(problem: string, cause?: Error): ImageError {
+function unsupportedError(problem: string, cause?: Error): ImageError {
   return new ImageError('unsupported_package', `The archive ${problem}.`, cause && { cause });
 }
 
-function tooLarge(excess: string): ImageError {
+function tooLargeError(excess: string): ImageError {
   return new ImageError('image_too_large', `The archive has ${excess}.`);
 }

@@ -48,8 +48,8 @@ const MODULE = /^([A-Za-z_]\w*)(?:\.py|(?:\.[\w-]+)*\.so)$/;
 const INTERPRETER_MODULES = new Set(['js', 'pyodide', 'pyodide_js', '_pyodide', '__main__']);
 
 /**
- * Returns the names to import for all packages among the files: top-level modules, folders with an `__init__`, and for
- * folders without one (namespace packages) those within.
+ * Returns the names to import for all packages among the files: top-level modules, folders with an `__init__`, and the
+ * modules and packages in folders without one (namespace packages).
  */
 export function modulesOf(paths: readonly string[]): string[] {
   const modules = new Set<string>();
@@ -64,9 +64,9 @@ export function modulesOf(paths: readonly string[]): string[] {
     if (INTERPRETER_MODULES.has(parts[0] ?? name)) continue;
     modules.add(depth >= 0 ? parts.slice(0, depth + 1).join('.') : [...parts, name].join('.'));
   }
-  return [...modules].sort(publicFirst);
+  return [...modules].sort(comparePublicFirst);
 }
 
-function publicFirst(a: string, b: string): number {
+function comparePublicFirst(a: string, b: string): number {
   return Number(a.startsWith('_')) - Number(b.startsWith('_')) || (a < b ? -1 : 1);
 }

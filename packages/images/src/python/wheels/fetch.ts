@@ -10,7 +10,7 @@ import { type Contents, contentsOf, startupWarning } from './contents.ts';
 import { MAX_WHEEL_BYTES } from './limits.ts';
 import { metadataAmong } from './wheel-metadata.ts';
 
-/** Returns the path of a locked wheel with its digest verified. */
+/** Fetches a locked wheel, verifies its digest, and returns its path. */
 async function fetchWheel(wheel: LockedWheel, context: BuildContext): Promise<string> {
   if (wheel.source !== 'wheelhouse') {
     return (await context.fetchVerified(wheel.location, wheel.digest, { maxBytes: MAX_WHEEL_BYTES })).path;
@@ -89,8 +89,8 @@ async function withWheel<T>(
 }
 
 /**
- * The metadata may have been read from a separate file or a part of the wheel, so the wheel's own metadata must have
- * the same requirements.
+ * Checks that the METADATA in a wheel has the locked requirements, which may come from a separate file of the index.
+ * Throws ImageError integrity_error.
  */
 async function checkMetadata({ requires }: LockedWheel, files: readonly ArchiveFile[]): Promise<void> {
   const metadata = parseMetadata(await metadataAmong(files));

@@ -21,13 +21,13 @@ const SMALL_BYTES = 256 * 2 ** 10;
  */
 export async function remoteMetadata(offer: WheelOffer, context: BuildContext): Promise<string> {
   return (
-    (await separateFile(offer, context)) ??
-    (await byRanges(offer, context)) ??
-    (await wholeFile(offer, context))
+    (await fetchSeparateFile(offer, context)) ??
+    (await fetchByRanges(offer, context)) ??
+    (await fetchWholeWheel(offer, context))
   );
 }
 
-async function separateFile(
+async function fetchSeparateFile(
   { metadata, location }: WheelOffer,
   context: BuildContext,
 ): Promise<string | undefined> {
@@ -46,17 +46,23 @@ async function separateFile(
   return page.status === 200 ? new TextDecoder().decode(page.body) : undefined;
 }
 
-async function byRanges({ location, size }: WheelOffer, context: BuildContext): Promise<string | undefined> {
+async function fetchByRanges(
+  { location, size }: WheelOffer,
+  context: BuildContext,
+): Promise<string | undefined> {
   if (size === undefined || size <= SMALL_BYTES) return undefined;
   try {
     return await metadataInReader(new RemoteFile(location, size, context), size);
   } catch (error) {
-    if (error instanceof NoRanges) return undefined;
+    if (error instanceof RangesUnsupportedError) return undefined;
     throw error;
   }
 }
 
-async function wholeFile({ location, digest, filename }: WheelOffer, context: BuildContext): Promise<string> {
+async function fetchWholeWheel(
+  { location, digest, filename }: WheelOffer,
+  context: BuildContext,
+): Promise<string> {
   if (digest === undefined)
     throw new ImageError('integrity_error', `The index has no digest for ${filename}.`);
   const { path } = await context.fetchVerified(location, digest, { maxBytes: MAX_WHEEL_BYTES });
@@ -64,7 +70,7 @@ async function wholeFile({ location, digest, filename }: WheelOffer, context: Bu
 }
 
 /** Thrown if a server does not support range requests. */
-class NoRanges extends Error {}
+class RangesUnsupportedError extends Error {}
 
 /** A file at a URL that is read in parts. */
 class RemoteFile extends RandomAccessReader {
@@ -92,11 +98,12 @@ class RemoteFile extends RandomAccessReader {
   async #read(start: number, end: number): Promise<Buffer> {
     const parts: Uint8Array[] = [];
     const last = Math.floor((this.#size - end) / BLOCK_BYTES);
-    for (let number = Math.floor((this.#size - start - 1) / BLOCK_BYTES); number >= last; number--) {
-      const blockEnd = this.#size - number * BLOCK_BYTES;
+    const first = Math.floor((this.#size - start - 1) / BLOCK_BYTES);
+    for (let blockNumber = first; blockNumber >= last; blockNumber--) {
+      const blockEnd = this.#size - blockNumber * BLOCK_BYTES;
       const blockStart = Math.max(0, blockEnd - BLOCK_BYTES);
-      const block = this.#blocks.get(number) ?? this.#fetch(blockStart, blockEnd);
-      this.#blocks.set(number, block);
+      const block = this.#blocks.get(blockNumber) ?? this.#fetch(blockStart, blockEnd);
+      this.#blocks.set(blockNumber, block);
       parts.push((await block).subarray(Math.max(0, start - blockStart), end - blockStart));
     }
     return Buffer.concat(parts);
@@ -111,6 +118,6 @@ class RemoteFile extends RandomAccessReader {
       // A server without range support sends the whole file, which exceeds the limit.
       if (!isImageError(error) || error.code !== 'image_too_large') throw error;
     }
-    throw new NoRanges();
+    throw new RangesUnsupportedError();
   }
 }

@@ -9,6 +9,7 @@ export interface StoredFile {
   readonly bytes: Uint8Array;
 }
 
+/** Signatures of a file, of its entry in the directory, and of the end of the directory. */
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
@@ -20,28 +21,28 @@ const MAX_ENTRIES = 0xffff;
 const MAX_BYTES = 0xffffffff;
 
 /**
- * Writes files, in the given order, to an uncompressed zip archive, whose bytes can be used in place. Uses the plain
- * format without the ZIP64 extension, since images have lower limits.
+ * Writes files, in the given order, to a zip archive without compression, so that their bytes can be used in place. The
+ * format has no ZIP64 extension, because images have lower limits.
  */
 export async function writeStoredZip(path: string, files: AsyncIterable<StoredFile>): Promise<void> {
-  await pipeline(Readable.from(parts(files)), createWriteStream(path, { flags: 'wx' }));
+  await pipeline(Readable.from(archiveParts(files)), createWriteStream(path, { flags: 'wx' }));
 }
 
-async function* parts(files: AsyncIterable<StoredFile>): AsyncGenerator<Uint8Array> {
+async function* archiveParts(files: AsyncIterable<StoredFile>): AsyncGenerator<Uint8Array> {
   const directory: Buffer[] = [];
-  let at = 0;
+  let offset = 0;
   for await (const { path, bytes } of files) {
     const name = Buffer.from(path);
     const fields = fieldsOf(bytes, name);
-    directory.push(centralHeader(fields, at), name);
+    directory.push(centralHeader(fields, offset), name);
     const local = Buffer.concat([uint32(LOCAL), fields, name]);
     yield local;
     yield bytes;
-    at += local.byteLength + bytes.byteLength;
+    offset += local.byteLength + bytes.byteLength;
   }
   const entries = Buffer.concat(directory);
   const count = directory.length / 2;
-  if (count > MAX_ENTRIES || at + entries.byteLength > MAX_BYTES) {
+  if (count > MAX_ENTRIES || offset + entries.byteLength > MAX_BYTES) {
     throw new RangeError('The archive is too large for its format.');
   }
   const end = Buffer.alloc(22);
@@ -49,7 +50,7 @@ async function* parts(files: AsyncIterable<StoredFile>): AsyncGenerator<Uint8Arr
   end.writeUInt16LE(count, 8);
   end.writeUInt16LE(count, 10);
   end.writeUInt32LE(entries.byteLength, 12);
-  end.writeUInt32LE(at, 16);
+  end.writeUInt32LE(offset, 16);
   yield Buffer.concat([entries, end]);
 }
 
@@ -66,12 +67,12 @@ function fieldsOf(bytes: Uint8Array, name: Buffer): Buffer {
   return fields;
 }
 
-/** Returns the file's header in the central directory, which adds its offset. */
-function centralHeader(fields: Buffer, at: number): Buffer {
+/** Returns a file's header in the central directory: the common fields, and the offset of the file. */
+function centralHeader(fields: Buffer, offset: number): Buffer {
   const version = Buffer.alloc(2);
   version.writeUInt16LE(VERSION);
   const attributes = Buffer.alloc(14);
-  attributes.writeUInt32LE(at, 10);
+  attributes.writeUInt32LE(offset, 10);
   return Buffer.concat([uint32(CENTRAL), version, fields, attributes]);
 }
 

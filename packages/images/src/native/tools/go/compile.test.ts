@@ -24,13 +24,14 @@ import { cachedPrograms } from './compile.ts';
 import { readGoSettings } from './settings.ts';
 import { cachedToolchain, toolchainFor } from './toolchain.ts';
 
-const path = process.platform === 'linux' ? bubblewrap() : undefined;
-const host = new NativeHost(path === undefined ? {} : { bubblewrap: path }, process.execPath);
+const bubblewrapPath = process.platform === 'linux' ? bubblewrap() : undefined;
+const isolation = bubblewrapPath === undefined ? {} : { bubblewrap: bubblewrapPath };
+const host = new NativeHost(isolation, process.execPath);
 const settings = readGoSettings({ env: process.env, home: homedir() });
 
 /** Returns the toolchain, which is cached between test runs, or why it is not available. */
-async function toolchainOf(): Promise<ImageBlob | string> {
-  if (path === undefined) return 'there is no bubblewrap';
+async function findToolchain(): Promise<ImageBlob | string> {
+  if (bubblewrapPath === undefined) return 'there is no bubblewrap';
   const found: { blob?: ImageBlob } = {};
   const builder = fakeBuilder({
     async resolve(_spec, context) {
@@ -48,7 +49,7 @@ async function toolchainOf(): Promise<ImageBlob | string> {
   return found.blob ?? errorMessage ?? 'no reason was given';
 }
 
-const toolchain = await toolchainOf();
+const toolchain = await findToolchain();
 
 interface Fixtures {
   readonly main: FixtureModule;
@@ -60,8 +61,8 @@ interface Fixtures {
   readonly answer?: GoProxy['answer'];
 }
 
-/** Returns a function that builds the program `tool` of a module, with a proxy that has only fixtures. */
-async function bench({ main, others = [], beside = [], variables = {}, answer }: Fixtures) {
+/** Returns a proxy that has only fixtures, and a function that builds the program `tool` of a module with it. */
+async function prepareBuild({ main, others = [], beside = [], variables = {}, answer }: Fixtures) {
   const proxy = await goProxy([main, ...others, ...beside]);
   if (answer !== undefined) proxy.answer = answer;
   const source = (module: FixtureModule, folder: string): GoSource => ({ ...pinOf(module), folder });
@@ -111,7 +112,7 @@ async function bench({ main, others = [], beside = [], variables = {}, answer }:
 }
 
 /** The actual and the expected output of a compiled program. */
-interface Printed {
+interface ProgramOutput {
   actual: string;
   expected: string;
 }
@@ -135,12 +136,12 @@ const tool = (files: Readonly<Record<string, string>>): FixtureModule => ({
 describe.skipIf(typeof toolchain === 'string')(
   `a tool that is compiled with Go${typeof toolchain === 'string' ? ` (impossible: ${toolchain})` : ''}`,
   () => {
-    const TIME = { timeout: 300_000 };
+    const OPTIONS = { timeout: 300_000 };
 
-    const compiledOnce = async (): Promise<Printed> => {
+    const compileTwice = async (): Promise<ProgramOutput> => {
       // Different each time, because an existing program is not compiled again.
       const version = randomUUID();
-      const { build, proxy } = await bench({
+      const { build, proxy } = await prepareBuild({
         main: tool({}),
         others: [WORD],
         variables: { 'main.version': version },
@@ -152,10 +153,10 @@ describe.skipIf(typeof toolchain === 'string')(
       return { actual, expected: `${version} said` };
     };
 
-    const withHostileSettings = async (): Promise<Printed> => {
+    const compileWithHostileSettings = async (): Promise<ProgramOutput> => {
       const evil = `/usr/bin/env touch ${JAIL_PATHS.work}/home/evil`;
       const script = `${JAIL_PATHS.work}/src/main/evil.sh`;
-      const { build } = await bench({
+      const { build } = await prepareBuild({
         main: tool({
           'go.mod': `${REQUIRES}\ntoolchain go1.99.0\n\ntool example.test/tool/cmd/tool\n\nreplace example.test/Word => ../beside\n`,
           'go.env': `GOFLAGS=-toolexec=${script}\nCGO_ENABLED=1\nGOTOOLCHAIN=go1.99.0\n`,
@@ -181,18 +182,22 @@ describe.skipIf(typeof toolchain === 'string')(
     };
 
     // Each compiles Go's standard library.
-    const compiled: [what: string, printed: () => Promise<Printed>][] = [
-      ['is compiled once from its module and those in go.sum, with linker variables', compiledOnce],
-      ['runs no code and uses no settings of its module', withHostileSettings],
+    const COMPILATIONS: [what: string, compile: () => Promise<ProgramOutput>][] = [
+      ['is compiled once from its module and those in go.sum, with linker variables', compileTwice],
+      ['runs no code and uses no settings of its module', compileWithHostileSettings],
     ];
-    it.each(sample(compiled, 1, 'programs that are compiled with Go'))('%s', TIME, async (_what, printed) => {
-      const { actual, expected } = await printed();
-      expect(actual).toBe(expected);
-    });
+    it.each(sample(COMPILATIONS, 1, 'programs that are compiled with Go'))(
+      '%s',
+      OPTIONS,
+      async (_what, compile) => {
+        const { actual, expected } = await compile();
+        expect(actual).toBe(expected);
+      },
+    );
 
-    it('embeds no files from outside its module', TIME, async () => {
+    it('embeds no files from outside its module', OPTIONS, async () => {
       const main = `package main\n\nimport _ "embed"\n\n//go:embed passwd\nvar text string\n\nfunc main() { println(text) }\n`;
-      const { build } = await bench({
+      const { build } = await prepareBuild({
         main: tool({
           'cmd/tool/main.go': main.replace('embed passwd', 'embed ../../../../../etc/passwd'),
         }),
@@ -200,7 +205,7 @@ describe.skipIf(typeof toolchain === 'string')(
       expect(await build()).toMatch(/^install_failed: .*pattern .*passwd: invalid pattern syntax/);
     });
 
-    const refused =
+    const refuseWith =
       (status: number): GoProxy['answer'] =>
       (request, response) => {
         const isWord = request.url?.startsWith('/example.test/!word/') === true;
@@ -223,10 +228,10 @@ describe.skipIf(typeof toolchain === 'string')(
         { main: tool({}) },
         /^package_not_found: .*example\.test\/!word/,
       ],
-      ['rate_limited', { main: tool({}), answer: refused(429) }, /^rate_limited: .*too many requests/],
+      ['rate_limited', { main: tool({}), answer: refuseWith(429) }, /^rate_limited: .*too many requests/],
       [
         'registry_unavailable',
-        { main: tool({}), answer: refused(503) },
+        { main: tool({}), answer: refuseWith(503) },
         /^registry_unavailable: .*answered 503/,
       ],
       [
@@ -242,9 +247,9 @@ describe.skipIf(typeof toolchain === 'string')(
     ];
     it.each(sample(FAILURES, 3, 'builds with Go that fail'))(
       'reports %s',
-      TIME,
+      OPTIONS,
       async (_what, fixtures, message) => {
-        expect(await (await bench(fixtures)).build()).toMatch(message);
+        expect(await (await prepareBuild(fixtures)).build()).toMatch(message);
       },
     );
   },

@@ -59,13 +59,13 @@ async function compile(
   const confinement = await checker.confinement();
   const workArea = await mkdtemp(join(context.workFolder, 'go-'));
   const uid = confinement.uids === undefined ? undefined : takeSlotUid(confinement.uids);
-  const size = watchSize(workArea, MAX_BUILD, context.signal, { copies: 1, pollMs: POLL_MS });
+  const sizeWatcher = watchSize(workArea, MAX_BUILD, context.signal, { copies: 1, pollMs: POLL_MS });
   try {
     const folders = await prepare(build, { workArea, toolchain: toolchain.path, uid }, context);
     const run = async (args: readonly string[], gate?: GoGate): Promise<void> => {
       const goRun = { ...folders, args, gate: gate?.path };
-      const end = await logLines(context, (output) => runGo(goRun, confinement, size.signal, output));
-      size.signal.throwIfAborted();
+      const end = await logLines(context, (output) => runGo(goRun, confinement, sizeWatcher.signal, output));
+      sizeWatcher.signal.throwIfAborted();
       if (end.exitCode === 0) return;
       throw goFailure(build.id, end, { fault: gate?.fault, minutes: GO_MINUTES, memoryMiB: GO_MEMORY_MIB });
     };
@@ -75,7 +75,7 @@ async function compile(
     for (const name of Object.keys(build.install.programs))
       await moveProgram(build.id, join(folders.programs, name), join(target, name));
   } finally {
-    size.stop();
+    sizeWatcher.stop();
     if (uid !== undefined) freeSlotUid(uid);
     await rm(workArea, { recursive: true, force: true });
   }

@@ -13,7 +13,10 @@ const MEANINGS: readonly (readonly [RegExp, ImageErrorCode, string])[] = [
   [/no space left on device|disk quota exceeded/, 'provider_error', 'the disk is full'],
 ];
 
-/** Returns the line of Go's output that names the problem. */
+/** A pattern that matches no line. */
+const NO_PATTERN = /(?!)/;
+
+/** Returns the first line of Go's output that matches the pattern, or the last message if no line does. */
 function lineOf(stderr: string, pattern: RegExp): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const messages = lines.filter((line) => line !== '' && !/^(?:#|go: downloading )/.test(line));
@@ -42,5 +45,5 @@ export function goFailure(
       return new ImageError(code, `${summary}: ${sentence}. Go said: ${lineOf(stderr, pattern)}`);
   if (fault !== undefined)
     return new ImageError(fault.code, `${summary}. ${fault.message}`, { cause: fault });
-  return new ImageError('install_failed', `${summary}. Go said: ${lineOf(stderr, /(?!)/)}`);
+  return new ImageError('install_failed', `${summary}. Go said: ${lineOf(stderr, NO_PATTERN)}`);
 }

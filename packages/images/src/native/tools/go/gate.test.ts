@@ -69,7 +69,7 @@ describe('the Go gate', () => {
     ['a query', () => ({ path: `${GoGate.url}${MOD}?steal=1` })],
     ['a POST request', () => ({ path: `${GoGate.url}${MOD}`, method: 'POST' })],
     ['a path without a host', () => ({ path: MOD })],
-  ])('refuses %s without any request', async (_what, requestOf) => {
+  ])('refuses %s without a request to the proxy', async (_what, requestOf) => {
     const proxy = await goProxy([DEEP]);
     const { responses } = await requestThrough([proxy.url], [requestOf(proxy.url)]);
     expect(responses).toEqual(['403 A build may only request module files.']);

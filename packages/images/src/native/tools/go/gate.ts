@@ -63,7 +63,7 @@ export class GoGate {
       throw denied('A build may only request module files.');
     try {
       const { status, host, body } = await fetchFromProxies(path, MAX_PACKAGE_BYTES, this.#context);
-      if (status !== 200) this.#fault = refusal(status, host, path);
+      if (status !== 200) this.#fault = refusalError(status, host, path);
       return { status, statusText: '', url, redirected: false, headers: [], body };
     } catch (error) {
       if (isImageError(error)) this.#fault = error;
@@ -72,7 +72,7 @@ export class GoGate {
   }
 }
 
-function refusal(status: number, host: string, path: string): ImageError {
+function refusalError(status: number, host: string, path: string): ImageError {
   const file = path.slice(1, 200);
   return status === 404 || status === 410
     ? new ImageError('package_not_found', `${host} has no ${file}.`)

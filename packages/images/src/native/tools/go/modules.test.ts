@@ -10,7 +10,7 @@ import { unpackModule } from './modules.ts';
 const VALID: FixtureModule = { path: 'example.test/Tools/one', files: { 'a/main.go': 'package main\n' } };
 
 /** Returns `a/main.go` of a module unpacked in a build, or how the build failed. */
-async function unpacked(module: GoModule, go: NonNullable<Registries['go']>): Promise<string> {
+async function unpackInBuild(module: GoModule, go: NonNullable<Registries['go']>): Promise<string> {
   let text = '';
   const builder = fakeBuilder({
     async assemble(_lock, _spec, context) {
@@ -28,17 +28,17 @@ async function unpacked(module: GoModule, go: NonNullable<Registries['go']>): Pr
 describe('a Go module', () => {
   it('is fetched by its escaped name and verified by its checksum', async () => {
     const { url, requests } = await goProxy([VALID]);
-    expect(await unpacked(pinOf(VALID), { proxies: [`${url}/`] })).toBe('package main\n');
+    expect(await unpackInBuild(pinOf(VALID), { proxies: [`${url}/`] })).toBe('package main\n');
     expect(requests).toEqual(['/example.test/!tools/one/@v/v1.0.0.zip']);
   });
 
   it("is fetched with its proxy's credentials without revealing them", async () => {
     const proxy = await goProxy([VALID]);
     const withUser = proxy.url.replace('//', '//us:pass%20word@');
-    expect(await unpacked(pinOf(VALID), { proxies: [withUser] })).toBe('package main\n');
+    expect(await unpackInBuild(pinOf(VALID), { proxies: [withUser] })).toBe('package main\n');
     expect([...proxy.tokens]).toEqual([`Basic ${Buffer.from('us:pass word').toString('base64')}`]);
     proxy.answer = (_request, response) => (response.writeHead(401).end(), true);
-    const outcome = await unpacked(pinOf(VALID), { proxies: [withUser] });
+    const outcome = await unpackInBuild(pinOf(VALID), { proxies: [withUser] });
     expect(outcome).toMatch(/^registry_unavailable: 127\.0\.0\.1:\d+ answered 401 for the Go module/);
   });
 
@@ -66,12 +66,12 @@ describe('a Go module', () => {
     ],
   ])('with %s is refused', async (_what, module, message) => {
     const { url } = await goProxy([module]);
-    expect(await unpacked(pinOf(module), { proxies: [url] })).toMatch(message);
+    expect(await unpackInBuild(pinOf(module), { proxies: [url] })).toMatch(message);
   });
 
-  it('that does not match its checksum is refused, naming both', async () => {
+  it('that does not match its checksum is refused, and the message has both checksums', async () => {
     const { url } = await goProxy([{ ...VALID, files: { 'a/main.go': 'package evil\n' } }]);
-    const outcome = await unpacked(pinOf(VALID), { proxies: [url] });
+    const outcome = await unpackInBuild(pinOf(VALID), { proxies: [url] });
     expect(outcome).toMatch(/^integrity_error: The Go module .* does not match its checksum: it is h1:/);
     expect(outcome).toContain(pinOf(VALID).sum);
   });
@@ -85,14 +85,14 @@ describe('a Go module', () => {
   ])('for which the proxy responds with %i fails', async (status, message) => {
     const proxy = await goProxy([VALID]);
     proxy.answer = (_request, response) => (response.writeHead(status).end(), true);
-    expect(await unpacked(pinOf(VALID), { proxies: [proxy.url] })).toMatch(message);
+    expect(await unpackInBuild(pinOf(VALID), { proxies: [proxy.url] })).toMatch(message);
   });
 
-  it('comes from the next proxy if one lacks it, and after a failure only if configured', async () => {
+  it('is fetched from the next proxy if one lacks it, and after other failures only if configured', async () => {
     const [empty, broken, full] = [await goProxy([]), await goProxy([]), await goProxy([VALID])];
     broken.answer = (_request, response) => (response.writeHead(503).end(), true);
     const fetchFrom = (proxies: readonly string[], fallbackOn: 'not-found' | 'any-error') =>
-      unpacked(pinOf(VALID), { proxies, fallbackOn });
+      unpackInBuild(pinOf(VALID), { proxies, fallbackOn });
     expect(await fetchFrom([empty.url, full.url], 'not-found')).toBe('package main\n');
     expect(await fetchFrom([broken.url, full.url], 'not-found')).toMatch(/^registry_unavailable: /);
     expect(await fetchFrom([broken.url, 'http://127.0.0.1:9', full.url], 'any-error')).toBe('package main\n');
@@ -101,7 +101,7 @@ describe('a Go module', () => {
   });
 
   it('cannot be fetched if Go has no proxy', async () => {
-    expect(await unpacked(pinOf(VALID), { proxies: [] })).toMatch(
+    expect(await unpackInBuild(pinOf(VALID), { proxies: [] })).toMatch(
       /^registry_unavailable: .*GOPROXY contains no HTTP module proxy/,
     );
   });

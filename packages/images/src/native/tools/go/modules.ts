@@ -69,7 +69,7 @@ export async function unpackModule(
         if (!file.path.startsWith(prefix))
           throw new ImageError(
             'unsupported_package',
-            `The archive contains the file ${file.path.slice(0, 100)}.`,
+            `The archive contains the file ${file.path.slice(0, 100)}, which does not belong to the module.`,
           );
         const bytes = await file.read();
         digests.push([file.path, sha256(bytes)]);

@@ -10,6 +10,7 @@ import {
 import { GoGate } from './gate.ts';
 import type { Output } from '../../../log.ts';
 
+/** Limits of one run of Go. */
 export const GO_MINUTES = 60;
 export const GO_MEMORY_MIB = 6_144;
 /** Soft memory limit of a compiler; beyond it, Go collects garbage more aggressively. */
@@ -46,8 +47,8 @@ export interface GoRun {
 export const programPath = (program: string): string => `${PATHS.programs}/${program}`;
 
 /**
- * Returns the whole environment. All settings that a module or a settings file could change are set here, where they
- * take precedence. No other program is available, neither a C compiler nor version control.
+ * Returns the whole environment of Go. It has every setting that a module or a settings file could change, because the
+ * environment takes precedence over both. `PATH` has no programs, so Go finds neither a C compiler nor version control.
  */
 function environmentOf(gate: string | undefined): Record<string, string> {
   const compilers = String(Math.min(availableParallelism(), MAX_COMPILERS));

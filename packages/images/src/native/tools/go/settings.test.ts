@@ -35,11 +35,11 @@ it("Go's settings come from the environment, otherwise from the file of go env",
   };
   write('.config/go/env', 'GOFLAGS=-mod=mod\nGOPROXY=https://home.test\n');
   write('xdg/go/env', 'GOPROXY=https://xdg.test');
-  const named = write('named', 'GOPROXY=https://named.test\r\n');
+  const configFile = write('go.env', 'GOPROXY=https://file.test\r\n');
   const read = (env: Record<string, string>) => readGoSettings({ env, home: folder }).proxies;
   expect(read({})).toEqual(['https://home.test']);
   expect(read({ XDG_CONFIG_HOME: join(folder, 'xdg') })).toEqual(['https://xdg.test']);
-  expect(read({ GOENV: named })).toEqual(['https://named.test']);
+  expect(read({ GOENV: configFile })).toEqual(['https://file.test']);
   expect(read({ GOENV: 'off' })).toEqual(DEFAULT.proxies);
-  expect(read({ GOENV: named, GOPROXY: 'https://own.test' })).toEqual(['https://own.test']);
+  expect(read({ GOENV: configFile, GOPROXY: 'https://own.test' })).toEqual(['https://own.test']);
 });
