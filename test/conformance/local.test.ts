@@ -12,12 +12,12 @@ import { describeRuntime } from './runtime.ts';
 import { describeMemories } from './runtime/memories.ts';
 import type { RuntimeUnderTest, WhenDone } from './runtime/suite.ts';
 
-/** The sandbox of all engines without sandbox options: its own processes for each would take longer than most tests. */
+/** The sandbox of all engines without sandbox options. Starting one per engine would take longer than most tests. */
 const code = new CodeService({ maxProcesses: 2, python: { maxProcesses: 1 } });
 afterAll(() => code.close());
 
 /** Opens an engine like `createEngine`, with the shared sandbox if the options allow it. */
-function open(options: EngineOptions): Promise<Engine> {
+function openEngine(options: EngineOptions): Promise<Engine> {
   const { data, durability, clock, blocks, sandbox, images, egress } = options;
   if (sandbox || images || egress) return createEngine(options);
   return createEngineOn(
@@ -28,14 +28,14 @@ function open(options: EngineOptions): Promise<Engine> {
   );
 }
 
-function local(data: string | undefined, whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
+function localRuntime(data: string | undefined, whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
   const engines: Engine[] = [];
   whenDone(async () => {
     for (const engine of engines) await engine.close({ graceMs: 0 });
   });
   return {
     open: async (options = {}) => {
-      const engine = await open({ ...options, ...(data !== undefined && { data }) });
+      const engine = await openEngine({ ...options, ...(data !== undefined && { data }) });
       engines.push(engine);
       return engine;
     },
@@ -49,8 +49,8 @@ function local(data: string | undefined, whenDone: WhenDone = onTestFinished): R
   };
 }
 
-describeRuntime('local, in memory', (whenDone) => local(undefined, whenDone), { durable: false });
-describeRuntime('local, on SQLite', (whenDone) => local(dataFolder(whenDone), whenDone), {
+describeRuntime('local, in memory', (whenDone) => localRuntime(undefined, whenDone), { durable: false });
+describeRuntime('local, on SQLite', (whenDone) => localRuntime(dataFolder(whenDone), whenDone), {
   durable: true,
   // The engines in memory run all groups.
   share: 1 / 12,
@@ -58,5 +58,5 @@ describeRuntime('local, on SQLite', (whenDone) => local(dataFolder(whenDone), wh
 });
 
 describe('local, on SQLite', () => {
-  describeMemories((whenDone) => local(dataFolder(whenDone), whenDone));
+  describeMemories((whenDone) => localRuntime(dataFolder(whenDone), whenDone));
 });

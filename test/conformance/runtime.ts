@@ -35,13 +35,13 @@ interface Durability {
   durable: boolean;
   /** True if runs continue on any worker, without the engine that started them. */
   shared?: boolean;
-  /** Share of the groups of restart tests that a quick run draws. Default: 1. */
+  /** Share of the groups of restart tests that a quick run executes. Default: 1. */
   restarts?: number;
 }
 
 /**
  * Defines the tests for a runtime. For a slow runtime, two test files call `describeGraphs` and `describeServices`
- * instead. A quick run draws `share` of the groups of tests.
+ * instead. A quick run executes `share` of the groups of tests.
  */
 export function describeRuntime(
   name: string,
@@ -60,7 +60,7 @@ const GRAPHS = {
   loops: describeLoops,
   parallels: describeParallels,
   'partial runs': describeAgain,
-  'partial runs inside': describeAgainInside,
+  'partial runs inside containers': describeAgainInside,
   failures: describeFailures,
   time: describeTime,
   pauses: describePauses,
@@ -75,7 +75,7 @@ const GRAPHS = {
 /** Code, requests, child runs, data of tenants, tools of agents and deletion, by name of the group. */
 const SERVICES = {
   python: describePython,
-  'python reach': describePythonReach,
+  'python data': describePythonReach,
   shell: describeShell,
   api: describeApi,
   children: describeChildren,
@@ -87,27 +87,28 @@ const SERVICES = {
   'code tools': describeCodeTools,
 };
 
-/** Defines the tests of `GRAPHS`. A quick run draws `share` of the groups. */
+/** Defines the tests of `GRAPHS`. A quick run executes `share` of the groups. */
 export function describeGraphs(name: string, make: MakeRuntime, share = 1): void {
   describe(`runtime: ${name}`, () => {
-    for (const describeGroup of draw(GRAPHS, name, share)) describeGroup(make);
+    for (const describeGroup of sampleGroups(GRAPHS, name, share)) describeGroup(make);
   });
 }
 
-/** Defines the tests of `SERVICES`, and of restarts if runs are durable. A quick run draws `share` of the groups. */
+/** Defines the tests of `SERVICES`, and of restarts if runs are durable. A quick run executes `share` of the groups. */
 export function describeServices(
   name: string,
   make: MakeRuntime,
   { durable, shared = false, restarts = 1, share = 1 }: Durability & { share?: number },
 ): void {
   describe(`runtime: ${name}`, () => {
-    for (const describeGroup of draw(SERVICES, name, share)) describeGroup(make);
-    if (durable) describeRestart(make, shared, (groups) => draw(groups, `restarts of ${name}`, restarts));
+    for (const describeGroup of sampleGroups(SERVICES, name, share)) describeGroup(make);
+    if (durable)
+      describeRestart(make, shared, (groups) => sampleGroups(groups, `restarts of ${name}`, restarts));
   });
 }
 
-/** Returns the groups that this run draws: all in a full run. */
-function draw<T>(groups: { readonly [name: string]: T }, name: string, share: number): T[] {
+/** Returns a random `share` of the groups; all in a full run. */
+function sampleGroups<T>(groups: { readonly [name: string]: T }, name: string, share: number): T[] {
   const all = Object.entries(groups);
   const label = `conformance groups of ${name} (from: ${Object.keys(groups).join(', ')})`;
   return sample(all, Math.ceil(all.length * share), label).map(([, describeGroup]) => describeGroup);

@@ -12,11 +12,13 @@ export function difference(
   if (Array.isArray(expected) && Array.isArray(actual)) {
     if (expected.length !== actual.length)
       return `${path}: ${expected.length} items expected, got ${show(actual)}`;
-    return first(expected.map((item, index) => difference(item, actual[index], `${path}[${index}]`)));
+    return firstDifference(
+      expected.map((item, index) => difference(item, actual[index], `${path}[${index}]`)),
+    );
   }
   if (isJsonObject(expected) && isJsonObject(actual)) {
     const keys = new Set([...Object.keys(expected), ...Object.keys(actual)]);
-    return first([...keys].map((key) => difference(expected[key], actual[key], `${path}.${key}`)));
+    return firstDifference([...keys].map((key) => difference(expected[key], actual[key], `${path}.${key}`)));
   }
   return Object.is(expected, actual) ? undefined : `${path}: expected ${show(expected)}, got ${show(actual)}`;
 }
@@ -36,7 +38,7 @@ export function errorDifference(
   return `${path}: the text "${expected}" is missing in ${show(actual)}`;
 }
 
-function first(differences: readonly (string | undefined)[]): string | undefined {
+function firstDifference(differences: readonly (string | undefined)[]): string | undefined {
   return differences.find((each) => each !== undefined);
 }
 

@@ -9,15 +9,15 @@ interface Execution {
   name: string;
   /** Initials and iteration or branch numbers of the containers around the block; empty for a container. */
   scope: string;
-  inParallel: boolean;
-  container: boolean;
+  isInParallel: boolean;
+  isContainer: boolean;
 }
 
 /** Returns the first difference between the expected and the actual executions in names, order or results. */
 export function executionDifference(
   expected: readonly RecordedBlock[],
   logs: readonly Log[],
-  ordered: boolean,
+  isOrdered: boolean,
 ): string | undefined {
   const actual = logs.toSorted((a, b) => a.executionOrder - b.executionOrder);
   const expectedExecutions = expected.map(expectedExecution);
@@ -26,36 +26,36 @@ export function executionDifference(
     executions.map(({ name, scope }) => `${name}${scope}`).join(' ');
   if (toSortedText(expectedExecutions) !== toSortedText(actualExecutions))
     return `blocks: expected ${names(expectedExecutions)}; got ${names(actualExecutions)}`;
-  if (ordered) {
-    for (const group of groups(expectedExecutions)) {
+  if (isOrdered) {
+    for (const group of groupsOf(expectedExecutions)) {
       const [expectedOrder, actualOrder] = [expectedExecutions, actualExecutions].map((executions) =>
         names(executions.filter((execution) => groupOf(execution) === group)),
       );
       if (expectedOrder !== actualOrder) return `order: expected ${expectedOrder}; got ${actualOrder}`;
     }
   }
-  return contentsDifference(expected, actual);
+  return resultDifference(expected, actual);
 }
 
 function expectedExecution(block: RecordedBlock): Execution {
   const containers = block.in ?? [];
-  const container = block.type === 'loop' || block.type === 'parallel';
+  const isContainer = block.type === 'loop' || block.type === 'parallel';
   return {
     name: block.name,
-    scope: container ? '' : containers.map(({ kind, i }) => `.${kind[0] ?? ''}${i ?? '?'}`).join(''),
-    inParallel: containers.some(({ kind }) => kind === 'parallel'),
-    container,
+    scope: isContainer ? '' : containers.map(({ kind, i }) => `.${kind[0] ?? ''}${i ?? '?'}`).join(''),
+    isInParallel: containers.some(({ kind }) => kind === 'parallel'),
+    isContainer,
   };
 }
 
 function actualExecution(log: Log): Execution {
   const containers = [...log.parents, ...(log.container ? [log.container] : [])];
-  const container = log.blockType === 'loop' || log.blockType === 'parallel';
+  const isContainer = log.blockType === 'loop' || log.blockType === 'parallel';
   return {
     name: log.blockName,
-    scope: container ? '' : containers.map(({ kind, index }) => `.${kind[0] ?? ''}${index}`).join(''),
-    inParallel: containers.some(({ kind }) => kind === 'parallel'),
-    container,
+    scope: isContainer ? '' : containers.map(({ kind, index }) => `.${kind[0] ?? ''}${index}`).join(''),
+    isInParallel: containers.some(({ kind }) => kind === 'parallel'),
+    isContainer,
   };
 }
 
@@ -71,15 +71,15 @@ function toSortedText(executions: readonly Execution[]): string {
  * blocks of one branch.
  */
 function groupOf(execution: Execution): string {
-  if (execution.container) return 'container';
-  return execution.inParallel ? execution.scope : '';
+  if (execution.isContainer) return 'container';
+  return execution.isInParallel ? execution.scope : '';
 }
 
-function groups(executions: readonly Execution[]): Set<string> {
+function groupsOf(executions: readonly Execution[]): Set<string> {
   return new Set(executions.map(groupOf));
 }
 
-function contentsDifference(expected: readonly RecordedBlock[], logs: readonly Log[]): string | undefined {
+function resultDifference(expected: readonly RecordedBlock[], logs: readonly Log[]): string | undefined {
   const remaining = [...logs];
   for (const block of expected) {
     const { name, scope } = expectedExecution(block);
@@ -87,7 +87,7 @@ function contentsDifference(expected: readonly RecordedBlock[], logs: readonly L
     const index = remaining.findIndex((log) => {
       const execution = actualExecution(log);
       if (execution.name !== name || execution.scope !== scope) return false;
-      const found = contentDifference(block, log);
+      const found = differenceFrom(block, log);
       if (found !== undefined) differences.push(found);
       return found === undefined;
     });
@@ -97,7 +97,7 @@ function contentsDifference(expected: readonly RecordedBlock[], logs: readonly L
   return undefined;
 }
 
-function contentDifference(block: RecordedBlock, log: Log): string | undefined {
+function differenceFrom(block: RecordedBlock, log: Log): string | undefined {
   if (block.success !== (log.status === 'completed'))
     return `expected success ${block.success}, got ${log.status}`;
   if (!block.success) {

@@ -34,7 +34,7 @@ function mayBeRefused({ heddle, outcome, id }: OutcomeCase): boolean {
   return heddle?.invalid === true || outcome.beforeRun === true || EMPTY_CONTAINERS.has(id);
 }
 
-/** Results of Heddle that the file does not have: it deliberately differs from these records (ADR 19). */
+/** More results of Heddle that deliberately differ from the records (ADR 19), in addition to those in the file. */
 const DEVIATIONS: { [id: string]: NonNullable<OutcomeCase['heddle']> } = {
   // `<variable.My Var>` reads the variable like the normalized forms of its name.
   r267: { success: true, output: { result: ['v', 'v', 'v'], stdout: '' } },

@@ -27,8 +27,8 @@ export function describeAccess(name: string, open: () => Promise<AccessSetup>): 
       for (const [level, role] of ROLES.entries()) {
         const principal = principalOf(await person(workspaceId, role));
         for (const [requiredLevel, requiredRole] of ROLES.entries()) {
-          const answer = level >= requiredLevel ? 'granted' : 'INSUFFICIENT_WORKSPACE_ROLE';
-          expect(await access.check(principal, workspaceId, requiredRole)).toBe(answer);
+          const expected = level >= requiredLevel ? 'granted' : 'INSUFFICIENT_WORKSPACE_ROLE';
+          expect(await access.check(principal, workspaceId, requiredRole)).toBe(expected);
         }
       }
     });

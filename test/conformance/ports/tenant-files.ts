@@ -30,7 +30,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(opened.file.size).toBe(Buffer.concat(parts).length);
       return Buffer.concat(parts).toString();
     };
-    const all = { folderPath: '/', recursive: true, limit: 100 };
+    const wholeTree = { folderPath: '/', recursive: true, limit: 100 };
 
     it('have the content, name, type and folder that they were stored with', async () => {
       const files = await open();
@@ -49,10 +49,10 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
         await files.open('bob', fileId),
         await files.replace('bob', { id: fileId, revision, chunks: chunksOf('x') }, `r ${fileId}`),
         await files.move('bob', { id: fileId, folderPath: '/' }, `m ${fileId}`),
-        await files.list('bob', { ...all, folderPath: '/Plans' }),
+        await files.list('bob', { ...wholeTree, folderPath: '/Plans' }),
       ];
       expect(await accessByBob(id)).toEqual(await accessByBob('unknown'));
-      expect(await files.list('bob', all)).toEqual({ folders: [], files: [], truncated: false });
+      expect(await files.list('bob', wholeTree)).toEqual({ folders: [], files: [], truncated: false });
       expect(await textOf(files, 'ada', id)).toBe('hello');
     });
 
@@ -64,7 +64,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect(await files.stored('bob', 'k')).toBeUndefined();
       const ofBob = await create(files, 'bob', 'other', { key: 'k' });
       expect(ofBob.id).not.toBe(first.id);
-      expect((await files.list('ada', all))?.files).toHaveLength(1);
+      expect((await files.list('ada', wholeTree))?.files).toHaveLength(1);
       expect(await textOf(files, 'ada', first.id)).toBe('hello');
     });
 
@@ -102,7 +102,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       })();
       const file = { name: 'a.txt', folderPath: '/', type: 'text/plain', taken: 'rename' as const, chunks };
       await expect(async () => files.create('ada', file, 'k')).rejects.toThrow('cut off');
-      expect((await files.list('ada', all))?.files).toEqual([]);
+      expect((await files.list('ada', wholeTree))?.files).toEqual([]);
       expect(await create(files, 'ada', 'whole', { key: 'k' })).toMatchObject({ size: 5 });
     });
 
@@ -115,7 +115,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       ] as const)
         await create(files, 'ada', 'x', { name: fileName, folderPath });
       const list = async (query: object) => {
-        const listing = await files.list('ada', { ...all, ...query });
+        const listing = await files.list('ada', { ...wholeTree, ...query });
         return (
           listing && [...listing.folders.map(({ path }) => path), ...listing.files.map((file) => file.name)]
         );
@@ -126,7 +126,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect((await list({ search: 'ONE' }))?.toSorted()).toEqual(['One.md', 'one.txt']);
       expect(await list({ name: 'one.txt' })).toEqual(['one.txt']);
       expect(await list({ folderPath: '/nosuch' })).toBeUndefined();
-      expect(await files.list('ada', { ...all, limit: 2 })).toMatchObject({ truncated: true });
+      expect(await files.list('ada', { ...wholeTree, limit: 2 })).toMatchObject({ truncated: true });
     });
 
     it('move to a folder', async () => {
@@ -136,7 +136,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
         id,
         folderPath: '/new',
       });
-      expect((await files.list('ada', { ...all, folderPath: '/new' }))?.files).toMatchObject([{ id }]);
+      expect((await files.list('ada', { ...wholeTree, folderPath: '/new' }))?.files).toMatchObject([{ id }]);
       expect(await textOf(files, 'ada', id)).toBe('one');
     });
   });

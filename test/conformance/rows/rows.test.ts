@@ -5,10 +5,10 @@ const rows = readRows();
 
 describe('the rows of conformance', () => {
   it('have each id of each table once, in order', () => {
-    const all = Object.entries(TABLES).flatMap(([letter, [, count]]) =>
+    const expectedIds = Object.entries(TABLES).flatMap(([letter, [, count]]) =>
       Array.from({ length: count }, (_, index) => `${letter}${index + 1}`),
     );
-    expect(rows.flatMap((row) => idsOf(row))).toEqual(all);
+    expect(rows.flatMap((row) => idsOf(row))).toEqual(expectedIds);
   });
 
   it('have a test, another behaviour of Heddle, or a reason why they are not visible', () => {
@@ -30,7 +30,7 @@ describe('the rows of conformance', () => {
     expect(missingTests(rows)).toEqual([]);
   });
 
-  it('detect missing files, titles and cases', () => {
+  it('are refused if they name a missing file, title or case', () => {
     const names = [
       'test/conformance/nowhere.test.ts › has no such file',
       'test/conformance/rows/rows.test.ts › has no such title',

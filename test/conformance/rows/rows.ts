@@ -44,10 +44,10 @@ export const TABLES: { readonly [letter: string]: readonly [title: string, rows:
 const CASES = 'test/conformance/outcomes/outcomes.test.ts';
 
 export function readRows(): Row[] {
-  return (JSON.parse(read('test/conformance/rows/rows.json')) as { rows: Row[] }).rows;
+  return (JSON.parse(readText('test/conformance/rows/rows.json')) as { rows: Row[] }).rows;
 }
 
-function read(file: string): string {
+function readText(file: string): string {
   return readFileSync(join(repository, file), 'utf8');
 }
 
@@ -83,10 +83,10 @@ function splitTest(test: string): [file: string, title: string] {
 function titlesIn(file: string): Set<string> {
   const titles = new Set<string>();
   if (file === CASES)
-    for (const [, id = ''] of read('test/conformance/outcomes/cases.json').matchAll(/"id": ?"(r\d+)"/g))
+    for (const [, id = ''] of readText('test/conformance/outcomes/cases.json').matchAll(/"id": ?"(r\d+)"/g))
       titles.add(id);
   if (file === CASES || globSync(file, { cwd: repository }).length === 0) return titles;
-  walk(parseSync(file, read(file)).program.body, (node) => {
+  walk(parseSync(file, readText(file)).program.body, (node) => {
     const title = textOf(titleIn(node));
     if (title !== undefined) titles.add(title);
   });
@@ -122,7 +122,7 @@ function textOf(node: unknown): string | undefined {
 /** Returns the page with all tables of rows. */
 export function conformancePage(rows: readonly Row[]): string {
   const tables = Object.entries(TABLES).map(([letter, [title]]) => {
-    const cells = rows.filter(({ id }) => id.startsWith(letter)).map((row) => line(row));
+    const cells = rows.filter(({ id }) => id.startsWith(letter)).map((row) => lineOf(row));
     return `## ${title}\n\n| row | behaviour | shown by |\n|---|---|---|\n${cells.join('\n')}\n`;
   });
   return `${PREFACE}\n${tables.join('\n')}`;
@@ -135,19 +135,19 @@ This page lists the behaviour that a runtime for this format must have, with the
 This page is generated from \`test/conformance/rows/rows.json\`: \`npx vitest run --config test/vitest.config.ts test/conformance/rows -u\`. A test fails if a row has neither a test nor a reason, if it names a missing test, or if this page is out of date.
 `;
 
-function line({ id, behaviour, shownBy = [], instead, internal }: Row): string {
+function lineOf({ id, behaviour, shownBy = [], instead, internal }: Row): string {
   const cells = [
     ...(instead === undefined ? [] : [`*Instead:* ${withLinks(instead)}.`]),
     ...(internal === undefined ? [] : [`*Not visible:* ${withLinks(internal)}.`]),
     ...shownBy.map((test) => {
       const [file, title] = splitTest(test);
-      return `[${basename(file)}](../${file}) › ${escape(title)}`;
+      return `[${basename(file)}](../${file}) › ${escapeMarkdown(title)}`;
     }),
   ];
   return `| ${id.replace('-', '–')} | ${behaviour} | ${cells.join('<br>')} |`;
 }
 
-function escape(title: string): string {
+function escapeMarkdown(title: string): string {
   return title.replaceAll(/[|<*_[\]\\]/g, (character) => `\\${character}`);
 }
 
@@ -158,7 +158,7 @@ export function withLinks(text: string): string {
     .replaceAll(/(?<!\[)\bR\d+\b/g, (rule) => {
       const [, , title] = headings.find(([, number]) => number === rule) ?? [];
       if (title === undefined) throw new Error(`docs/semantics.md has no rule ${rule}`);
-      return `[${rule}](semantics.md#${anchor(`${rule} ${title}`)})`;
+      return `[${rule}](semantics.md#${anchorOf(`${rule} ${title}`)})`;
     })
     .replaceAll(/\bADR (\d+)\b/g, (name, number: string) => {
       const [file] = globSync(`docs/adr/${number.padStart(4, '0')}-*.md`, { cwd: repository });
@@ -169,7 +169,7 @@ export function withLinks(text: string): string {
     .replaceAll(/(?<![[(/])\b(references\.md)\b/g, '[$1]($1)');
 }
 
-function anchor(heading: string): string {
+function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')

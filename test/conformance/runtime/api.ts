@@ -25,13 +25,13 @@ async function serve(handle: Handler): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-const json = (response: ServerResponse, value: unknown): void =>
+const sendJson = (response: ServerResponse, value: unknown): void =>
   void response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
 
-const table = (pairs: { [name: string]: string }): JsonObject[] =>
+const tableOf = (pairs: { [name: string]: string }): JsonObject[] =>
   Object.entries(pairs).map(([Key, Value]) => ({ id: Key, cells: { Key, Value } }));
 
-const api = (fields: JsonObject, more: JsonObject = {}) => block('Call', 'api', fields, more);
+const apiBlock = (fields: JsonObject, more: JsonObject = {}) => block('Call', 'api', fields, more);
 
 /** Defines the tests of blocks that send requests. */
 export function describeApi(make: MakeRuntime): void {
@@ -41,7 +41,7 @@ export function describeApi(make: MakeRuntime): void {
   describe('requests', () => {
     it('method, query, headers and body come from the fields with resolved references and placeholders', async () => {
       const url = await serve(({ method, url: path, headers }, response, body) =>
-        json(response, {
+        sendJson(response, {
           method,
           path,
           key: headers['x-key'] === 'k-secret-1',
@@ -53,12 +53,12 @@ export function describeApi(make: MakeRuntime): void {
       const fields = {
         url: `${url}/things/<start.id>`,
         method: 'POST',
-        params: table({ q: '<start.id>' }),
-        headers: table({ 'X-Key': '{{KEY}}' }),
+        params: tableOf({ q: '<start.id>' }),
+        headers: tableOf({ 'X-Key': '{{KEY}}' }),
         body: '{"id": <start.id>}',
       };
       const result = await engine.execute(
-        { workflow: workflow([api(fields)], ['Start -> Call']) },
+        { workflow: workflow([apiBlock(fields)], ['Start -> Call']) },
         { id: 7 },
       );
       expect(result.output).toMatchObject({
@@ -75,21 +75,21 @@ export function describeApi(make: MakeRuntime): void {
     });
 
     it('R44, R45 values do not change the structure of the authored URL and body, and the log shows the sent request', async () => {
-      const url = await serve(({ url: path }, response, body) => json(response, { path, body }));
+      const url = await serve(({ url: path }, response, body) => sendJson(response, { path, body }));
       const engine = await openEngineFor(url);
       const fields = {
         url: `${url}/items/<start.id>/x?q=<start.id>`,
         method: 'POST',
         body: '{"id": "<start.id>", "bare": <start.id>, "note": <start.none>}',
       };
-      const drawn = workflow([api(fields)], ['Start -> Call'], {
+      const definition = workflow([apiBlock(fields)], ['Start -> Call'], {
         inputFormat: [
           { name: 'id', type: 'string' },
           { name: 'none', type: 'string' },
         ],
       });
       const id = '../admin?all=1#","role":"admin';
-      const result = await engine.execute({ workflow: drawn }, { id });
+      const result = await engine.execute({ workflow: definition }, { id });
       const encoded = encodeURIComponent(id);
       const text = JSON.stringify(id);
       const body = `{"id": ${text}, "bare": ${text}, "note": null}`;
@@ -106,16 +106,16 @@ export function describeApi(make: MakeRuntime): void {
 
     it('R45 a value that makes a path segment "..", changes the host or adds a line break to a header fails the block before the request', async () => {
       let requests = 0;
-      const url = await serve((_request, response) => json(response, { requests: ++requests }));
+      const url = await serve((_request, response) => sendJson(response, { requests: ++requests }));
       const engine = await openEngineFor(url);
       const cases: [JsonObject, string][] = [
         [{ url: `${url}/items/<start.id>/x` }, '..'],
-        [{ url, headers: table({ 'X-A': '<start.id>' }) }, 'a\r\nX-B: b'],
+        [{ url, headers: tableOf({ 'X-A': '<start.id>' }) }, 'a\r\nX-B: b'],
         [{ url: `${url}<start.id>` }, '.evil.test'],
       ];
       for (const [fields, id] of cases) {
-        const drawn = workflow([api(fields)], ['Start -> Call']);
-        expect(await engine.execute({ workflow: drawn }, { id })).toMatchObject({
+        const definition = workflow([apiBlock(fields)], ['Start -> Call']);
+        expect(await engine.execute({ workflow: definition }, { id })).toMatchObject({
           status: 'failed',
           error: { code: 'BLOCK_CONFIG_INVALID' },
         });
@@ -124,10 +124,10 @@ export function describeApi(make: MakeRuntime): void {
     });
 
     it('R45 with compat a URL contains values unencoded', async () => {
-      const url = await serve(({ url: path }, response) => json(response, { path }));
+      const url = await serve(({ url: path }, response) => sendJson(response, { path }));
       const engine = await openEngineFor(url);
-      const drawn = workflow([api({ url: `${url}/a/<start.id>` })], ['Start -> Call']);
-      const result = await engine.execute({ workflow: drawn, compat: true }, { id: 'b/c?d=1' });
+      const definition = workflow([apiBlock({ url: `${url}/a/<start.id>` })], ['Start -> Call']);
+      const result = await engine.execute({ workflow: definition, compat: true }, { id: 'b/c?d=1' });
       expect(result).toMatchObject({ output: { data: { path: '/a/b/c?d=1' } } });
     });
 
@@ -143,11 +143,11 @@ export function describeApi(make: MakeRuntime): void {
       ['that is null is empty', null, '', undefined],
     ])('a body %s', async (_title, bodyField, sentBody, type) => {
       const url = await serve(({ headers }, response, body) =>
-        json(response, { type: headers['content-type'] ?? null, body }),
+        sendJson(response, { type: headers['content-type'] ?? null, body }),
       );
       const engine = await openEngineFor(url);
-      const drawn = workflow([api({ url, method: 'POST', body: bodyField })], ['Start -> Call']);
-      const result = await engine.execute({ workflow: drawn }, { n: 7 });
+      const definition = workflow([apiBlock({ url, method: 'POST', body: bodyField })], ['Start -> Call']);
+      const result = await engine.execute({ workflow: definition }, { n: 7 });
       const expected = type === undefined ? { body: sentBody } : { body: sentBody, type };
       expect(result).toMatchObject({ status: 'completed', output: { data: expected } });
     });
@@ -155,11 +155,11 @@ export function describeApi(make: MakeRuntime): void {
     it('JSON is parsed, text is kept, and later blocks read both', async () => {
       const url = await serve(({ url: path }, response) =>
         path === '/json'
-          ? json(response, { n: [1, 2] })
+          ? sendJson(response, { n: [1, 2] })
           : response.setHeader('content-type', 'text/plain').end('{plain'),
       );
       const engine = await openEngineFor(url);
-      const drawn = workflow(
+      const definition = workflow(
         [
           block('One', 'api', { url: `${url}/json` }),
           block('Two', 'api', { url: `${url}/text` }),
@@ -167,7 +167,7 @@ export function describeApi(make: MakeRuntime): void {
         ],
         ['Start -> One -> Two -> Z'],
       );
-      expect(await engine.execute({ workflow: drawn })).toMatchObject({
+      expect(await engine.execute({ workflow: definition })).toMatchObject({
         output: { result: [2, '{plain', 200] },
       });
     });
@@ -176,14 +176,14 @@ export function describeApi(make: MakeRuntime): void {
       const url = await serve((_request, response) => response.writeHead(404).end('{"why": "gone"}'));
       const engine = await openEngineFor(url);
       const handled = workflow(
-        [api({ url: `${url}/x?token=t0p` }), fn('H', 'return <call.error>')],
+        [apiBlock({ url: `${url}/x?token=t0p` }), fn('H', 'return <call.error>')],
         ['Start -> Call', 'Call:error -> H'],
       );
       const { output } = await engine.execute({ workflow: handled });
       const message = (output as { result: string }).result;
       expect(message).toMatch(/^GET http:\/\/127\.0\.0\.1:\d+\/x.*404/);
       expect(message).not.toContain('t0p');
-      const failed = await engine.execute({ workflow: workflow([api({ url })], ['Start -> Call']) });
+      const failed = await engine.execute({ workflow: workflow([apiBlock({ url })], ['Start -> Call']) });
       expect(failed).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
     });
 
@@ -193,21 +193,21 @@ export function describeApi(make: MakeRuntime): void {
       ['without a listening server', 'http://127.0.0.1:9', 'HTTP_FAILED'],
     ])('a URL %s fails the block with the reason', async (_title, url, code) => {
       const engine = await make().open({ egress: { allowPrivate: true, ports: [9] } });
-      const result = await engine.execute({ workflow: workflow([api({ url })], ['Start -> Call']) });
+      const result = await engine.execute({ workflow: workflow([apiBlock({ url })], ['Start -> Call']) });
       expect(result).toMatchObject({ status: 'failed', error: { code } });
       expect(result.error?.message).toContain(url);
     });
 
     it('without a URL no request is sent, and the block succeeds', async () => {
       const engine = await openEngine();
-      const result = await engine.execute({ workflow: workflow([api({ url: '' })], ['Start -> Call']) });
+      const result = await engine.execute({ workflow: workflow([apiBlock({ url: '' })], ['Start -> Call']) });
       expect(result).toMatchObject({ status: 'completed', output: { data: null } });
     });
 
     it('private addresses are refused unless the engine allows them', async () => {
-      const url = await serve((_request, response) => json(response, {}));
+      const url = await serve((_request, response) => sendJson(response, {}));
       const engine = await make().open();
-      const result = await engine.execute({ workflow: workflow([api({ url })], ['Start -> Call']) });
+      const result = await engine.execute({ workflow: workflow([apiBlock({ url })], ['Start -> Call']) });
       expect(result).toMatchObject({
         status: 'failed',
         error: { code: 'HTTP_FAILED', details: { reason: 'EGRESS_DENIED' } },
@@ -219,12 +219,13 @@ export function describeApi(make: MakeRuntime): void {
       const url = await serve((_request, response) =>
         requests++ === 0
           ? response.writeHead(503, { 'retry-after': '30' }).end()
-          : json(response, { requests }),
+          : sendJson(response, { requests }),
       );
       const clock = new TestClock();
       const engine = await openEngineFor(url, { clock });
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 10 };
-      const run = await engine.start({ workflow: workflow([api({ url }, { retry })], ['Start -> Call']) });
+      const definition = workflow([apiBlock({ url }, { retry })], ['Start -> Call']);
+      const run = await engine.start({ workflow: definition });
       await expect.poll(() => clock.waiting).toBeGreaterThan(0);
       await expect.poll(() => requests).toBe(1);
       await clock.due(30_000);
@@ -239,14 +240,14 @@ export function describeApi(make: MakeRuntime): void {
       const url = await serve(({ url: path = '' }, response) => {
         paths.push(path);
         if (path === '/1') markRequested();
-        else json(response, {});
+        else sendJson(response, {});
       });
       const engine = await openEngineFor(url);
-      const drawn = workflow(
-        [loop('L', { loopType: 'for', count: 3 }, api({ url: `${url}/<loop.index>` }))],
+      const definition = workflow(
+        [loop('L', { loopType: 'for', count: 3 }, apiBlock({ url: `${url}/<loop.index>` }))],
         ['Start -> L -> Call'],
       );
-      const run = await engine.start({ workflow: drawn });
+      const run = await engine.start({ workflow: definition });
       await requested;
       await engine.cancel(run.runId);
       expect(await run.result()).toMatchObject({ status: 'cancelled' });

@@ -17,55 +17,56 @@ interface Body {
   ran: [string, string];
 }
 
-const W = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
+/** Returns blocks of the type `work` with these names, which are separated by spaces. */
+const works = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
 
 const BODIES: Body[] = [
   {
     title: 'another row of a condition in each iteration',
-    blocks: () => [condition('C', { a: 'I === 0', b: 'I === 1', c: '' }), ...W('A B E J')],
+    blocks: () => [condition('C', { a: 'I === 0', b: 'I === 1', c: '' }), ...works('A B E J')],
     edges: ['In -> C', 'C:a -> A -> J', 'C:b -> B -> J', 'C:c -> E -> J'],
     ran: ['A J', 'B J'],
   },
   {
     title: 'two rows that lead to one block, and a third to another',
-    blocks: () => [condition('C', { a: 'I === 5', b: 'I === 0', c: '' }), ...W('A B')],
+    blocks: () => [condition('C', { a: 'I === 5', b: 'I === 0', c: '' }), ...works('A B')],
     edges: ['In -> C', 'C:a -> A', 'C:b -> B', 'C:c -> A'],
     ran: ['B', 'A'],
   },
   {
     title: 'a condition without a match at the end',
-    blocks: () => [condition('C', { a: 'I === 1' }), ...W('X A')],
+    blocks: () => [condition('C', { a: 'I === 1' }), ...works('X A')],
     edges: ['In -> X -> C', 'C:a -> A'],
     ran: ['X', 'A X'],
   },
   {
     title: 'a chosen row without an edge, beside a path that continues',
-    blocks: () => [condition('C', { a: 'I === 1', none: '' }), ...W('A X Y')],
+    blocks: () => [condition('C', { a: 'I === 1', none: '' }), ...works('A X Y')],
     edges: ['In -> C', 'C:a -> A', 'In -> X -> Y'],
     ran: ['X Y', 'A X Y'],
   },
   {
     title: 'conditions in a row, the second a dead end',
-    blocks: () => [condition('C', { a: 'true', b: '' }), condition('D', { a: 'I === 1' }), ...W('A B E')],
+    blocks: () => [condition('C', { a: 'true', b: '' }), condition('D', { a: 'I === 1' }), ...works('A B E')],
     edges: ['In -> C', 'C:a -> D', 'C:b -> B', 'D:a -> A -> E'],
     ran: ['', 'A E'],
   },
   {
     title: 'a diamond that meets again, and a long path not taken',
-    blocks: () => [condition('C', { a: 'I === 0', b: '' }), ...W('A B D E F J Z')],
+    blocks: () => [condition('C', { a: 'I === 0', b: '' }), ...works('A B D E F J Z')],
     edges: ['In -> C', 'C:a -> A -> B -> D -> E -> J', 'C:b -> F -> J', 'J -> Z'],
     ran: ['A B D E J Z', 'F J Z'],
   },
   {
     title: 'an error port that is taken, beside one that is not',
-    blocks: () => W('A B H G Z'),
+    blocks: () => works('A B H G Z'),
     edges: ['In -> A -> Z', 'A:error -> H -> Z', 'In -> B', 'B:error -> G'],
     fails: ['A'],
     ran: ['A B H Z', 'A B H Z'],
   },
   {
     title: 'several first blocks and several last blocks',
-    blocks: () => W('A B X Y J'),
+    blocks: () => works('A B X Y J'),
     edges: ['In -> A -> J', 'In -> B -> J', 'J -> X', 'J -> Y'],
     ran: ['A B J X Y', 'A B J X Y'],
   },
@@ -73,10 +74,11 @@ const BODIES: Body[] = [
 
 const COUNT = 2;
 
+/** A container around the blocks of a body, alone or inside another container. */
 interface Nesting {
   name: string;
-  draw: (inner: TestBlock[]) => TestBlock;
-  inner: 'loop' | 'parallel';
+  nest: (inside: TestBlock[]) => TestBlock;
+  innerKind: 'loop' | 'parallel';
   depth: number;
 }
 
@@ -86,30 +88,30 @@ const aParallel = (name: string, ...inside: TestBlock[]): TestBlock =>
   parallel(name, { parallelType: 'count', count: COUNT }, ...inside);
 
 const NESTINGS: Nesting[] = [
-  { name: 'a loop', draw: (inner) => aLoop('In', ...inner), inner: 'loop', depth: 1 },
-  { name: 'a parallel', draw: (inner) => aParallel('In', ...inner), inner: 'parallel', depth: 1 },
+  { name: 'a loop', nest: (inside) => aLoop('In', ...inside), innerKind: 'loop', depth: 1 },
+  { name: 'a parallel', nest: (inside) => aParallel('In', ...inside), innerKind: 'parallel', depth: 1 },
   {
     name: 'a loop in a loop',
-    draw: (inner) => aLoop('Out', aLoop('In', ...inner), work('After')),
-    inner: 'loop',
+    nest: (inside) => aLoop('Out', aLoop('In', ...inside), work('After')),
+    innerKind: 'loop',
     depth: 2,
   },
   {
     name: 'a loop in a parallel',
-    draw: (inner) => aParallel('Out', aLoop('In', ...inner), work('After')),
-    inner: 'loop',
+    nest: (inside) => aParallel('Out', aLoop('In', ...inside), work('After')),
+    innerKind: 'loop',
     depth: 2,
   },
   {
     name: 'a parallel in a loop',
-    draw: (inner) => aLoop('Out', aParallel('In', ...inner), work('After')),
-    inner: 'parallel',
+    nest: (inside) => aLoop('Out', aParallel('In', ...inside), work('After')),
+    innerKind: 'parallel',
     depth: 2,
   },
   {
     name: 'a parallel in a parallel',
-    draw: (inner) => aParallel('Out', aParallel('In', ...inner), work('After')),
-    inner: 'parallel',
+    nest: (inside) => aParallel('Out', aParallel('In', ...inside), work('After')),
+    innerKind: 'parallel',
     depth: 2,
   },
 ];
@@ -127,8 +129,8 @@ function expectedRun(body: Body, { depth }: Nesting): string {
 }
 
 /** Returns the body's blocks with `I` replaced by the reference to the innermost number. */
-function withIndexes(blocks: TestBlock[], inner: 'loop' | 'parallel'): TestBlock[] {
-  const text = JSON.stringify(blocks).replaceAll(/\bI\b/g, `<${inner}.index>`);
+function withIndexes(blocks: TestBlock[], innerKind: 'loop' | 'parallel'): TestBlock[] {
+  const text = JSON.stringify(blocks).replaceAll(/\bI\b/g, `<${innerKind}.index>`);
   return JSON.parse(text) as TestBlock[];
 }
 
@@ -146,7 +148,7 @@ export function describeBodies(make: MakeRuntime): void {
       for (const nesting of NESTINGS) {
         const outermost = nesting.depth === 1 ? 'In' : 'Out';
         const { status, ran } = await runWorkflow({
-          blocks: [nesting.draw(withIndexes(body.blocks(), nesting.inner)), work('End')],
+          blocks: [nesting.nest(withIndexes(body.blocks(), nesting.innerKind)), work('End')],
           edges: [
             ...body.edges,
             `Start -> ${outermost} -> End`,

@@ -133,9 +133,9 @@ export function describeChildren(make: MakeRuntime): void {
 
     it('no caller can start a run with an id in the format of child runs', async () => {
       const engine = await make().open();
-      const own = { workflow: workflow([], []) };
+      const source = { workflow: workflow([], []) };
       for (const runId of ['0b7f0b1e-7c1c-8f5e-9d3a-000000000001', '0B7F0B1E-7C1C-8F5E-BD3A-000000000001'])
-        await expect(engine.start(own, {}, { runId })).rejects.toMatchObject({
+        await expect(engine.start(source, {}, { runId })).rejects.toMatchObject({
           code: 'OPTIONS_INVALID',
           message: expect.stringContaining(runId) as string,
         });

@@ -12,10 +12,10 @@ const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
 export function describeContinued(make: MakeRuntime): void {
   describe('blocks that continue after a pause', () => {
     it('R46 get the answers to all their pauses, in order, and repeat no step', async () => {
-      const asking = new Asking();
-      const engine = await make().open({ blocks: [asking.executor] });
-      const drawn = workflow([ask('A', 2), fn('Z', 'return <a.answers>')], ['Start -> A -> Z']);
-      const run = await engine.start({ workflow: drawn });
+      const askBlocks = new Asking();
+      const engine = await make().open({ blocks: [askBlocks.executor] });
+      const definition = workflow([ask('A', 2), fn('Z', 'return <a.answers>')], ['Start -> A -> Z']);
+      const run = await engine.start({ workflow: definition });
       expect(await run.result()).toMatchObject({ status: 'paused' });
       const first = await onlyPause(engine, run.runId);
       expect(first).toMatchObject({ blockName: 'A', kind: 'human', output: { question: 1 } });
@@ -32,7 +32,7 @@ export function describeContinued(make: MakeRuntime): void {
         status: 'completed',
         output: { result: [{ answer: large }, { answer: null }] },
       });
-      expect(asking.done).toEqual(['A 0', 'A 1', 'A 2']);
+      expect(askBlocks.done).toEqual(['A 0', 'A 1', 'A 2']);
       const logs = (await engine.getLogs(runId)).filter(({ blockName }) => blockName === 'A');
       expect(logs).toMatchObject([{ status: 'completed', tries: 1, output: { attempt: 1 } }]);
     });
@@ -47,11 +47,11 @@ export function describeContinued(make: MakeRuntime): void {
       });
       expect(await onlyPause(engine, runId)).toMatchObject({ token });
       await engine.resume(runId, { token, input: { answer: 1 } });
-      const open = await onlyPause(engine, runId);
+      const openPause = await onlyPause(engine, runId);
       // A repeated answer, or another answer to the same pause, has no effect: the recorded answer counts.
       for (const answer of [1, 2])
         expect(await engine.resume(runId, { token, input: { answer } })).toMatchObject({ status: 'paused' });
-      expect(await onlyPause(engine, runId)).toEqual(open);
+      expect(await onlyPause(engine, runId)).toEqual(openPause);
       expect(await engine.resume(runId, { input: { answer: 3 } })).toMatchObject({
         output: { answers: [{ answer: 1 }, { answer: 3 }] },
       });
@@ -59,41 +59,41 @@ export function describeContinued(make: MakeRuntime): void {
 
     it('R46 keep their answers for the next attempt, and a resume does not count as an attempt', async () => {
       let failures = 0;
-      const asking = new Asking((_, answers) =>
+      const askBlocks = new Asking((_, answers) =>
         answers.length === 1 && failures++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve(),
       );
-      const engine = await make().open({ blocks: [asking.executor] });
-      const drawn = workflow([ask('A', 1, { retry: RETRY })], ['Start -> A']);
-      const run = await engine.start({ workflow: drawn });
+      const engine = await make().open({ blocks: [askBlocks.executor] });
+      const definition = workflow([ask('A', 1, { retry: RETRY })], ['Start -> A']);
+      const run = await engine.start({ workflow: definition });
       await run.result();
       expect(await engine.resume(run.runId, { input: { answer: 'yes' } })).toMatchObject({
         status: 'completed',
         output: { answers: [{ answer: 'yes' }], attempt: 2 },
       });
-      expect(asking.done).toEqual(['A 0', 'A 1']);
+      expect(askBlocks.done).toEqual(['A 0', 'A 1']);
     });
 
     it('R46 do not spend their timeout while they wait for a person', async () => {
       const clock = new TestClock();
-      const reached = Promise.withResolvers<void>();
-      const asking = new Asking((context, answers) => {
+      const answerRead = Promise.withResolvers<void>();
+      const askBlocks = new Asking((context, answers) => {
         if (answers.length === 0) return Promise.resolve();
-        reached.resolve();
+        answerRead.resolve();
         return new Promise((_, reject) => {
           context.signal.addEventListener('abort', () => reject(new Error('aborted')));
         });
       });
-      const engine = await make().open({ clock, blocks: [asking.executor] });
-      const drawn = workflow(
+      const engine = await make().open({ clock, blocks: [askBlocks.executor] });
+      const definition = workflow(
         [ask('A', 1, { timeoutMs: 1000 }), fn('H', 'return <a.error>')],
         ['Start -> A', 'A:error -> H'],
       );
-      const run = await engine.start({ workflow: drawn });
+      const run = await engine.start({ workflow: definition });
       await run.result();
       clock.advance(3_600_000);
       expect(await engine.getRun(run.runId)).toMatchObject({ status: 'paused' });
       const resumed = engine.resume(run.runId, { input: { answer: 1 } });
-      await reached.promise;
+      await answerRead.promise;
       await clock.due(1000);
       clock.advance(1000);
       expect(await resumed).toMatchObject({
@@ -103,9 +103,9 @@ export function describeContinued(make: MakeRuntime): void {
     });
 
     it('R46 wait in branches and iterations, each for its own answer', async () => {
-      const asking = new Asking();
-      const engine = await make().open({ blocks: [asking.executor] });
-      const drawn = workflow(
+      const askBlocks = new Asking();
+      const engine = await make().open({ blocks: [askBlocks.executor] });
+      const definition = workflow(
         [
           parallel(
             'P',
@@ -116,7 +116,7 @@ export function describeContinued(make: MakeRuntime): void {
         ],
         ['Start -> P -> L -> A', 'P -> Z'],
       );
-      const run = await engine.start({ workflow: drawn });
+      const run = await engine.start({ workflow: definition });
       await run.result();
       for (const iteration of [0, 1]) {
         const { pauses } = await engine.getRun(run.runId);
@@ -141,10 +141,10 @@ export function describeContinued(make: MakeRuntime): void {
     it('R46 are aborted if a sibling fails or the run is cancelled while they wait', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [new Asking().executor, script.executor] });
-      const drawn = workflow([ask('A'), work('F')], ['Start -> A', 'Start -> F']);
+      const definition = workflow([ask('A'), work('F')], ['Start -> A', 'Start -> F']);
       const [failed, cancelled] = [
-        await engine.start({ workflow: drawn }),
-        await engine.start({ workflow: drawn }),
+        await engine.start({ workflow: definition }),
+        await engine.start({ workflow: definition }),
       ];
       const calls = [await script.nextCall('F'), await script.nextCall('F')];
       for (const { runId } of [failed, cancelled])

@@ -9,27 +9,27 @@ export function describeData(make: MakeRuntime): void {
   describe('data', () => {
     it('a run id can be used once', async () => {
       const engine = await make().open();
-      const drawn = { workflow: workflow([fn('A', 'return 1')], ['Start -> A']) };
-      await engine.execute(drawn, {}, { runId: 'mine' });
-      await expect(engine.execute(drawn, {}, { runId: 'mine' })).rejects.toMatchObject({
+      const source = { workflow: workflow([fn('A', 'return 1')], ['Start -> A']) };
+      await engine.execute(source, {}, { runId: 'mine' });
+      await expect(engine.execute(source, {}, { runId: 'mine' })).rejects.toMatchObject({
         code: 'RUN_ID_TAKEN',
       });
     });
 
     it('values above the inline limit are stored by reference and returned whole', async () => {
       const engine = await make().open();
-      const drawn = workflow(
+      const definition = workflow(
         [fn('A', 'return "x".repeat(100000)'), fn('B', 'return <a.result>.length + <a.result>.slice(0, 2)')],
         ['Start -> A -> B'],
       );
-      const result = await engine.execute({ workflow: drawn }, {}, { select: ['A.result'] });
+      const result = await engine.execute({ workflow: definition }, {}, { select: ['A.result'] });
       expect(result.output).toMatchObject({ result: '100000xx' });
       expect(result.blockOutputs?.['A.result']).toHaveLength(100_000);
     });
 
     it('large items of a loop and large results are returned whole', async () => {
       const engine = await make().open();
-      const drawn = workflow(
+      const definition = workflow(
         [
           fn('A', 'return Array.from({length: 3}, (_, i) => String(i).repeat(9000))'),
           loop(
@@ -41,14 +41,14 @@ export function describeData(make: MakeRuntime): void {
         ],
         ['Start -> A -> L -> B', 'L -> Z'],
       );
-      expect(await engine.execute({ workflow: drawn })).toMatchObject({
+      expect(await engine.execute({ workflow: definition })).toMatchObject({
         output: { result: [9001, 9001, 9001] },
       });
     });
 
     it('mocks replace blocks by name and by type, with their values in order', async () => {
       const engine = await make().open();
-      const drawn = workflow(
+      const definition = workflow(
         [
           loop('L', { loopType: 'for', count: 3 }, block('Ask', 'agent')),
           fn('Z', 'return <l.results>.map(t => t[0].content)'),
@@ -56,21 +56,21 @@ export function describeData(make: MakeRuntime): void {
         ['Start -> L -> Ask', 'L -> Z'],
       );
       const mocks = { types: { agent: ['one', { content: 'two' }] } };
-      expect(await engine.execute({ workflow: drawn }, {}, { mocks })).toMatchObject({
+      expect(await engine.execute({ workflow: definition }, {}, { mocks })).toMatchObject({
         output: { result: ['one', 'two', 'two'] },
       });
     });
 
     it('environment values are available to code and never in the record', async () => {
       const engine = await make().open({ env: { API_KEY: 'sk-very-secret' } });
-      const drawn = workflow(
+      const definition = workflow(
         [
           fn('A', 'console.log({{API_KEY}}); return {key: {{API_KEY}}, length: {{API_KEY}}.length}'),
           fn('B', 'throw new Error("with {{API_KEY}}")'),
         ],
         ['Start -> A -> B'],
       );
-      const result = await engine.execute({ workflow: drawn }, {}, { select: ['A.result'] });
+      const result = await engine.execute({ workflow: definition }, {}, { select: ['A.result'] });
       const all = JSON.stringify([
         result,
         await engine.getLogs(result.runId),
@@ -84,14 +84,14 @@ export function describeData(make: MakeRuntime): void {
     it('R39 a run from a block takes the outputs of earlier blocks from the earlier run', async () => {
       const script = new Script({ A: () => ({ output: { n: 1 } }), C: () => ({ output: { n: 3 } }) });
       const engine = await make().open({ blocks: [script.executor] });
-      const draw = (code: string) =>
+      const workflowWith = (code: string) =>
         workflow([work('A'), fn('B', code), work('C')], ['Start -> A -> B -> C']);
-      const first = await engine.execute({ workflow: draw('return <a.n> + <start.k>') }, { k: 10 });
-      const again = await engine.runFromBlock(first.runId, 'B', {
-        workflow: { workflow: draw('return <a.n> * 100 + <start.k>') },
+      const first = await engine.execute({ workflow: workflowWith('return <a.n> + <start.k>') }, { k: 10 });
+      const rerun = await engine.runFromBlock(first.runId, 'B', {
+        workflow: { workflow: workflowWith('return <a.n> * 100 + <start.k>') },
         select: ['B.result'],
       });
-      expect(await again.result()).toMatchObject({ status: 'completed', blockOutputs: { 'B.result': 110 } });
+      expect(await rerun.result()).toMatchObject({ status: 'completed', blockOutputs: { 'B.result': 110 } });
       expect(script.calls).toEqual(['A', 'C', 'C']);
       await expect(engine.runFromBlock(first.runId, 'Nope')).rejects.toMatchObject({
         code: 'BLOCK_NOT_FOUND',
@@ -100,11 +100,11 @@ export function describeData(make: MakeRuntime): void {
 
     it('R39 a run cannot start at a block whose preceding block did not run', async () => {
       const engine = await make().open();
-      const drawn = workflow(
+      const definition = workflow(
         [condition('C', { yes: 'false', no: '' }), fn('A', 'return 1'), fn('B', 'return 2')],
         ['Start -> C', 'C:yes -> A -> B'],
       );
-      const first = await engine.execute({ workflow: drawn });
+      const first = await engine.execute({ workflow: definition });
       await expect(engine.runFromBlock(first.runId, 'B')).rejects.toMatchObject({
         code: 'BLOCK_NOT_RESTARTABLE',
       });
@@ -112,9 +112,10 @@ export function describeData(make: MakeRuntime): void {
 
     it('a deployed workflow runs in the requested version', async () => {
       const engine = await make().open();
-      const draw = (code: string) => workflow([fn('A', code)], ['Start -> A'], { id: 'w', name: 'Deployed' });
-      expect(await engine.deploy(draw('return 1'))).toMatchObject({ version: 1 });
-      expect(await engine.deploy(draw('return 2'))).toMatchObject({ version: 2 });
+      const workflowWith = (code: string) =>
+        workflow([fn('A', code)], ['Start -> A'], { id: 'w', name: 'Deployed' });
+      expect(await engine.deploy(workflowWith('return 1'))).toMatchObject({ version: 1 });
+      expect(await engine.deploy(workflowWith('return 2'))).toMatchObject({ version: 2 });
       expect(await engine.execute('Deployed')).toMatchObject({ output: { result: 2 } });
       expect(await engine.execute('w', {}, { version: 1 })).toMatchObject({ output: { result: 1 } });
       await expect(engine.execute('nope')).rejects.toMatchObject({ code: 'WORKFLOW_NOT_FOUND' });
@@ -122,11 +123,11 @@ export function describeData(make: MakeRuntime): void {
 
     it('an invalid definition is refused with its diagnostics', async () => {
       const engine = await make().open();
-      const drawn = workflow(
+      const definition = workflow(
         [fn('A', 'return <nosuch.result> + <variable.ghost>'), fn('B', 'return 1')],
         ['Start -> A -> B -> A'],
       );
-      await expect(engine.execute({ workflow: drawn })).rejects.toMatchObject({
+      await expect(engine.execute({ workflow: definition })).rejects.toMatchObject({
         code: 'WORKFLOW_INVALID',
         details: {
           diagnostics: expect.arrayContaining([expect.objectContaining({ severity: 'error', blockId: 'A' })]),
@@ -156,10 +157,10 @@ export function describeData(make: MakeRuntime): void {
       ];
       expect(seen).toEqual(all);
       // A listener that is added after the end gets the same events.
-      const late: string[] = [];
+      const lateEvents: string[] = [];
       for await (const event of run.events())
-        late.push('log' in event ? `${event.type} ${event.log.blockName}` : event.type);
-      expect(late).toEqual(all);
+        lateEvents.push('log' in event ? `${event.type} ${event.log.blockName}` : event.type);
+      expect(lateEvents).toEqual(all);
     });
 
     it('an event keeps the state at its time, even after the block has its result', async () => {

@@ -65,7 +65,7 @@ export function describeEnds(make: MakeRuntime): void {
     it.each<[string, (call: Call) => void]>([
       ['a failure', (call) => call.fail(new Error('too late'))],
       ['an output', (call) => call.done({ too: 'late' })],
-    ])('%s in another branch after a Response does not change the run', async (_title, late) => {
+    ])('%s in another branch after a Response does not change the run', async (_title, endCall) => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -75,7 +75,7 @@ export function describeEnds(make: MakeRuntime): void {
       const call = await script.nextCall('A');
       (await script.nextCall('G')).done();
       await clock.due(5000);
-      late(call);
+      endCall(call);
       expect(await run.result()).toMatchObject({
         status: 'completed',
         output: { data: 'done' },
@@ -83,7 +83,7 @@ export function describeEnds(make: MakeRuntime): void {
       });
     });
 
-    it('a failed run has its failed block, the reason and its times, and keeps the logs of earlier blocks', async () => {
+    it('a failed run records its failed block, the reason, start and end, and keeps the logs of earlier blocks', async () => {
       const { engine, runWorkflow } = await workEngine();
       const result = await runWorkflow({
         blocks: [work('A'), work('B'), work('C'), work('D')],
@@ -144,7 +144,7 @@ export function describeEnds(make: MakeRuntime): void {
       expect(await engine.getRun(result.runId)).toMatchObject({ status: 'cancelled' });
     });
 
-    it('a cancelled run keeps its logs and times, and does not wait for slow blocks', async () => {
+    it('a cancelled run keeps its logs, start and end, and does not wait for slow blocks', async () => {
       const script = new Script({ A: () => ({ output: { a: 1 } }) });
       const engine = await make().open({ blocks: [script.executor] });
       const run = await engine.start({

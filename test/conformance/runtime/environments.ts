@@ -63,7 +63,7 @@ export function describeEnvironments(make: MakeRuntime): void {
       expect(result).toMatchObject({ output: { result: [[], '{{KEY}}'] } });
     });
 
-    it('the data of a run is redacted only by values that its blocks can read, so that a workflow cannot probe other secrets', async () => {
+    it('only values that its blocks can read are redacted in the data of a run, so that a workflow cannot probe other secrets', async () => {
       const engine = await make().open({ env: { KEY: SECRET, OTHER: 'another-secret' } });
       const guess = `guess ${SECRET} another-secret`;
       const run = async (code: string) => (await engine.execute(workflowOf('w', code), { guess })).output;
@@ -74,12 +74,12 @@ export function describeEnvironments(make: MakeRuntime): void {
       expect(await run('environmentVariables; return <start.guess>')).toMatchObject({
         result: 'guess «redacted:KEY» «redacted:OTHER»',
       });
-      const mounting = { secretScope: 'selected', mountedSecrets: ['OTHER'] };
-      const drawn = workflow(
-        [block('F', 'function', { code: 'environmentVariables; return <start.guess>', ...mounting })],
+      const secretFields = { secretScope: 'selected', mountedSecrets: ['OTHER'] };
+      const definition = workflow(
+        [block('F', 'function', { code: 'environmentVariables; return <start.guess>', ...secretFields })],
         ['Start -> F'],
       );
-      expect(await engine.execute({ workflow: drawn }, { guess })).toMatchObject({
+      expect(await engine.execute({ workflow: definition }, { guess })).toMatchObject({
         output: { result: `guess ${SECRET} «redacted:OTHER»` },
       });
     });
@@ -101,7 +101,7 @@ export function describeEnvironments(make: MakeRuntime): void {
 
     it('a numeric secret is redacted in numbers', async () => {
       const engine = await make().open({ env: { NUM: '73501946' } });
-      const drawn = workflow(
+      const definition = workflow(
         [
           block('V', 'variables', { variables: [{ variableName: 'n', type: 'number', value: '{{NUM}}' }] }),
           fn('F', 'return { n: Number({{NUM}}), negative: -Number({{NUM}}) }'),
@@ -110,19 +110,19 @@ export function describeEnvironments(make: MakeRuntime): void {
         ['Start -> V -> F -> R'],
         { variables: { n: { type: 'number', value: 0 } } },
       );
-      const result = await engine.execute({ workflow: drawn }, {}, { select: ['F.result'] });
+      const result = await engine.execute({ workflow: definition }, {}, { select: ['F.result'] });
       expect(result.blockOutputs?.['F.result']).toEqual({ n: '«redacted:NUM»', negative: '«redacted:NUM»' });
       expect(result).toMatchObject({ status: 'completed' });
       expect(JSON.stringify(result) + (await recordsOf(engine))).not.toContain('73501946');
     });
 
-    it('the reason of a cancel is redacted', async () => {
+    it('secrets in the reason of a cancel are redacted', async () => {
       const engine = await make().open({ env: { KEY: SECRET } });
-      const drawn = workflow(
+      const definition = workflow(
         [block('H', 'human_in_the_loop', {}), fn('Z', 'return {{KEY}}')],
         ['Start -> H -> Z'],
       );
-      const run = await engine.start({ workflow: drawn });
+      const run = await engine.start({ workflow: definition });
       await run.result();
       expect(await engine.cancel(run.runId, `because of ${SECRET}`)).toBe(true);
       expect(await recordsOf(engine)).not.toContain(SECRET);

@@ -58,18 +58,18 @@ export function describeFailures(make: MakeRuntime): void {
 
     it('R15 activates the error port once, with the message as the output', async () => {
       const engine = await make().open();
-      const drawn = workflow(
+      const definition = workflow(
         [fn('A', 'throw new Error("no")'), fn('B', 'return 1'), fn('H', 'return <a.error>')],
         ['Start -> A -> B', 'A:error -> H'],
       );
-      const result = await engine.execute({ workflow: drawn });
+      const result = await engine.execute({ workflow: definition });
       expect(result.status).toBe('completed');
       expect((result.output as { result: string }).result).toContain('no');
     });
 
     it('R16 a container with an error port handles failures of its body', async () => {
       const engine = await make().open();
-      const drawn = workflow(
+      const definition = workflow(
         [
           loop(
             'L',
@@ -81,14 +81,14 @@ export function describeFailures(make: MakeRuntime): void {
         ],
         ['Start -> L -> A', 'L -> Z', 'L:error -> H'],
       );
-      const result = await engine.execute({ workflow: drawn });
+      const result = await engine.execute({ workflow: definition });
       expect(result.status).toBe('completed');
       expect((result.output as { result: string }).result).toContain('turn');
     });
 
     it('R16 a parallel that collects errors continues with its other branches', async () => {
       const engine = await make().open();
-      const drawn = workflow(
+      const definition = workflow(
         [
           parallel(
             'P',
@@ -99,7 +99,7 @@ export function describeFailures(make: MakeRuntime): void {
         ],
         ['Start -> P -> A', 'P -> Z'],
       );
-      expect(await engine.execute({ workflow: drawn })).toMatchObject({
+      expect(await engine.execute({ workflow: definition })).toMatchObject({
         status: 'completed',
         output: { result: [0, 'E', 2] },
       });
@@ -109,11 +109,11 @@ export function describeFailures(make: MakeRuntime): void {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
-      const drawn = workflow(
+      const definition = workflow(
         [work('A'), work('B'), work('C'), work('D')],
         ['Start -> A -> C', 'Start -> B -> D'],
       );
-      const run = await engine.start({ workflow: drawn });
+      const run = await engine.start({ workflow: definition });
       const slow = await script.nextCall('B');
       (await script.nextCall('A')).fail(new BlockError('BLOCK_FAILED', 'first', { retryable: false }));
       await clock.due(5000);
@@ -147,11 +147,11 @@ export function describeFailures(make: MakeRuntime): void {
 
     it('R11 a loop that exceeds the limit of iterations fails with the code of the limit', async () => {
       const engine = await make().open({ limits: { maxLoopTurns: 3 } });
-      const drawn = workflow(
+      const definition = workflow(
         [loop('L', { loopType: 'while', whileCondition: 'true' }, fn('A', 'return 1'))],
         ['Start -> L -> A'],
       );
-      const result = await engine.execute({ workflow: drawn });
+      const result = await engine.execute({ workflow: definition });
       expect(result).toMatchObject({ status: 'failed', error: { code: 'LOOP_LIMIT' } });
       expect(result.error?.message).toContain('maxLoopTurns');
     });

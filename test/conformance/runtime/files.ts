@@ -30,7 +30,7 @@ const passFile = (id: string, child: string): Json =>
 /** Defines the tests of files of tenants; the id of a workflow begins with its tenant. */
 export function describeFiles(make: MakeRuntime): void {
   describe('files', () => {
-    it('a record gives access to its file only in runs of the tenant that owns it, and is plain data in other runs', async () => {
+    it('a file record gives access to the file only in runs of the tenant that owns it, and is plain data in other runs', async () => {
       const engine = await make().open({ tenant: (id) => id.split('-', 1)[0] });
       for (const definition of [
         readFile('a-read'),

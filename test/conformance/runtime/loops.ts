@@ -86,7 +86,7 @@ export function describeLoops(make: MakeRuntime): void {
           ),
           fn(
             'Z',
-            'return <rows.results>.map((turn) => turn.map(({ results }) => results.map(([cell]) => cell.result)))',
+            'return <rows.results>.map((iteration) => iteration.map(({ results }) => results.map(([cell]) => cell.result)))',
           ),
         ],
         edges: ['Start -> Rows -> M -> In M', 'M -> N -> In N', 'Rows -> Z'],
@@ -143,13 +143,13 @@ export function describeLoops(make: MakeRuntime): void {
         name === 'L' || name === 'M'
           ? loop(name, { loopType: 'for', count: 2 }, work(block))
           : parallel(name, { parallelType: 'count', count: 2 }, work(block));
-      const drawn = {
+      const testRun = {
         blocks: [container(first, 'A'), container(second, 'B'), work('Z')],
         edges: [`Start -> ${first} -> A`, `${first} -> ${second} -> B`, `${second} -> Z`],
       };
-      expect(await runWorkflow(drawn)).toMatchObject({ status: 'completed', ran });
-      expect(await runWorkflow({ ...drawn, fails: ['A'] })).toMatchObject({ status: 'failed' });
-      expect((await runWorkflow({ ...drawn, fails: ['A'] })).ran).not.toContain('B');
+      expect(await runWorkflow(testRun)).toMatchObject({ status: 'completed', ran });
+      expect(await runWorkflow({ ...testRun, fails: ['A'] })).toMatchObject({ status: 'failed' });
+      expect((await runWorkflow({ ...testRun, fails: ['A'] })).ran).not.toContain('B');
     });
 
     it('an unhandled failure in an iteration ends the loop and the run', async () => {

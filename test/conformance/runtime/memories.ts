@@ -25,7 +25,7 @@ function echo(request: ModelRequest): ModelAnswer {
   return { text: `answer to ${contentsOf(request).at(-1)}` };
 }
 
-async function modelServer(answer: (request: ModelRequest) => ModelAnswer = echo): Promise<ModelServer> {
+async function openModelServer(answer: (request: ModelRequest) => ModelAnswer = echo): Promise<ModelServer> {
   const server = await startModelServer(answer);
   onTestFinished(() => server.close());
   return server;
@@ -36,16 +36,16 @@ function open(runtime: RuntimeUnderTest, { services }: ModelServer): Promise<Eng
 }
 
 async function ask(engine: Engine, question: string, fields: JsonObject = {}): Promise<void> {
-  const drawn = workflow([agent({ ...REMEMBER, ...fields })], ['Start -> A']);
-  const result = await engine.execute({ workflow: drawn }, { question, conversation: 'c1' });
+  const definition = workflow([agent({ ...REMEMBER, ...fields })], ['Start -> A']);
+  const result = await engine.execute({ workflow: definition }, { question, conversation: 'c1' });
   expect(result).toMatchObject({ status: 'completed', output: { content: `answer to ${question}` } });
 }
 
 /** Defines the tests of conversations of agents. `test/agents/memory.test.ts` tests the details of their windows. */
 export function describeMemories(make: MakeRuntime): void {
   describe('memory of agents', () => {
-    it('each kind gives the model its window of the conversation, even after a restart', async () => {
-      const server = await modelServer();
+    it('each kind of memory gives the model its window of the conversation, even after a restart', async () => {
+      const server = await openModelServer();
       const runtime = make();
       const first = await open(runtime, server);
       for (const question of ['one', 'two', 'three']) await ask(first, question);
@@ -57,9 +57,9 @@ export function describeMemories(make: MakeRuntime): void {
         [['one', 'two', 'three', 'four', 'five'], { memoryType: 'conversation' }],
         [[], { memoryType: 'none' }],
       ];
-      const next = ['four', 'five', 'six', 'seven'];
+      const questions = ['four', 'five', 'six', 'seven'];
       for (const [index, [earlier, fields]] of kinds.entries()) {
-        const question = next[index] ?? '';
+        const question = questions[index] ?? '';
         await ask(second, question, fields);
         const exchanges = earlier.flatMap((each) => [each, `answer to ${each}`]);
         expect(contentsOf(server.requests.at(-1))).toEqual([...exchanges, question]);
@@ -69,7 +69,7 @@ export function describeMemories(make: MakeRuntime): void {
     });
 
     it('each iteration of a loop remembers the earlier iterations', async () => {
-      const server = await modelServer();
+      const server = await openModelServer();
       const engine = await open(make(), server);
       const messages = [{ role: 'user', content: '<loop.currentItem>' }];
       const agentLoop = loop(
@@ -77,30 +77,30 @@ export function describeMemories(make: MakeRuntime): void {
         { loopType: 'forEach', collection: ['a', 'b', 'c'] },
         agent({ ...REMEMBER, messages }),
       );
-      const drawn = workflow([agentLoop], ['Start -> L -> A']);
-      expect(await engine.execute({ workflow: drawn }, { conversation: 'c1' })).toMatchObject({
+      const definition = workflow([agentLoop], ['Start -> L -> A']);
+      expect(await engine.execute({ workflow: definition }, { conversation: 'c1' })).toMatchObject({
         status: 'completed',
       });
       expect(contentsOf(server.requests.at(-1))).toEqual(['a', 'answer to a', 'b', 'answer to b', 'c']);
     });
 
     it('a later attempt reads the same exchanges as the first, and its exchange is stored once', async () => {
-      const refused = Promise.withResolvers<void>();
+      const refusalGate = Promise.withResolvers<void>();
       let refusals = 0;
       // The model refuses four requests, which are all attempts of one call.
-      const server = await modelServer((request) =>
+      const server = await openModelServer((request) =>
         contentsOf(request).at(-1) === 'two' && ++refusals <= 4
-          ? { status: 503, headers: { 'retry-after': '0' }, after: refused.promise }
+          ? { status: 503, headers: { 'retry-after': '0' }, after: refusalGate.promise }
           : echo(request),
       );
       const engine = await open(make(), server);
       await ask(engine, 'one');
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
-      const drawn = workflow([agent(REMEMBER, { retry })], ['Start -> A']);
-      const run = await engine.start({ workflow: drawn }, { question: 'two', conversation: 'c1' });
+      const definition = workflow([agent(REMEMBER, { retry })], ['Start -> A']);
+      const run = await engine.start({ workflow: definition }, { question: 'two', conversation: 'c1' });
       await expect.poll(() => refusals, { timeout: 20_000 }).toBe(1);
       await ask(engine, 'meanwhile');
-      refused.resolve();
+      refusalGate.resolve();
       expect(await run.result()).toMatchObject({ status: 'completed' });
       expect(refusals).toBe(5);
       expect(contentsOf(server.requests.at(-1))).toEqual(['one', 'answer to one', 'two']);

@@ -14,11 +14,11 @@ export function describeParallels(make: MakeRuntime): void {
     it('R9 with a concurrency of two the next branch starts as soon as one ends, and results are ordered by branch', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
-      const drawn = workflow(
+      const definition = workflow(
         [parallel('P', { parallelType: 'count', count: 4, batchSize: 2 }, work('A')), work('Z')],
         ['Start -> P -> A', 'P -> Z'],
       );
-      const run = await engine.start({ workflow: drawn }, {}, { select: ['P.results'] });
+      const run = await engine.start({ workflow: definition }, {}, { select: ['P.results'] });
       const first = await script.nextCall('A.0');
       (await script.nextCall('A.1')).done({ n: 1 });
       (await script.nextCall('A.2')).done({ n: 2 });
@@ -37,11 +37,11 @@ export function describeParallels(make: MakeRuntime): void {
     it('blocks after a parallel wait for its last branch', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
-      const drawn = workflow(
+      const definition = workflow(
         [parallel('P', { parallelType: 'count', count: 2 }, work('A')), work('X'), work('J')],
         ['Start -> P -> A', 'Start -> X -> J', 'P -> J'],
       );
-      const run = await engine.start({ workflow: drawn });
+      const run = await engine.start({ workflow: definition });
       (await script.nextCall('X')).done();
       (await script.nextCall('A.1')).done();
       const slow = await script.nextCall('A.0');
@@ -179,7 +179,7 @@ export function describeParallels(make: MakeRuntime): void {
             ),
             fn('B', 'return <p.results>.map(([cell]) => cell.result)'),
           ),
-          fn('Z', 'return <l.results>.map((turn) => turn.at(-1).result)'),
+          fn('Z', 'return <l.results>.map((iteration) => iteration.at(-1).result)'),
         ],
         edges: ['Start -> L -> P -> A', 'P -> B', 'L -> Z'],
       });

@@ -11,60 +11,65 @@ interface Case extends TestRun {
   ran: string;
 }
 
-const W = (names: string) => names.split(' ').map((name) => work(name));
+/** Returns blocks of the type `work` with these names, which are separated by spaces. */
+const works = (names: string) => names.split(' ').map((name) => work(name));
 
 /** Returns a condition whose only true row is `id`, without an else row. */
 const conditionBlock = (name: string, id: string, ...rows: string[]) =>
   condition(name, Object.fromEntries(rows.map((row) => [row, row === id ? 'true' : 'false'])));
 
 const SHARED = {
-  blocks: W('A B H Z'),
+  blocks: works('A B H Z'),
   edges: ['Start -> A -> Z', 'Start -> B -> Z', 'A:error -> H', 'B:error -> H'],
 };
 
-const ladder = (id: string): TestRun => ({
-  blocks: [conditionBlock('C', id, 'if', 'elseif', 'third'), ...W('A B J')],
+const threeRows = (id: string): TestRun => ({
+  blocks: [conditionBlock('C', id, 'if', 'elseif', 'third'), ...works('A B J')],
   edges: ['Start -> C', 'C:if -> A', 'C:elseif -> B', 'C:third -> A', 'A -> J', 'B -> J'],
 });
 
 const CASES: Case[] = [
   {
     title: 'a line of blocks runs to its end',
-    blocks: W('A B C'),
+    blocks: works('A B C'),
     edges: ['Start -> A -> B -> C'],
     ran: 'A B C',
   },
   {
     title: 'a fork runs all its arms, and a join after them once',
-    blocks: W('A B C J'),
+    blocks: works('A B C J'),
     edges: ['Start -> A -> J', 'Start -> B -> J', 'Start -> C -> J'],
     ran: 'A B C J',
   },
-  { title: 'two edges to one target: the first of the rows leads there', ...ladder('if'), ran: 'A J' },
-  { title: 'two edges to one target: another row leads to another block', ...ladder('elseif'), ran: 'B J' },
-  { title: 'two edges to one target: the last of the rows leads there', ...ladder('third'), ran: 'A J' },
-  { title: 'a condition without a match ends all of its paths', ...ladder('none'), ran: '' },
+  { title: 'two edges to one target: the first of the rows leads there', ...threeRows('if'), ran: 'A J' },
+  {
+    title: 'two edges to one target: another row leads to another block',
+    ...threeRows('elseif'),
+    ran: 'B J',
+  },
+  { title: 'two edges to one target: the last of the rows leads there', ...threeRows('third'), ran: 'A J' },
+  { title: 'a condition without a match ends all of its paths', ...threeRows('none'), ran: '' },
   {
     title: 'blocks on a path not taken never run, at any length of the path',
-    blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...W('A B D E Z')],
+    blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...works('A B D E Z')],
     edges: ['Start -> C', 'C:yes -> A -> B -> D -> E', 'C:no -> Z'],
     ran: 'Z',
   },
   {
     title: 'a join after a long path not taken runs, even if its other source was done earlier',
-    blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...W('X A B D J')],
+    blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...works('X A B D J')],
     edges: ['Start -> X -> J', 'X -> C', 'C:yes -> A -> B -> D -> J'],
     ran: 'J X',
   },
   {
     title: 'a diamond after a condition joins again, and the following block runs once',
-    blocks: [conditionBlock('C', 'yes', 'yes', 'no'), ...W('A B J Z')],
+    blocks: [conditionBlock('C', 'yes', 'yes', 'no'), ...works('A B J Z')],
     edges: ['Start -> C', 'C:yes -> A -> J', 'C:no -> B -> J', 'J -> Z'],
     ran: 'A J Z',
   },
   {
     title: 'successive conditions choose independently',
-    blocks: [conditionBlock('C', 'b', 'a', 'b'), conditionBlock('D', 'c', 'c', 'd'), ...W('A B X Y')],
+    blocks: [conditionBlock('C', 'b', 'a', 'b'), conditionBlock('D', 'c', 'c', 'd'), ...works('A B X Y')],
     edges: ['Start -> C', 'C:a -> A', 'C:b -> D', 'D:c -> X', 'D:d -> Y', 'A -> B'],
     ran: 'X',
   },
@@ -74,33 +79,33 @@ const CASES: Case[] = [
       conditionBlock('C', 'x', 'x'),
       conditionBlock('D', 'n', 'x'),
       conditionBlock('E', 'x', 'x'),
-      ...W('T'),
+      ...works('T'),
     ],
     edges: ['Start -> C', 'Start -> D', 'Start -> E', 'C:x -> T', 'D:x -> T', 'E:x -> T'],
     ran: 'T',
   },
   {
     title: 'a block that succeeds prunes its error path to the end',
-    blocks: W('A B H I'),
+    blocks: works('A B H I'),
     edges: ['Start -> A -> B', 'A:error -> H -> I'],
     ran: 'A B',
   },
   {
     title: 'a block that fails prunes its normal path to the end',
-    blocks: W('A B C H I'),
+    blocks: works('A B C H I'),
     edges: ['Start -> A -> B -> C', 'A:error -> H -> I'],
     fails: ['A'],
     ran: 'A H I',
   },
   {
     title: 'both ports to one block: the block runs after a success',
-    blocks: W('A B'),
+    blocks: works('A B'),
     edges: ['Start -> A -> B', 'A:error -> B'],
     ran: 'A B',
   },
   {
     title: 'both ports to one block: the block runs after a failure',
-    blocks: W('A B'),
+    blocks: works('A B'),
     edges: ['Start -> A -> B', 'A:error -> B'],
     fails: ['A'],
     ran: 'A B',
@@ -116,7 +121,7 @@ const CASES: Case[] = [
   { title: 'a shared handler does not run when nothing fails', ...SHARED, ran: 'A B Z' },
   {
     title: 'the handles of the four sides, and an empty one, are the normal exit',
-    blocks: W('A B C D E F'),
+    blocks: works('A B C D E F'),
     edges: [
       'Start -> A',
       'A:source-top -> B',
@@ -129,20 +134,20 @@ const CASES: Case[] = [
   },
   {
     title: 'the handle of a side is not taken when its block fails',
-    blocks: W('A B H'),
+    blocks: works('A B H'),
     edges: ['Start -> A', 'A:source-right -> B', 'A:error -> H'],
     fails: ['A'],
     ran: 'A H',
   },
   {
     title: 'an unknown handle counts as the normal exit',
-    blocks: W('A B'),
+    blocks: works('A B'),
     edges: ['Start -> A', 'A:wherever -> B'],
     ran: 'A B',
   },
   {
     title: 'an edge of a missing row is never taken',
-    blocks: [conditionBlock('C', 'x', 'x'), ...W('A B')],
+    blocks: [conditionBlock('C', 'x', 'x'), ...works('A B')],
     edges: ['Start -> C', 'C:x -> A', 'C:gone -> B'],
     ran: 'A',
   },
@@ -153,7 +158,7 @@ const CASES: Case[] = [
       conditionBlock('C', 'no', 'yes', 'no'),
       loop('L', { loopType: 'forEach', collection: '<start.number>' }, work('A')),
       parallel('P', { parallelType: 'collection', collection: '<start.number>' }, work('B')),
-      ...W('D Z'),
+      ...works('D Z'),
     ],
     edges: ['Start -> C', 'C:yes -> L -> A', 'L -> P -> B', 'P -> D', 'C:no -> Z'],
     input: { number: 5 },
@@ -164,7 +169,7 @@ const CASES: Case[] = [
     blocks: [
       conditionBlock('C', 'none', 'none', 'some'),
       parallel('P', { parallelType: 'count', count: 2 }, work('A')),
-      ...W('Z'),
+      ...works('Z'),
     ],
     edges: ['Start -> C', 'C:some -> P -> A', 'P -> Z'],
     ran: '',
@@ -176,9 +181,9 @@ export function describePaths(make: MakeRuntime): void {
   describe('paths', () => {
     const workEngine = sharedWorkEngine(make);
 
-    it.each(CASES.map((drawn) => [drawn.title, drawn] as const))('%s', async (_title, drawn) => {
+    it.each(CASES.map((testCase) => [testCase.title, testCase] as const))('%s', async (_title, testCase) => {
       const { runWorkflow } = await workEngine();
-      expect(await runWorkflow(drawn)).toMatchObject({ status: 'completed', ran: drawn.ran });
+      expect(await runWorkflow(testCase)).toMatchObject({ status: 'completed', ran: testCase.ran });
     });
 
     it('a router activates only the selected route', async () => {
@@ -191,32 +196,32 @@ export function describePaths(make: MakeRuntime): void {
         { id: 'a', title: 'a', value: 'first' },
         { id: 'b', title: 'b', value: 'second' },
       ];
-      const drawn: TestRun = {
-        blocks: [block('R', 'router_v2', { routes }), ...W('A B')],
+      const testRun: TestRun = {
+        blocks: [block('R', 'router_v2', { routes }), ...works('A B')],
         edges: ['Start -> R', 'R:router-a -> A', 'R:router-b -> B'],
       };
-      const toSecond = await openWorkEngine(make, { blocks: [router('router-b')] });
-      expect(await toSecond.runWorkflow(drawn)).toMatchObject({ status: 'completed', ran: 'B' });
+      const secondRoute = await openWorkEngine(make, { blocks: [router('router-b')] });
+      expect(await secondRoute.runWorkflow(testRun)).toMatchObject({ status: 'completed', ran: 'B' });
       const olderRouter: TestRun = {
-        blocks: [block('R', 'router'), ...W('A B')],
+        blocks: [block('R', 'router'), ...works('A B')],
         edges: ['Start -> R', 'R -> A', 'R -> B'],
       };
-      const toNamed = await openWorkEngine(make, { blocks: [router('router-A')] });
-      expect(await toNamed.runWorkflow(olderRouter)).toMatchObject({ status: 'completed', ran: 'A' });
-      const toUnknown = await openWorkEngine(make, { blocks: [router('router-x')] });
+      const namedBlock = await openWorkEngine(make, { blocks: [router('router-A')] });
+      expect(await namedBlock.runWorkflow(olderRouter)).toMatchObject({ status: 'completed', ran: 'A' });
+      const unknownRoute = await openWorkEngine(make, { blocks: [router('router-x')] });
       const skipped = parallel('P', { parallelType: 'count', count: 2 }, work('C'));
       const withParallel: TestRun = {
-        blocks: [block('R', 'router_v2', { routes }), skipped, ...W('Z')],
+        blocks: [block('R', 'router_v2', { routes }), skipped, ...works('Z')],
         edges: ['Start -> R', 'R:router-a -> P -> C', 'P -> Z'],
       };
-      expect(await toUnknown.runWorkflow(withParallel)).toMatchObject({ status: 'completed', ran: '' });
+      expect(await unknownRoute.runWorkflow(withParallel)).toMatchObject({ status: 'completed', ran: '' });
     });
 
     it('edges to unknown blocks are refused, and ignored with compat', async () => {
       const { engine, runWorkflow } = await workEngine();
-      const drawn: TestRun = { blocks: W('A B'), edges: ['Start -> A -> B', 'A -> Ghost'] };
-      await expect(runWorkflow(drawn)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
-      const source = { workflow: workflow(drawn.blocks, drawn.edges), compat: true };
+      const testRun: TestRun = { blocks: works('A B'), edges: ['Start -> A -> B', 'A -> Ghost'] };
+      await expect(runWorkflow(testRun)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
+      const source = { workflow: workflow(testRun.blocks, testRun.edges), compat: true };
       expect(await engine.execute(source)).toMatchObject({ status: 'completed', output: { by: 'B' } });
     });
   });

@@ -6,49 +6,50 @@ import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
 const human = (name: string, more: JsonObject = {}): TestBlock => block(name, 'human_in_the_loop', {}, more);
-const W = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
+/** Returns blocks of the type `work` with these names, which are separated by spaces. */
+const works = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
 
 /** Blocks, edges, the `work` blocks that ran before the answer to `H`, and those that ran after it. */
 const CASES: [title: string, blocks: () => TestBlock[], edges: string[], before: string, after: string][] = [
-  ['a pause in a line', () => [...W('A Z'), human('H')], ['Start -> A -> H -> Z'], 'A', 'Z'],
+  ['a pause in a line', () => [...works('A Z'), human('H')], ['Start -> A -> H -> Z'], 'A', 'Z'],
   [
     'a pause at the end: no block runs after the answer',
-    () => [...W('A'), human('H')],
+    () => [...works('A'), human('H')],
     ['Start -> A -> H'],
     'A',
     '',
   ],
   [
     'the error port of an answered pause is not taken',
-    () => [...W('E F Z'), human('H')],
+    () => [...works('E F Z'), human('H')],
     ['Start -> H -> Z', 'H:error -> E -> F'],
     '',
     'Z',
   ],
   [
     'a block at the error port that has another source still runs',
-    () => [...W('A E Z'), human('H')],
+    () => [...works('A E Z'), human('H')],
     ['Start -> A', 'A -> H -> Z', 'H:error -> E', 'A -> E'],
     'A',
     'E Z',
   ],
   [
     'a join whose last open source is the error port runs after the answer',
-    () => [...W('A J'), human('H')],
+    () => [...works('A J'), human('H')],
     ['Start -> A -> J', 'Start -> H', 'H:error -> J'],
     'A',
     'J',
   ],
   [
     'both ports of a pause lead to one block, which runs once',
-    () => [...W('Z'), human('H')],
+    () => [...works('Z'), human('H')],
     ['Start -> H -> Z', 'H:error -> Z'],
     '',
     'Z',
   ],
   [
     'a condition before the pause keeps its choice',
-    () => [condition('C', { yes: 'true', no: '' }), ...W('A B J'), human('H')],
+    () => [condition('C', { yes: 'true', no: '' }), ...works('A B J'), human('H')],
     ['Start -> C', 'C:yes -> A -> J', 'C:no -> B -> J', 'Start -> H -> J'],
     'A',
     'J',
@@ -75,7 +76,7 @@ export function describePausePaths(make: MakeRuntime): void {
 
     it('a pause in a parallel in a loop keeps iteration, open branches, items and variables', async () => {
       const { engine } = await openEngine();
-      const drawn = workflow(
+      const definition = workflow(
         [
           loop(
             'L',
@@ -98,7 +99,7 @@ export function describePausePaths(make: MakeRuntime): void {
         ['Start -> L -> P -> H -> V -> A', 'L -> Z'],
         { variables: { said: { type: 'plain', value: '' } } },
       );
-      const run = await engine.start({ workflow: drawn });
+      const run = await engine.start({ workflow: definition });
       await run.result();
       for (const n of [1, 2, 3])
         expect(await engine.resume(run.runId, { input: { n: String(n) } })).toMatchObject({

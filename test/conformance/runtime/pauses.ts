@@ -10,11 +10,11 @@ export function describePauses(make: MakeRuntime): void {
   describe('pauses', () => {
     it('R22 a run stops at a pause and continues with the submission', async () => {
       const engine = await make().open();
-      const drawn = workflow(
+      const definition = workflow(
         [block('H', 'human_in_the_loop', APPROVAL), fn('Z', 'return <h.approved>')],
         ['Start -> H -> Z'],
       );
-      const run = await engine.start({ workflow: drawn });
+      const run = await engine.start({ workflow: definition });
       expect(await run.result()).toMatchObject({ status: 'paused' });
       const detail = await engine.getRun(run.runId);
       expect(detail.pauses).toHaveLength(1);
@@ -66,11 +66,11 @@ export function describePauses(make: MakeRuntime): void {
     it('R25 a pause is open while other branches continue, and the run is paused when nothing else runs', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
-      const drawn = workflow(
+      const definition = workflow(
         [block('H', 'human_in_the_loop', {}), work('A'), fn('J', 'return "joined"')],
         ['Start -> H -> J', 'Start -> A -> J'],
       );
-      const run = await engine.start({ workflow: drawn });
+      const run = await engine.start({ workflow: definition });
       const call = await script.nextCall('A');
       await expect.poll(async () => (await engine.getRun(run.runId)).pauses.length).toBe(1);
       expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
@@ -82,14 +82,14 @@ export function describePauses(make: MakeRuntime): void {
 
     it('several pauses resume independently, in any order', async () => {
       const engine = await make().open();
-      const drawn = workflow(
+      const definition = workflow(
         [
           parallel('P', { parallelType: 'count', count: 2 }, block('H', 'human_in_the_loop', {})),
           fn('Z', 'return <p.results>.map(b => b[0].n)'),
         ],
         ['Start -> P -> H', 'P -> Z'],
       );
-      const run = await engine.start({ workflow: drawn });
+      const run = await engine.start({ workflow: definition });
       await run.result();
       const { pauses } = await engine.getRun(run.runId);
       expect(pauses.map(({ scope }) => scope)).toEqual([[0], [1]]);
@@ -105,14 +105,14 @@ export function describePauses(make: MakeRuntime): void {
 
     it('a pause in a loop opens once per iteration', async () => {
       const engine = await make().open();
-      const drawn = workflow(
+      const definition = workflow(
         [
           loop('L', { loopType: 'for', count: 2 }, block('H', 'human_in_the_loop', {})),
           fn('Z', 'return <l.results>.map(t => t[0].n)'),
         ],
         ['Start -> L -> H', 'L -> Z'],
       );
-      const run = await engine.start({ workflow: drawn });
+      const run = await engine.start({ workflow: definition });
       expect(await run.result()).toMatchObject({ status: 'paused' });
       expect(await engine.resume(run.runId, { input: { n: 1 } })).toMatchObject({ status: 'paused' });
       expect(await engine.resume(run.runId, { input: { n: 2 } })).toMatchObject({

@@ -40,11 +40,11 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
     it('environmentVariables has all environment values, or those that the block mounts', async () => {
       const { runWorkflow } = await workEngine();
       const code = 'return sorted(environmentVariables)';
-      const scopes = { secretScope: 'selected', mountedSecrets: ['PLAIN'] };
+      const secretFields = { secretScope: 'selected', mountedSecrets: ['PLAIN'] };
       const result = await runWorkflow({
         blocks: [
           py('All', 'return [environmentVariables["HOSTILE"], sorted(environmentVariables)]'),
-          py('Some', code, scopes),
+          py('Some', code, secretFields),
           py('None', code, { secretScope: 'selected' }),
           py('Process', 'return [name for name in ("PLAIN", "HOSTILE") if name in os.environ]'),
           fn('Z', 'return [<all.result>, <some.result>, <none.result>, <process.result>]'),
@@ -79,8 +79,8 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
 
     it('an unknown block name stays text in quotes, and is an error of the workflow outside quotes', async () => {
       const { runWorkflow } = await workEngine();
-      const quoted = py('P', 'return ["<nosuch.x>", f"<nosuch.x> {1}"]');
-      expect(await runWorkflow({ blocks: [quoted], edges: ['Start -> P'] })).toMatchObject({
+      const inQuotes = py('P', 'return ["<nosuch.x>", f"<nosuch.x> {1}"]');
+      expect(await runWorkflow({ blocks: [inQuotes], edges: ['Start -> P'] })).toMatchObject({
         output: { result: ['<nosuch.x>', '<nosuch.x> 1'] },
       });
       const bare = runWorkflow({ blocks: [py('P', 'return <nosuch.x>')], edges: ['Start -> P'] });

@@ -54,17 +54,17 @@ return ['<a.result>', "say <a.result>!", '''three
         blocks: [fn('A', 'return "it\\\'s"'), py('P', code)],
         edges: ['Start -> A -> P'],
       });
-      const quoted = '"it\'s"';
+      const jsonText = '"it\'s"';
       expect(result).toMatchObject({
         status: 'completed',
         output: {
           result: [
-            quoted,
-            `say ${quoted}!`,
-            `three\n${quoted}`,
-            `"${quoted}"`,
-            `4 ${quoted}`,
-            `\\d${quoted}`,
+            jsonText,
+            `say ${jsonText}!`,
+            `three\n${jsonText}`,
+            `"${jsonText}"`,
+            `4 ${jsonText}`,
+            `\\d${jsonText}`,
           ],
         },
       });

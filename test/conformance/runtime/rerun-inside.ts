@@ -7,20 +7,20 @@ import type { TestBlock } from '../../support/workflow.ts';
 import { Script, work } from '../../support/scripted.ts';
 import type { MakeRuntime } from './suite.ts';
 
-const set = (name: string, variableName: string, value: Json): TestBlock =>
+const setVariable = (name: string, variableName: string, value: Json): TestBlock =>
   block(name, 'variables', { variables: [{ variableName, type: 'string', value }] });
 
 /**
  * Returns a workflow with a loop that contains a parallel. Each iteration appends its item to a variable, so that an
  * iteration that runs twice is visible.
  */
-function nested(items = '["x", "y", "z"]') {
+function nestedWorkflow(items = '["x", "y", "z"]') {
   const blocks = [
     work('A'),
     loop(
       'L',
       { loopType: 'forEach', collection: items },
-      set('V', 'text', '<variable.text><loop.currentItem>'),
+      setVariable('V', 'text', '<variable.text><loop.currentItem>'),
       work('I'),
       parallel(
         'P',
@@ -28,7 +28,7 @@ function nested(items = '["x", "y", "z"]') {
         work('K'),
         work('M'),
       ),
-      set('S', 'seen', '<i.at>'),
+      setVariable('S', 'seen', '<i.at>'),
       work('J'),
     ),
     fn('Z', 'return [<variable.text>, <variable.seen>]'),
@@ -63,25 +63,22 @@ const REFUSED: [title: string, block: string, iterations: number[] | undefined, 
     ['in an iteration below the first', 'I', [-1], 'BLOCK_NOT_RESTARTABLE', /iteration -1/],
   ];
 
-/**
- * The calls of a run, and the number of the call for each result. Results of the earlier run have the number of the
- * earlier call.
- */
 interface ObservedRun {
   calls: string[];
-  nth: Map<string, number>;
+  /** Execution, such as `K.1.2` → the number of the call with its result. Kept results have earlier numbers. */
+  callNumbers: Map<string, number>;
   result: RunResource;
 }
 
 /** Defines the tests of runs that start inside an iteration or a branch. */
 export function describeAgainInside(make: MakeRuntime): void {
   const openEngine = async () => {
-    const fails = new Set<string>();
+    const failingBlocks = new Set<string>();
     let calls = 0;
     const script = new Script({}, ({ block: { name }, scope }) => {
       const at = [name, ...scope].join('.');
       calls += 1;
-      if (fails.has(at)) throw new BlockError('BLOCK_FAILED', `${at} fails`);
+      if (failingBlocks.has(at)) throw new BlockError('BLOCK_FAILED', `${at} fails`);
       return { output: { at, nth: calls } };
     });
     const engine = await make().open({ blocks: [script.executor] });
@@ -91,10 +88,10 @@ export function describeAgainInside(make: MakeRuntime): void {
       const matches = JSON.stringify(result.blockOutputs ?? {}).matchAll(/"at":"([^"]+)","nth":(\d+)/g);
       return {
         ...{ result, calls: [...script.calls].toSorted() },
-        nth: new Map([...matches].map(([, at = '', nth]) => [at, Number(nth)])),
+        callNumbers: new Map([...matches].map(([, at = '', nth]) => [at, Number(nth)])),
       };
     };
-    return { engine, fails, observe };
+    return { engine, failingBlocks, observe };
   };
   const select = ['L.results'];
   const runFrom =
@@ -108,50 +105,52 @@ export function describeAgainInside(make: MakeRuntime): void {
       'at %s: earlier iterations and blocks keep their results',
       async (_title, from, iterations, ran) => {
         const { engine, observe } = await openEngine();
-        const before = await observe(() => engine.execute(nested(), {}, { select }));
+        const before = await observe(() => engine.execute(nestedWorkflow(), {}, { select }));
         expect(before.result).toMatchObject(completedWith(['xyz', 'I.2']));
         const after = await observe(runFrom(engine, before.result.runId, from, { iterations }));
         expect(after.result).toMatchObject(completedWith(['xyz', 'I.2']));
         expect(after.calls).toEqual(ran.toSorted());
-        expect([...after.nth.keys()].toSorted()).toEqual([...before.nth.keys()].toSorted());
-        const keptResults = [...before.nth].filter(([at]) => !ran.includes(at));
-        expect(keptResults.map(([at]) => [at, after.nth.get(at)])).toEqual(keptResults);
-        expect(ran.filter((at) => after.nth.get(at) === before.nth.get(at))).toEqual([]);
+        expect([...after.callNumbers.keys()].toSorted()).toEqual([...before.callNumbers.keys()].toSorted());
+        const keptResults = [...before.callNumbers].filter(([at]) => !ran.includes(at));
+        expect(keptResults.map(([at]) => [at, after.callNumbers.get(at)])).toEqual(keptResults);
+        expect(ran.filter((at) => after.callNumbers.get(at) === before.callNumbers.get(at))).toEqual([]);
       },
     );
 
     it.each(REFUSED)('%s is refused', async (_title, ...[from, iterations, code, why]) => {
       const { engine } = await openEngine();
-      const before = await engine.execute(nested());
+      const before = await engine.execute(nestedWorkflow());
       await expect(
         engine.runFromBlock(before.runId, from, { ...(iterations && { iterations }) }),
       ).rejects.toMatchObject({ code, message: expect.stringMatching(why) as string });
     });
 
     it('at a failed branch: unfinished branches run too, finished branches keep their results', async () => {
-      const { engine, fails, observe } = await openEngine();
+      const { engine, failingBlocks, observe } = await openEngine();
       const source = {
         workflow: workflow(
           [parallel('L', { parallelType: 'count', count: 5, batchSize: 2 }, work('K'), work('M')), work('Z')],
           ['Start -> L -> K -> M', 'L -> Z'],
         ),
       };
-      fails.add('M.1');
+      failingBlocks.add('M.1');
       const before = await observe(() => engine.execute(source, {}, { select }));
       expect(before.result.status).toBe('failed');
-      fails.clear();
+      failingBlocks.clear();
       const { runId } = before.result;
       const logs = await engine.getLogs(runId);
-      const done = logs.filter(({ blockName, status }) => blockName === 'M' && status === 'completed');
-      const ended = new Set(done.map(({ container }) => container?.index));
+      const completed = logs.filter(({ blockName, status }) => blockName === 'M' && status === 'completed');
+      const endedBranches = new Set(completed.map(({ container }) => container?.index));
       const after = await observe(runFrom(engine, runId, 'M', { iterations: [1] }));
       expect(after.result.status).toBe('completed');
-      const others = [0, 2, 3, 4].filter((branch) => after.calls.includes(`K.${branch}`));
+      const rerunBranches = [0, 2, 3, 4].filter((branch) => after.calls.includes(`K.${branch}`));
       expect(after.calls).toEqual(
-        ['M.1', 'Z', ...others.flatMap((branch) => [`K.${branch}`, `M.${branch}`])].toSorted(),
+        ['M.1', 'Z', ...rerunBranches.flatMap((branch) => [`K.${branch}`, `M.${branch}`])].toSorted(),
       );
-      expect([0, 2, 3, 4].filter((branch) => !others.includes(branch) && !ended.has(branch))).toEqual([]);
-      expect([...after.nth.keys()]).toEqual(
+      expect(
+        [0, 2, 3, 4].filter((branch) => !rerunBranches.includes(branch) && !endedBranches.has(branch)),
+      ).toEqual([]);
+      expect([...after.callNumbers.keys()]).toEqual(
         [0, 1, 2, 3, 4].flatMap((branch) => [`K.${branch}`, `M.${branch}`]),
       );
     });
@@ -167,7 +166,7 @@ export function describeAgainInside(make: MakeRuntime): void {
       const before = await observe(() => engine.execute(source, {}, { select }));
       const after = await observe(runFrom(engine, before.result.runId, 'C', { iterations: [1] }));
       expect(after.calls).toEqual(['B.2', 'C.1', 'C.2']);
-      expect([...after.nth.keys()]).toEqual(['B.0', 'C.0', 'B.1', 'C.1', 'B.2', 'C.2']);
+      expect([...after.callNumbers.keys()]).toEqual(['B.0', 'C.0', 'B.1', 'C.1', 'B.2', 'C.2']);
     });
 
     it('at a block after a condition: only in an iteration that took its branch', async () => {
@@ -197,7 +196,7 @@ export function describeAgainInside(make: MakeRuntime): void {
 
     it('with edits: they replace fields of the block in that iteration only, and outputs of earlier blocks', async () => {
       const { engine, observe } = await openEngine();
-      const { runId } = await engine.execute(nested());
+      const { runId } = await engine.execute(nestedWorkflow());
       const variables = [{ variableName: 'text', type: 'string', value: '!' }];
       const fields = await observe(
         runFrom(engine, runId, 'V', { iterations: [1], edits: { fields: { variables } } }),
@@ -207,7 +206,8 @@ export function describeAgainInside(make: MakeRuntime): void {
       const outputs = { I: { at: large, nth: 99 } };
       const edited = await observe(runFrom(engine, runId, 'P', { iterations: [2], edits: { outputs } }));
       expect(edited.result).toMatchObject(completedWith(['xyz', large]));
-      expect([edited.nth.get(large), edited.nth.has('I.2'), edited.nth.has('I.1')]).toEqual([
+      const { callNumbers } = edited;
+      expect([callNumbers.get(large), callNumbers.has('I.2'), callNumbers.has('I.1')]).toEqual([
         99,
         false,
         true,
@@ -220,14 +220,14 @@ export function describeAgainInside(make: MakeRuntime): void {
 
     it('after a run that itself started inside an iteration: only in iterations that this run executed', async () => {
       const { engine, observe } = await openEngine();
-      const first = await observe(() => engine.execute(nested(), {}, { select }));
+      const first = await observe(() => engine.execute(nestedWorkflow(), {}, { select }));
       const second = await observe(runFrom(engine, first.result.runId, 'M', { iterations: [1, 1] }));
       const { runId } = second.result;
       const third = await observe(runFrom(engine, runId, 'J', { iterations: [1] }));
       expect(third.calls).toEqual(['J.1', ...blocksIn(2)].toSorted());
       expect(third.result).toMatchObject(completedWith(['xyz', 'I.2']));
-      const keptResults = [...second.nth].filter(([at]) => !third.calls.includes(at));
-      expect(keptResults.map(([at]) => [at, third.nth.get(at)])).toEqual(keptResults);
+      const keptResults = [...second.callNumbers].filter(([at]) => !third.calls.includes(at));
+      expect(keptResults.map(([at]) => [at, third.callNumbers.get(at)])).toEqual(keptResults);
       for (const [from, iterations] of [
         ['K', [1, 1]],
         ['K', [1, 0]],
@@ -244,13 +244,13 @@ export function describeAgainInside(make: MakeRuntime): void {
 
     it('with a changed workflow: its collection determines the later iterations', async () => {
       const { engine, observe } = await openEngine();
-      const { runId } = await engine.execute(nested());
-      const changed = { workflow: nested('["x", "y", "z", "w"]'), iterations: [2] };
+      const { runId } = await engine.execute(nestedWorkflow());
+      const changed = { workflow: nestedWorkflow('["x", "y", "z", "w"]'), iterations: [2] };
       const after = await observe(runFrom(engine, runId, 'J', changed));
       expect(after.calls).toEqual(['J.2', ...blocksIn(3)].toSorted());
       expect(after.result).toMatchObject(completedWith(['xyzw', 'I.3']));
       await expect(
-        engine.runFromBlock(runId, 'J', { workflow: nested('["x"]'), iterations: [1] }),
+        engine.runFromBlock(runId, 'J', { workflow: nestedWorkflow('["x"]'), iterations: [1] }),
       ).rejects.toMatchObject({ code: 'BLOCK_NOT_RESTARTABLE' });
     });
   });

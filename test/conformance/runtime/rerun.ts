@@ -5,19 +5,20 @@ import type { TestBlock } from '../../support/workflow.ts';
 import { Script, work } from '../../support/scripted.ts';
 import type { MakeRuntime } from './suite.ts';
 
-const W = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
+/** Returns blocks of the type `work` with these names, which are separated by spaces. */
+const works = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
 
 interface TestGraph {
   blocks: TestBlock[];
   edges: string[];
 }
 
-const LINE: TestGraph = { blocks: W('A B C'), edges: ['Start -> A -> B -> C'] };
+const LINE: TestGraph = { blocks: works('A B C'), edges: ['Start -> A -> B -> C'] };
 const FORK: TestGraph = {
-  blocks: W('A B C J Z'),
+  blocks: works('A B C J Z'),
   edges: ['Start -> A', 'A -> B -> J', 'A -> C -> J', 'J -> Z'],
 };
-const SIBLINGS: TestGraph = { blocks: W('A B'), edges: ['Start -> A', 'Start -> B'] };
+const SIBLINGS: TestGraph = { blocks: works('A B'), edges: ['Start -> A', 'Start -> B'] };
 const NESTED: TestGraph = {
   blocks: [
     work('A'),
@@ -32,7 +33,7 @@ const NESTED: TestGraph = {
   edges: ['Start -> A -> L -> I -> P -> K', 'L -> Z'],
 };
 const CONDITIONAL: TestGraph = {
-  blocks: [condition('C', { yes: 'true', no: '' }), ...W('A B D')],
+  blocks: [condition('C', { yes: 'true', no: '' }), ...works('A B D')],
   edges: ['Start -> C', 'C:yes -> A', 'C:no -> B -> D'],
 };
 
@@ -58,21 +59,21 @@ const FROM: [title: string, graph: TestGraph, from: string, ran: string, changed
     LINE,
     'B',
     'B C',
-    { blocks: W('B C'), edges: ['Start -> B -> C'] },
+    { blocks: works('B C'), edges: ['Start -> B -> C'] },
   ],
   [
     'a block with another source that ran',
     LINE,
     'C',
     'C',
-    { blocks: W('A B C'), edges: ['Start -> A -> B', 'A -> C'] },
+    { blocks: works('A B C'), edges: ['Start -> A -> B', 'A -> C'] },
   ],
   [
     'a block with a new block after it',
     LINE,
     'C',
     'C D',
-    { blocks: W('A B C D'), edges: ['Start -> A -> B -> C -> D'] },
+    { blocks: works('A B C D'), edges: ['Start -> A -> B -> C -> D'] },
   ],
 ];
 
@@ -87,7 +88,7 @@ const REFUSED: [title: string, graph: TestGraph, from: string, code: string, cha
     LINE,
     'C',
     'BLOCK_NOT_RESTARTABLE',
-    { blocks: W('A B N C'), edges: ['Start -> A -> B -> N -> C'] },
+    { blocks: works('A B N C'), edges: ['Start -> A -> B -> N -> C'] },
   ],
 ];
 
@@ -130,9 +131,9 @@ export function describeAgain(make: MakeRuntime): void {
         edges: ['Start -> P', 'P -> A -> B', 'P -> C'],
       });
       const before = await engine.execute(source);
-      const again = await engine.runFromBlock(before.runId, 'P');
+      const rerun = await engine.runFromBlock(before.runId, 'P');
       const branch = [{ by: 'A' }, { by: 'C' }, { by: 'B' }];
-      expect([before, await again.result()]).toMatchObject([
+      expect([before, await rerun.result()]).toMatchObject([
         { output: { results: [branch, branch] } },
         { output: { results: [branch, branch] } },
       ]);
@@ -171,13 +172,13 @@ export function describeAgain(make: MakeRuntime): void {
         edges: ['Start -> A -> J', 'Start -> B -> J'],
       });
       const before = await engine.execute(source);
-      const again = await engine.runFromBlock(before.runId, 'J');
-      expect(await again.result()).toMatchObject({ output: { result: 20_002 } });
+      const rerun = await engine.runFromBlock(before.runId, 'J');
+      expect(await rerun.result()).toMatchObject({ output: { result: 20_002 } });
     });
 
     it('a condition that now chooses another branch: outputs of the former branch are empty', async () => {
       const { engine } = await openEngine();
-      const draw = (first: string) =>
+      const workflowWith = (first: string) =>
         workflowOf({
           blocks: [
             condition('C', { yes: first, no: '' }),
@@ -186,9 +187,9 @@ export function describeAgain(make: MakeRuntime): void {
           ],
           edges: ['Start -> C', 'C:yes -> A -> J', 'C:no -> J'],
         });
-      const before = await engine.execute(draw('true'));
-      const again = await engine.runFromBlock(before.runId, 'C', { workflow: draw('false') });
-      expect([before.output, (await again.result()).output]).toMatchObject([
+      const before = await engine.execute(workflowWith('true'));
+      const rerun = await engine.runFromBlock(before.runId, 'C', { workflow: workflowWith('false') });
+      expect([before.output, (await rerun.result()).output]).toMatchObject([
         { result: 'before' },
         { result: 'empty' },
       ]);
@@ -204,9 +205,9 @@ export function describeAgain(make: MakeRuntime): void {
         edges: ['Start -> A', 'Hook -> A'],
       });
       const before = await engine.execute(source, { x: 1 });
-      const again = await engine.runFromBlock(before.runId, 'Hook', { input: { y: 2 } });
+      const rerun = await engine.runFromBlock(before.runId, 'Hook', { input: { y: 2 } });
       const alone = await engine.execute(source, { y: 2 }, { start: 'Hook' });
-      expect([before.output, alone.output, (await again.result()).output]).toMatchObject([
+      expect([before.output, alone.output, (await rerun.result()).output]).toMatchObject([
         { result: [1, null] },
         { result: [null, 2] },
         { result: [1, 2] },
@@ -230,12 +231,12 @@ export function describeAgain(make: MakeRuntime): void {
       });
       expect(await edited.result()).toMatchObject({ output: { data: { is: large }, status: 201 } });
       const data = { is: ['<b.result>', large] };
-      const again = await engine.runFromBlock(before.runId, 'R', { edits: { fields: { data } } });
+      const rerun = await engine.runFromBlock(before.runId, 'R', { edits: { fields: { data } } });
       // A field from a caller is a value: references in it are not resolved.
-      expect(await again.result()).toMatchObject({ output: { data, status: 201 } });
-      const [last] = (await engine.getTrace(again.runId)).children;
+      expect(await rerun.result()).toMatchObject({ output: { data, status: 201 } });
+      const [last] = (await engine.getTrace(rerun.runId)).children;
       expect(last?.input && (await engine.readValue(last.input))).toMatchObject({ data });
-      const third = await engine.runFromBlock(again.runId, 'B');
+      const third = await engine.runFromBlock(rerun.runId, 'B');
       expect((await third.result()).output).toMatchObject({ data: { is: 'before' } });
     });
   });

@@ -16,7 +16,7 @@ export function describeShell(make: MakeRuntime): void {
       for (const clean of cleaners.toReversed()) await clean();
     });
 
-    const open = async (): Promise<(WorkEngine & ScriptImage) | undefined> => {
+    const openShellEngine = async (): Promise<(WorkEngine & ScriptImage) | undefined> => {
       const script = await scriptImage();
       if (script === undefined) return undefined;
       cleaners.push(() => script.images.close());
@@ -28,11 +28,11 @@ export function describeShell(make: MakeRuntime): void {
       const options: EngineOptions = { images, sandbox: { isolation }, env };
       return { ...script, ...(await openWorkEngine(make, options, (clean) => void cleaners.push(clean))) };
     };
-    let opening: ReturnType<typeof open> | undefined;
+    let opening: ReturnType<typeof openShellEngine> | undefined;
 
     /** Returns functions that run a workflow and create a block of a script. Skips the test without native images. */
     const shellEngine = async ({ skip }: TestContext) => {
-      const environment = await (opening ??= open());
+      const environment = await (opening ??= openShellEngine());
       if (environment === undefined) return skip('Native images cannot be built and run on this machine');
       const sh = (name: string, code: string, more: { [name: string]: Json } = {}): TestBlock =>
         block(name, 'function', { code, language: 'shell', sandboxId: environment.id, ...more });
@@ -78,11 +78,11 @@ u=$(cat <<'END'
 END
 )
 jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" '[env.K, env.L, $x, $y, $z, $w, $u]' | sed s/^/__HEDDLE_RESULT__=/`;
-      const mounted = { secretScope: 'selected', mountedSecrets: ['L'] };
+      const secretFields = { secretScope: 'selected', mountedSecrets: ['L'] };
       const result = await runWorkflow({
         blocks: [
           sh('S', code),
-          sh('T', `jq -n -c '[env.K, env.L]' | sed s/^/__HEDDLE_RESULT__=/`, mounted),
+          sh('T', `jq -n -c '[env.K, env.L]' | sed s/^/__HEDDLE_RESULT__=/`, secretFields),
           fn('Z', 'return [<s.result>, <t.result>]'),
         ],
         edges: ['Start -> S -> T -> Z'],

@@ -80,12 +80,12 @@ export function describeStarts(make: MakeRuntime): void {
 
     it('a run starts at its start block, and blocks of other triggers do not run', async () => {
       const { runWorkflow } = await workEngine();
-      const drawn = {
+      const testRun = {
         blocks: [hook('Hook'), ...['A', 'B', 'J'].map((name) => work(name))],
         edges: ['Start -> A -> J', 'Hook -> B -> J'],
       };
-      expect(await runWorkflow(drawn)).toMatchObject({ status: 'completed', ran: 'A J' });
-      expect(await runWorkflow({ ...drawn, options: { start: 'Hook' } })).toMatchObject({
+      expect(await runWorkflow(testRun)).toMatchObject({ status: 'completed', ran: 'A J' });
+      expect(await runWorkflow({ ...testRun, options: { start: 'Hook' } })).toMatchObject({
         status: 'completed',
         ran: 'B J',
       });
@@ -93,7 +93,7 @@ export function describeStarts(make: MakeRuntime): void {
 
     it('a run cannot start at a block that is not a trigger, is disabled or is unknown', async () => {
       const { runWorkflow } = await workEngine();
-      const drawn = {
+      const testRun = {
         blocks: [work('A'), hook('Off', { enabled: false })],
         edges: ['Start -> A', 'Off -> A'],
       };
@@ -102,7 +102,7 @@ export function describeStarts(make: MakeRuntime): void {
         ['Off', 'BLOCK_NOT_FOUND'],
         ['Nope', 'BLOCK_NOT_FOUND'],
       ] as const)
-        await expect(runWorkflow({ ...drawn, options: { start } })).rejects.toMatchObject({ code });
+        await expect(runWorkflow({ ...testRun, options: { start } })).rejects.toMatchObject({ code });
     });
 
     it('a webhook trigger returns its payload, and references can read any part of it', async () => {
@@ -165,13 +165,13 @@ export function describeStarts(make: MakeRuntime): void {
 
     it('compiling and running do not change the definition', async () => {
       const { engine } = await workEngine();
-      const drawn = workflow(
+      const definition = workflow(
         [{ ...block('L', 'loop'), data: { loopType: 'for', count: 2 }, inside: [work('A')] }],
         ['Start -> L -> A'],
       );
-      const before = JSON.stringify(drawn);
-      await engine.execute({ workflow: drawn });
-      expect(JSON.stringify(drawn)).toBe(before);
+      const before = JSON.stringify(definition);
+      await engine.execute({ workflow: definition });
+      expect(JSON.stringify(definition)).toBe(before);
     });
   });
 }

@@ -45,8 +45,8 @@ export function describeSteps(make: MakeRuntime): void {
     it('belong to one iteration', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
-      const drawn = workflow([loop('L', { loopType: 'for', count: 2 }, work('A'))], ['Start -> L -> A']);
-      const run = await engine.start({ workflow: drawn });
+      const definition = workflow([loop('L', { loopType: 'for', count: 2 }, work('A'))], ['Start -> L -> A']);
+      const run = await engine.start({ workflow: definition });
       for (const iteration of [0, 1]) {
         const call = await script.nextCall(`A.${iteration}`);
         expect(await call.context.step('one', () => iteration)).toBe(iteration);
@@ -62,18 +62,18 @@ export function describeSteps(make: MakeRuntime): void {
       const policy = { retry: RETRY, timeoutMs: 100 };
       const run = await engine.start({ workflow: workflow([work('A', policy)], ['Start -> A']) });
       const first = await script.nextCall('A');
-      const begun = { post: Promise.withResolvers<void>(), put: Promise.withResolvers<void>() };
-      const interrupted = (key: 'post' | 'put', idempotent: boolean): Promise<unknown> => {
-        const work = (): Promise<null> => {
-          begun[key].resolve();
+      const starts = { post: Promise.withResolvers<void>(), put: Promise.withResolvers<void>() };
+      const startInterrupted = (key: 'post' | 'put', idempotent: boolean): Promise<unknown> => {
+        const waitForAbort = (): Promise<null> => {
+          starts[key].resolve();
           return new Promise((_, reject) => {
             first.context.signal.addEventListener('abort', () => reject(new Error('interrupted')));
           });
         };
-        return first.context.step(key, work, { idempotent }).catch((error: Error) => error.message);
+        return first.context.step(key, waitForAbort, { idempotent }).catch((error: Error) => error.message);
       };
-      const both = Promise.all([interrupted('post', false), interrupted('put', true)]);
-      await Promise.all([begun.post.promise, begun.put.promise]);
+      const both = Promise.all([startInterrupted('post', false), startInterrupted('put', true)]);
+      await Promise.all([starts.post.promise, starts.put.promise]);
       await clock.due(100);
       clock.advance(100);
       expect(await both).toEqual(['interrupted', 'interrupted']);
@@ -89,11 +89,11 @@ export function describeSteps(make: MakeRuntime): void {
       const script = new Script();
       const env = { TOKEN: 'very-secret-token' };
       const engine = await make().open({ env, blocks: [script.executor] });
-      const drawn = workflow(
+      const definition = workflow(
         [{ ...work('A', { retry: RETRY }), fields: { key: '{{TOKEN}}' } }],
         ['Start -> A'],
       );
-      const run = await engine.start({ workflow: drawn });
+      const run = await engine.start({ workflow: definition });
       const first = await script.nextCall('A');
       const result = await first.context.step('one', () => ['answer', first.context.field('key') ?? null]);
       expect(JSON.stringify(result)).not.toContain(env.TOKEN);

@@ -108,8 +108,8 @@ export function describeTime(make: MakeRuntime): void {
         C: () => ({ output: { c: 1 } }),
       });
       const engine = await make().open({ blocks: [script.executor] });
-      const drawn = workflow([work('A'), work('B'), work('C')], ['Start -> A -> B -> C']);
-      expect(await engine.execute({ workflow: drawn }, {}, { until: 'B' })).toMatchObject({
+      const definition = workflow([work('A'), work('B'), work('C')], ['Start -> A -> B -> C']);
+      expect(await engine.execute({ workflow: definition }, {}, { until: 'B' })).toMatchObject({
         status: 'completed',
         output: { b: 1 },
       });

@@ -5,7 +5,7 @@ import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 
-const set = (name: string, variableName: string, type: string, value: Json): TestBlock =>
+const setVariable = (name: string, variableName: string, type: string, value: Json): TestBlock =>
   block(name, 'variables', { variables: [{ variableName, type, value }] });
 
 /** The variable's type, the assigned value, and the value read afterwards. */
@@ -26,7 +26,7 @@ export function describeVariables(make: MakeRuntime): void {
     it.each(TYPES)('of the type %s keep their type when assigned and read', async (type, value, read) => {
       const { runWorkflow } = await workEngine();
       const result = await runWorkflow({
-        blocks: [set('V', 'x', type, value), fn('A', 'return <variable.x>')],
+        blocks: [setVariable('V', 'x', type, value), fn('A', 'return <variable.x>')],
         edges: ['Start -> V -> A'],
         workflowOptions: { variables: { x: { type, value: '' } } },
         input: { text: 'a "quoted" text', n: 7, of: { deep: [1] } },
@@ -39,12 +39,12 @@ export function describeVariables(make: MakeRuntime): void {
       const result = await runWorkflow({
         blocks: [
           fn('Make', 'return Array.from({ length: 5000 }, (_, i) => ({ i }))'),
-          set('V', 'x', 'array', '<make.result>'),
+          setVariable('V', 'x', 'array', '<make.result>'),
           loop(
             'L',
             { loopType: 'for', count: 2 },
             fn('More', 'return [...<variable.x>, "more"]'),
-            set('W', 'x', 'array', '<more.result>'),
+            setVariable('W', 'x', 'array', '<more.result>'),
           ),
           fn('Z', 'return [<variable.x>.length, <variable.x[4999].i>, <variable.x[5001]>]'),
         ],
@@ -61,7 +61,7 @@ export function describeVariables(make: MakeRuntime): void {
         workflow(
           [
             fn('Old', 'return <variable.x>'),
-            set('V', 'x', 'number', '100'),
+            setVariable('V', 'x', 'number', '100'),
             fn('New', 'return [<old.result>, <variable.x>]'),
           ],
           ['Start -> Old -> V -> New'],
@@ -73,7 +73,7 @@ export function describeVariables(make: MakeRuntime): void {
       );
       const parent = workflow(
         [
-          set('V', 'x', 'number', '5'),
+          setVariable('V', 'x', 'number', '5'),
           block('C', 'workflow_input', { workflowId: 'child' }),
           fn('Z', 'return [<c.result.result>, <variable.x>]'),
         ],

@@ -14,7 +14,7 @@ const TOPIC = [
 ];
 
 /** Returns a row of an agent's tools. */
-const row = (workflowId: string, params: JsonObject = {}): JsonObject => ({
+const toolRow = (workflowId: string, params: JsonObject = {}): JsonObject => ({
   type: 'workflow_input',
   toolId: 'workflow_executor',
   params: { workflowId, ...params },
@@ -30,7 +30,7 @@ const agent = (tools: JsonObject[], id = 'parent') =>
 
 type Call = { name: string; args: Json };
 
-/** Starts a model that makes these calls in its first response, and answers `Done.` in later ones. */
+/** Starts a model that makes these calls in its first response, and responds with `Done.` later. */
 export async function modelWithCalls(calls: readonly Call[]) {
   return modelWithAnswers(({ number }) => (number === 1 ? { tools: calls } : { text: 'Done.' }));
 }
@@ -73,8 +73,8 @@ export function describeWorkflowTools(make: MakeRuntime): void {
           inputFormat: TOPIC,
         }),
       );
-      const preset = row('child', { inputMapping: '{"depth": 7, "topic": ""}' });
-      const result = await engine.execute({ workflow: agent([row('child'), preset]) });
+      const preset = toolRow('child', { inputMapping: '{"depth": 7, "topic": ""}' });
+      const result = await engine.execute({ workflow: agent([toolRow('child'), preset]) });
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
       const properties = { topic: { type: 'string', description: 'What it is about.' } };
       expect(model.toolDefinitions()).toMatchObject([
@@ -109,7 +109,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
           inputFormat: [{ name: 'n', type: 'number' }],
         }),
       );
-      await engine.deploy(agent([row('fails'), row('parent')]));
+      await engine.deploy(agent([toolRow('fails'), toolRow('parent')]));
       const result = await engine.execute('parent');
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
       const [failed, cycle, mismatch] = callsIn(result.output);
@@ -128,7 +128,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
     it('an agent with a workflow that does not exist fails before it calls the model', async () => {
       const model = await modelWithCalls([]);
       const engine = await make().open({ ...model.options, blocks: blocks() });
-      const result = await engine.execute({ workflow: agent([row('nowhere')]) });
+      const result = await engine.execute({ workflow: agent([toolRow('nowhere')]) });
       expect(result).toMatchObject({ status: 'failed', error: { code: 'CHILD_NOT_FOUND' } });
       expect(model.requestCount()).toBe(0);
     });
@@ -139,7 +139,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const engine = await make().open({ ...model.options, blocks: blocks(), tenant });
       await engine.deploy(workflow([], [], { id: 'child', name: 'Child of theirs' }));
       for (const id of ['child', 'Child of theirs'])
-        expect(await engine.execute({ workflow: agent([row(id)]) })).toMatchObject({
+        expect(await engine.execute({ workflow: agent([toolRow(id)]) })).toMatchObject({
           status: 'failed',
           error: { code: 'CHILD_NOT_FOUND' },
         });
@@ -152,7 +152,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const echo = fn('F', 'return [<start.topic>, <start.depth>, <start.admin>]');
       const inputFormat = [...TOPIC, { name: 'admin', type: 'string' }];
       await engine.deploy(workflow([echo], ['Start -> F'], { id: 'child', name: 'child', inputFormat }));
-      const preset = row('child', { inputMapping: '{"topic": "<start.q>", "depth": 3, "admin": "no"}' });
+      const preset = toolRow('child', { inputMapping: '{"topic": "<start.q>", "depth": 3, "admin": "no"}' });
       const q = 'x", "admin": "yes';
       const result = await engine.execute({ workflow: agent([preset]) }, { q });
       expect(model.toolDefinitions()[0]).toMatchObject({ parameters: { properties: {} } });
@@ -172,13 +172,13 @@ export function describeWorkflowTools(make: MakeRuntime): void {
         }),
       );
       await engine.deploy(workflow([fn('F', 'return 1 + 1')], ['Start -> F'], { id: 'adds', name: 'adds' }));
-      const run = await engine.start({ workflow: agent([row('asks'), row('adds')]) });
+      const run = await engine.start({ workflow: agent([toolRow('asks'), toolRow('adds')]) });
       expect(await run.result()).toMatchObject({ status: 'paused' });
-      const waiting = async () =>
+      const pausedChildren = async () =>
         (await engine.listRuns({ status: ['paused'] })).runs.filter(
           ({ parentRunId }) => parentRunId === run.runId,
         );
-      const [first, second] = await waiting();
+      const [first, second] = await pausedChildren();
       await engine.resume(first?.runId ?? '', { input: { n: 5 } });
       expect(await run.result()).toMatchObject({ status: 'paused' });
       await engine.resume(second?.runId ?? '', { input: { n: 6 } });
@@ -206,7 +206,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
         });
       await engine.deploy(workflow([pricedAgent('B')], ['Start -> B'], { id: 'inner', name: 'inner' }));
       const result = await engine.execute({
-        workflow: workflow([pricedAgent('A', [row('inner')])], ['Start -> A']),
+        workflow: workflow([pricedAgent('A', [toolRow('inner')])], ['Start -> A']),
       });
       expect(result).toMatchObject({ status: 'failed', error: { code: 'SPENDING_CAP_REACHED' } });
       expect(model.requestCount()).toBe(2);
@@ -217,7 +217,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const model = await modelWithCalls([{ name: 'slow', args: {} }]);
       const engine = await make().open({ ...model.options, blocks: [...blocks(), script.executor] });
       await engine.deploy(workflow([work('W')], ['Start -> W'], { id: 'slow', name: 'slow' }));
-      const run = await engine.start({ workflow: agent([row('slow')]) });
+      const run = await engine.start({ workflow: agent([toolRow('slow')]) });
       await script.nextCall('W');
       await engine.cancel(run.runId);
       await script.whenAborted('W');
@@ -239,7 +239,7 @@ export function describeWorkflowTools(make: MakeRuntime): void {
       const messages = [{ role: 'user', content: 'Inner.' }];
       const inner = block('B', 'agent', { model: 'local/scripted', messages });
       await engine.deploy(workflow([inner], ['Start -> B'], { id: 'inner', name: 'inner' }));
-      expect(await engine.execute({ workflow: agent([row('inner')]) })).toMatchObject({
+      expect(await engine.execute({ workflow: agent([toolRow('inner')]) })).toMatchObject({
         status: 'completed',
         output: { content: 'Done.' },
       });

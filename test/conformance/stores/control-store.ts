@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 const CANCEL: NewControlRequest = { runId: 'r', kind: 'cancel', payload: { reason: 'ä' } };
 
-/** Tests every control store. `make` returns a new, empty one. */
+/** Defines the tests of control stores. `make` returns a new, empty store. */
 export function describeControlStore(name: string, make: () => ControlStore): void {
   describe(`${name}: control store`, () => {
     it('passes a request to the server and returns the outcome', async () => {

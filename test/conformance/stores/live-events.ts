@@ -60,7 +60,7 @@ export function describeLiveEvents(
         );
     });
 
-    it('notifies watchers of a run about events in either store, until they stop', async () => {
+    it('notifies watchers of a run about events in either store, until the watchers stop', async () => {
       const { one, other } = await make();
       await one.publish('r', [event('a')]);
       const woken = Promise.withResolvers<void>();
@@ -73,7 +73,7 @@ export function describeLiveEvents(
       const publishing = (async () => {
         for (let done = false; !done;) {
           await one.publish('r', [event('b')]);
-          done = await Promise.race([woken.promise.then(() => true), later(20)]);
+          done = await Promise.race([woken.promise.then(() => true), falseAfter(20)]);
         }
       })();
       await woken.promise;
@@ -81,7 +81,7 @@ export function describeLiveEvents(
       stop();
       const callsAtStop = calls;
       await one.publish('r', [event('c')]);
-      await later(50);
+      await falseAfter(50);
       expect(calls).toBe(callsAtStop);
     });
 
@@ -116,6 +116,6 @@ export function describeLiveEvents(
 }
 
 /** Resolves to false after `ms` on the system clock, because the test waits for another connection. */
-function later(ms: number): Promise<false> {
+function falseAfter(ms: number): Promise<false> {
   return new Promise((resolve) => setTimeout(() => resolve(false), ms));
 }

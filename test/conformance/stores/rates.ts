@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { RateStore } from '@heddle/engine/stores';
 
 /**
- * Returns a request of a key with a rate of one request per 100 ms (burst: two) and one token per millisecond (burst:
- * 50).
+ * Returns a request with `tokens`. The limits of its key are one request per 100 ms (burst: two) and one token per
+ * millisecond (burst: 50).
  */
 const request = (nowMs: number, tokens = 0) => ({
   nowMs,
@@ -57,7 +57,7 @@ export function describeRates(
       expect(waits.filter((wait) => wait === 0)).toHaveLength(2);
     });
 
-    it('prunes only keys that have had no effect since the given time', async () => {
+    it('prunes only keys whose limits have had no effect since the given time', async () => {
       const { one } = await make();
       await one.take('k', request(1000));
       await one.block('k', 1500);

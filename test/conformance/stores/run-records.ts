@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { entry, log, newRun, record, startedEntry } from '../../support/run-data.ts';
 import { withRun } from './with-run.ts';
 
-/** Tests how every run store handles records and logs. */
+/** Defines the tests of records and logs in run stores. */
 export function describeRecords(make: () => RunStore | Promise<RunStore>): void {
   it('returns the last saved record', async () => {
     const store = await withRun(make);
@@ -32,8 +32,8 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     const first = record('r', { seq: 0 });
     await store.create(newRun('r'), startedEntry(), first);
     const saved = { record: record('r', { seq: 3, status: 'completed' }), logs: [log('r', 1), log('r', 2)] };
-    const twice = async (): Promise<void> => store.append('r', [entry(2), entry(2)], saved);
-    await expect(twice()).rejects.toThrow(/written twice/);
+    const appendTwice = async (): Promise<void> => store.append('r', [entry(2), entry(2)], saved);
+    await expect(appendTwice()).rejects.toThrow(/written twice/);
     expect(await store.record('r')).toEqual(first);
     expect(await store.logs('r')).toEqual([]);
     await store.append('r', [entry(2), entry(3)], saved);

@@ -4,7 +4,7 @@ import { entry, log, newRun, record, startedEntry } from '../../support/run-data
 import { describeRecords } from './run-records.ts';
 import { withRun } from './with-run.ts';
 
-/** Tests every run store. `make` returns a new, empty one. */
+/** Defines the tests of run stores. `make` returns a new, empty store. */
 export function describeRunStore(name: string, make: () => RunStore | Promise<RunStore>): void {
   describe(`${name}: run store`, () => {
     describeJournals(make);
@@ -16,7 +16,7 @@ export function describeRunStore(name: string, make: () => RunStore | Promise<Ru
   });
 }
 
-async function pages(store: RunStore, query: Parameters<RunStore['list']>[0]): Promise<string[][]> {
+async function listPages(store: RunStore, query: Parameters<RunStore['list']>[0]): Promise<string[][]> {
   const idsByPage: string[][] = [];
   let cursor: string | undefined;
   do {
@@ -96,9 +96,9 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   it('refuses entries of an unknown run, and executes the other writes of the same event loop turn', async () => {
     const store = await withRun(make);
     const write = async (id: string): Promise<void> => store.append(id, [entry(2)]);
-    const answers = await Promise.allSettled([write('r'), write('unknown'), write('other')]);
-    expect(answers.map((answer) => answer.status)).toEqual(['fulfilled', 'rejected', 'rejected']);
-    expect(answers[1]).toMatchObject({ reason: { code: 'RUN_NOT_FOUND' } });
+    const results = await Promise.allSettled([write('r'), write('unknown'), write('other')]);
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(results[1]).toMatchObject({ reason: { code: 'RUN_NOT_FOUND' } });
     expect(await store.journal('r')).toHaveLength(2);
   });
 
@@ -160,7 +160,7 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
   });
 }
 
-async function withRecords(
+async function storeWithRecords(
   make: () => RunStore | Promise<RunStore>,
   records: RunRecord[],
 ): Promise<RunStore> {
@@ -178,23 +178,26 @@ async function withRecords(
 function describeLists(make: () => RunStore | Promise<RunStore>): void {
   it('lists the newest runs first, page by page, each once, even if several begin in one millisecond', async () => {
     const times = [5, 1, 3, 3, 3, 2, 4];
-    const store = await withRecords(
+    const store = await storeWithRecords(
       make,
       times.map((createdMs, index) => record(`r${index}`, { createdMs })),
     );
     const expected = [['r0', 'r6', 'r4'], ['r3', 'r2', 'r5'], ['r1']];
-    expect(await pages(store, { limit: 3 })).toEqual(expected);
-    expect(await pages(store, {})).toEqual([expected.flat()]);
+    expect(await listPages(store, { limit: 3 })).toEqual(expected);
+    expect(await listPages(store, {})).toEqual([expected.flat()]);
   });
 
   it('has no cursor after the last page, even after a full one', async () => {
-    const store = await withRecords(make, [record('a', { createdMs: 1 }), record('b', { createdMs: 2 })]);
-    expect(await pages(store, { limit: 2 })).toEqual([['b', 'a']]);
-    expect(await pages(store, { limit: 1 })).toEqual([['b'], ['a']]);
+    const store = await storeWithRecords(make, [
+      record('a', { createdMs: 1 }),
+      record('b', { createdMs: 2 }),
+    ]);
+    expect(await listPages(store, { limit: 2 })).toEqual([['b', 'a']]);
+    expect(await listPages(store, { limit: 1 })).toEqual([['b'], ['a']]);
   });
 
   it('continues after the last page even if runs are added and changed in between', async () => {
-    const store = await withRecords(
+    const store = await storeWithRecords(
       make,
       [1, 2, 3, 4].map((at) => record(`r${at}`, { createdMs: at })),
     );
@@ -207,32 +210,32 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('filters by workflow and by any of several statuses, across pages', async () => {
-    const store = await withRecords(make, [
+    const store = await storeWithRecords(make, [
       record('a', { createdMs: 1, workflowId: 'w1', status: 'completed' }),
       record('b', { createdMs: 2, workflowId: 'w2', status: 'completed' }),
       record('c', { createdMs: 3, workflowId: 'w1', status: 'paused' }),
       record('d', { createdMs: 4, workflowId: 'w1', status: 'failed' }),
     ]);
-    expect(await pages(store, { workflowId: 'w1', limit: 1 })).toEqual([['d'], ['c'], ['a']]);
-    expect(await pages(store, { status: ['completed', 'paused'] })).toEqual([['c', 'b', 'a']]);
-    expect(await pages(store, { workflowId: 'w1', status: ['completed'] })).toEqual([['a']]);
-    expect(await pages(store, { workflowId: 'unknown' })).toEqual([[]]);
-    expect(await pages(store, { status: [] })).toEqual([[]]);
+    expect(await listPages(store, { workflowId: 'w1', limit: 1 })).toEqual([['d'], ['c'], ['a']]);
+    expect(await listPages(store, { status: ['completed', 'paused'] })).toEqual([['c', 'b', 'a']]);
+    expect(await listPages(store, { workflowId: 'w1', status: ['completed'] })).toEqual([['a']]);
+    expect(await listPages(store, { workflowId: 'unknown' })).toEqual([[]]);
+    expect(await listPages(store, { status: [] })).toEqual([[]]);
   });
 
   it('lists the oldest runs first on request, page by page', async () => {
     const times = [5, 1, 3, 3, 2];
     const runs = times.map((createdMs, index) => record(`r${index}`, { createdMs }));
-    const store = await withRecords(make, runs);
-    expect(await pages(store, { order: 'asc', limit: 2 })).toEqual([['r1', 'r4'], ['r2', 'r3'], ['r0']]);
+    const store = await storeWithRecords(make, runs);
+    expect(await listPages(store, { order: 'asc', limit: 2 })).toEqual([['r1', 'r4'], ['r2', 'r3'], ['r0']]);
   });
 
   it('lists the runs of a period, including both ends', async () => {
     const runs = [1, 2, 3, 4].map((createdMs) => record(`r${createdMs}`, { createdMs }));
-    const store = await withRecords(make, runs);
-    expect(await pages(store, { fromMs: 2, toMs: 3, limit: 1 })).toEqual([['r3'], ['r2']]);
-    expect(await pages(store, { fromMs: 4 })).toEqual([['r4']]);
-    expect(await pages(store, { toMs: 1, order: 'asc' })).toEqual([['r1']]);
+    const store = await storeWithRecords(make, runs);
+    expect(await listPages(store, { fromMs: 2, toMs: 3, limit: 1 })).toEqual([['r3'], ['r2']]);
+    expect(await listPages(store, { fromMs: 4 })).toEqual([['r4']]);
+    expect(await listPages(store, { toMs: 1, order: 'asc' })).toEqual([['r1']]);
   });
 
   it.each([{ cursor: 'nonsense' }, { cursor: '' }, { limit: 0 }, { limit: 1.5 }, { limit: 1001 }])(
@@ -282,20 +285,20 @@ function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
   });
 }
 
-const AT = { block: 'b', scope: [2, 0] };
+const EXECUTION = { block: 'b', scope: [2, 0] };
 
 function describeSteps(make: () => RunStore | Promise<RunStore>): void {
   const key = (digit: string): string => `sha256:${digit.repeat(64)}`;
 
   it('returns the steps of one execution of a block, with the results of ended steps', async () => {
     const store = await withRun(make);
-    expect(await store.steps('r', AT)).toEqual([]);
-    expect(await store.beginStep('r', AT, 'a')).toBeUndefined();
-    expect(await store.endStep('r', AT, 'b', { v: { text: '"\ud83d\ude00' } })).toEqual({
+    expect(await store.steps('r', EXECUTION)).toEqual([]);
+    expect(await store.beginStep('r', EXECUTION, 'a')).toBeUndefined();
+    expect(await store.endStep('r', EXECUTION, 'b', { v: { text: '"\ud83d\ude00' } })).toEqual({
       v: { text: '"\ud83d\ude00' },
     });
-    await store.endStep('r', { ...AT, scope: [2] }, 'other', { v: 1 });
-    expect((await store.steps('r', AT)).toSorted((one, two) => (one.key < two.key ? -1 : 1))).toEqual([
+    await store.endStep('r', { ...EXECUTION, scope: [2] }, 'other', { v: 1 });
+    expect((await store.steps('r', EXECUTION)).toSorted((one, two) => (one.key < two.key ? -1 : 1))).toEqual([
       { key: 'a', result: undefined },
       { key: 'b', result: { v: { text: '"\ud83d\ude00' } } },
     ]);
@@ -303,55 +306,55 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
 
   it('begins a step once, and returns the recorded step', async () => {
     const store = await withRun(make);
-    const begin = async () => store.beginStep('r', AT, 'a');
-    const answers = await Promise.all([begin(), begin()]);
-    expect(answers).toEqual([undefined, { key: 'a', result: undefined }]);
-    await store.endStep('r', AT, 'a', { v: null });
+    const begin = async () => store.beginStep('r', EXECUTION, 'a');
+    const results = await Promise.all([begin(), begin()]);
+    expect(results).toEqual([undefined, { key: 'a', result: undefined }]);
+    await store.endStep('r', EXECUTION, 'a', { v: null });
     expect(await begin()).toEqual({ key: 'a', result: { v: null } });
   });
 
   it('keeps the first result of a step', async () => {
     const store = await withRun(make);
-    const end = async (v: number) => store.endStep('r', AT, 'a', { v });
+    const end = async (v: number) => store.endStep('r', EXECUTION, 'a', { v });
     expect(await Promise.all([end(1), end(2)])).toEqual([{ v: 1 }, { v: 1 }]);
-    expect(await store.steps('r', AT)).toEqual([{ key: 'a', result: { v: 1 } }]);
+    expect(await store.steps('r', EXECUTION)).toEqual([{ key: 'a', result: { v: 1 } }]);
   });
 
   it('removes only steps without a result', async () => {
     const store = await withRun(make);
-    await store.beginStep('r', AT, 'a');
-    await store.endStep('r', AT, 'b', { v: 1 });
-    for (const step of ['a', 'b', 'c']) await store.forgetStep('r', AT, step);
-    expect(await store.steps('r', AT)).toEqual([{ key: 'b', result: { v: 1 } }]);
-    expect(await store.beginStep('r', AT, 'a')).toBeUndefined();
+    await store.beginStep('r', EXECUTION, 'a');
+    await store.endStep('r', EXECUTION, 'b', { v: 1 });
+    for (const step of ['a', 'b', 'c']) await store.forgetStep('r', EXECUTION, step);
+    expect(await store.steps('r', EXECUTION)).toEqual([{ key: 'b', result: { v: 1 } }]);
+    expect(await store.beginStep('r', EXECUTION, 'a')).toBeUndefined();
   });
 
   it('accepts block ids of any length', async () => {
     const store = await withRun(make);
-    const long = { block: 'b'.repeat(10_000), scope: [1] };
-    await store.endStep('r', long, 'a', { v: 1 });
+    const longId = { block: 'b'.repeat(10_000), scope: [1] };
+    await store.endStep('r', longId, 'a', { v: 1 });
     expect(await store.steps('r', long)).toEqual([{ key: 'a', result: { v: 1 } }]);
-    expect(await store.steps('r', { ...long, scope: [2] })).toEqual([]);
+    expect(await store.steps('r', { ...longId, scope: [2] })).toEqual([]);
   });
 
   it('refuses steps of an unknown run', async () => {
     const store = await withRun(make);
-    await expect((async () => store.beginStep('unknown', AT, 'a'))()).rejects.toMatchObject({
+    await expect((async () => store.beginStep('unknown', EXECUTION, 'a'))()).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
     });
-    await expect((async () => store.endStep('unknown', AT, 'a', { v: 1 }))()).rejects.toMatchObject({
+    await expect((async () => store.endStep('unknown', EXECUTION, 'a', { v: 1 }))()).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
     });
-    expect(await store.steps('unknown', AT)).toEqual([]);
+    expect(await store.steps('unknown', EXECUTION)).toEqual([]);
   });
 
   it('removes the steps together with their run, and returns the value keys in their results', async () => {
     const store = await withRun(make);
-    await store.endStep('r', AT, 'a', { ref: { key: key('d'), bytes: 9000 } });
+    await store.endStep('r', EXECUTION, 'a', { ref: { key: key('d'), bytes: 9000 } });
     await store.saveRecord(record('r', { seq: 1, status: 'completed' }), []);
     expect(await store.remove('r')).toEqual([key('d')]);
-    expect(await store.steps('r', AT)).toEqual([]);
+    expect(await store.steps('r', EXECUTION)).toEqual([]);
     await store.create(newRun('r'), startedEntry());
-    expect(await store.steps('r', AT)).toEqual([]);
+    expect(await store.steps('r', EXECUTION)).toEqual([]);
   });
 }

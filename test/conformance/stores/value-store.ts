@@ -2,7 +2,7 @@ import type { RunStore, ValueStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { entry, newRun, record, startedEntry } from '../../support/run-data.ts';
 
-/** Tests every value store. `make` returns a new, empty one. */
+/** Defines the tests of value stores. `make` returns a new, empty store. */
 export function describeValueStore(name: string, make: () => ValueStore | Promise<ValueStore>): void {
   describe(`${name}: value store`, () => {
     it.each([2, 10_000, 262_144, 262_145, 3_000_000])('returns a value of %i bytes', async (bytes) => {
@@ -37,7 +37,7 @@ export function describeValueStore(name: string, make: () => ValueStore | Promis
   });
 }
 
-/** Tests how every value store prunes values. `runs` contains the runs that may use them. */
+/** Defines the tests of pruning in value stores. `runs` contains the runs that may use the values. */
 export function describePruning(
   name: string,
   make: () => { runs: RunStore; values: ValueStore } | Promise<{ runs: RunStore; values: ValueStore }>,

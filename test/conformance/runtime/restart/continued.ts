@@ -7,17 +7,17 @@ import type { EngineSequence } from './engine-sequence.ts';
 export function describeContinuedLater(makeEngines: () => EngineSequence): void {
   it('R46 a paused block continues in a later engine with its answer, after its finished steps and a deployment', async () => {
     const engines = makeEngines();
-    const draw = (times: number) => workflow([ask('A', times)], ['Start -> A'], { id: 'w' });
+    const askWorkflow = (times: number) => workflow([ask('A', times)], ['Start -> A'], { id: 'w' });
     const first = new Asking();
     const before = await engines.next({ blocks: [first.executor] });
-    await before.deploy(draw(2));
+    await before.deploy(askWorkflow(2));
     const run = await before.start('w');
     await run.result();
     const [pause] = (await before.getRun(run.runId)).pauses;
     expect(first.done).toEqual(['A 0']);
     const second = new Asking();
     const after = await engines.next({ blocks: [second.executor] });
-    expect(await after.deploy(draw(9))).toMatchObject({ version: 2 });
+    expect(await after.deploy(askWorkflow(9))).toMatchObject({ version: 2 });
     const token = pause?.token ?? '';
     expect((await after.getRun(run.runId)).pauses).toMatchObject([{ token, output: { question: 1 } }]);
     expect(await after.resume(run.runId, { token, input: { answer: 1 } })).toMatchObject({
@@ -34,19 +34,19 @@ export function describeContinuedLater(makeEngines: () => EngineSequence): void 
     expect(third.done).toEqual(['A 2']);
   });
 
-  it('R46 an answer is delivered by the next engine if the first stops before it has an effect', async () => {
+  it('R46 an answer is delivered by the next engine if the first engine stops before the answer has an effect', async () => {
     const engines = makeEngines();
-    const reached = Promise.withResolvers<void>();
+    const answerRead = Promise.withResolvers<void>();
     const first = new Asking((_, answers) => {
       if (answers.length === 0) return Promise.resolve();
-      reached.resolve();
+      answerRead.resolve();
       return new Promise(() => undefined);
     });
     const before = await engines.next({ blocks: [first.executor] });
     const { runId, result } = await before.start({ workflow: workflow([ask('A')], ['Start -> A']) });
     await result();
     before.resume(runId, { input: { answer: 'yes' } }).catch(() => undefined);
-    await reached.promise;
+    await answerRead.promise;
     const second = new Asking();
     const after = await engines.next({ blocks: [second.executor] });
     // Polls, because an engine that shares the store may end the run before this engine attaches to it.

@@ -10,15 +10,15 @@ export function describeNeeds(makeEngines: () => EngineSequence): void {
   it('a run without a required environment value is suspended with the name of the value, and continues once it is available', async () => {
     const engines = makeEngines();
     const env = { API_KEY: { value: 'k-1', secret: false as const } };
-    const drawn = workflow([human('H'), fn('Z', 'return {{API_KEY}}')], ['Start -> H -> Z']);
-    const run = await (await engines.next({ env })).start({ workflow: drawn });
+    const definition = workflow([human('H'), fn('Z', 'return {{API_KEY}}')], ['Start -> H -> Z']);
+    const run = await (await engines.next({ env })).start({ workflow: definition });
     await run.result();
-    const without = await engines.next();
-    expect(await without.getRun(run.runId)).toMatchObject({
+    const engineWithoutKey = await engines.next();
+    expect(await engineWithoutKey.getRun(run.runId)).toMatchObject({
       status: 'paused',
       suspended: expect.stringContaining('{{API_KEY}}') as string,
     });
-    await expect(without.resume(run.runId, { input: {} })).rejects.toMatchObject({
+    await expect(engineWithoutKey.resume(run.runId, { input: {} })).rejects.toMatchObject({
       code: 'ENV_MISSING',
       message: expect.stringContaining('{{API_KEY}}') as string,
     });
@@ -35,14 +35,14 @@ export function describeNeeds(makeEngines: () => EngineSequence): void {
     const env = { API_KEY: 'very secret value' };
     const first = new Script();
     const before = await engines.next({ env, blocks: [first.executor] });
-    const drawn = workflow([work('A'), fn('Z', 'return {{API_KEY}}.length')], ['Start -> A -> Z']);
-    const { runId } = await before.start({ workflow: drawn });
+    const definition = workflow([work('A'), fn('Z', 'return {{API_KEY}}.length')], ['Start -> A -> Z']);
+    const { runId } = await before.start({ workflow: definition });
     await first.nextCall('A');
     const second = new Script();
-    const without = await engines.next({ blocks: [second.executor] });
-    const waiting = await without.attach(runId);
-    expect(await waiting.result()).toMatchObject({ status: 'running', error: null });
-    expect((await without.getRun(runId)).suspended).toContain('{{API_KEY}}');
+    const engineWithoutKey = await engines.next({ blocks: [second.executor] });
+    const waitingRun = await engineWithoutKey.attach(runId);
+    expect(await waitingRun.result()).toMatchObject({ status: 'running', error: null });
+    expect((await engineWithoutKey.getRun(runId)).suspended).toContain('{{API_KEY}}');
     expect(second.calls).toEqual([]);
     const third = new Script({ A: () => ({ output: {} }) });
     const after = await engines.next({ env, blocks: [third.executor] });
@@ -53,13 +53,13 @@ export function describeNeeds(makeEngines: () => EngineSequence): void {
 
   it('a suspended run can be cancelled', async () => {
     const engines = makeEngines();
-    const drawn = workflow([human('H'), fn('Z', 'return {{API_KEY}}')], ['Start -> H -> Z']);
+    const definition = workflow([human('H'), fn('Z', 'return {{API_KEY}}')], ['Start -> H -> Z']);
     const run = await (
       await engines.next({ env: { API_KEY: 'very secret value' } })
-    ).start({ workflow: drawn });
+    ).start({ workflow: definition });
     await run.result();
-    const without = await engines.next();
-    expect(await without.cancel(run.runId)).toBe(true);
-    expect(await without.getRun(run.runId)).toMatchObject({ status: 'cancelled', suspended: null });
+    const engineWithoutKey = await engines.next();
+    expect(await engineWithoutKey.cancel(run.runId)).toBe(true);
+    expect(await engineWithoutKey.getRun(run.runId)).toMatchObject({ status: 'cancelled', suspended: null });
   });
 }

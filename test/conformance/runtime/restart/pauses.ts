@@ -9,13 +9,14 @@ export function describeAnswers(makeEngines: () => EngineSequence): void {
   it('a paused run is resumed as the same run with the same plan after later deployments', async () => {
     const engines = makeEngines();
     const before = await engines.next();
-    const draw = (code: string) => workflow([human('H'), fn('Z', code)], ['Start -> H -> Z'], { id: 'w' });
-    await before.deploy(draw('return "old " + <h.note>'));
+    const workflowWith = (code: string) =>
+      workflow([human('H'), fn('Z', code)], ['Start -> H -> Z'], { id: 'w' });
+    await before.deploy(workflowWith('return "old " + <h.note>'));
     const run = await before.start('w');
     expect(await run.result()).toMatchObject({ status: 'paused' });
     const token = (await before.getRun(run.runId)).pauses[0]?.token ?? '';
     const after = await engines.next();
-    expect(await after.deploy(draw('return "new"'))).toMatchObject({ version: 2 });
+    expect(await after.deploy(workflowWith('return "new"'))).toMatchObject({ version: 2 });
     expect((await after.getRun(run.runId)).pauses[0]?.token).toBe(token);
     const result = await after.resume(run.runId, { token, input: { note: 'answer' } });
     expect(result).toMatchObject({ runId: run.runId, status: 'completed', output: { result: 'old answer' } });
@@ -24,8 +25,8 @@ export function describeAnswers(makeEngines: () => EngineSequence): void {
   it('a resume can be repeated in every later engine, and returns the first result', async () => {
     const engines = makeEngines();
     const before = await engines.next();
-    const drawn = workflow([human('H'), human('I'), fn('Z', 'return <h.n>')], ['Start -> H -> I -> Z']);
-    const run = await before.start({ workflow: drawn });
+    const definition = workflow([human('H'), human('I'), fn('Z', 'return <h.n>')], ['Start -> H -> I -> Z']);
+    const run = await before.start({ workflow: definition });
     await run.result();
     const token = (await before.getRun(run.runId)).pauses[0]?.token ?? '';
     expect(await before.resume(run.runId, { token, input: { n: 1 } })).toMatchObject({ status: 'paused' });
@@ -43,9 +44,9 @@ export function describeAnswers(makeEngines: () => EngineSequence): void {
   it('many paused runs can be evicted from memory, and continue when they are resumed', async () => {
     const engines = makeEngines();
     const engine = await engines.next();
-    const drawn = { workflow: workflow([human('H'), fn('Z', 'return <h.n>')], ['Start -> H -> Z']) };
+    const source = { workflow: workflow([human('H'), fn('Z', 'return <h.n>')], ['Start -> H -> Z']) };
     const handles = [];
-    for (let n = 0; n < 80; n++) handles.push(await engine.start(drawn));
+    for (let n = 0; n < 80; n++) handles.push(await engine.start(source));
     for (const handle of handles) expect(await handle.result()).toMatchObject({ status: 'paused' });
     for (const [n, handle] of handles.entries()) {
       await engine.resume(handle.runId, { input: { n } });

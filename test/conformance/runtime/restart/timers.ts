@@ -9,12 +9,12 @@ const HOUR_MS = 3_600_000;
 /** Defines the tests of waits, next attempts and deadlines, which keep their time across a restart. */
 export function describeTimers(makeEngines: () => EngineSequence): void {
   const wait = block('W', 'wait', { timeValue: '2', timeUnit: 'hours' });
-  const waiting = workflow([wait, fn('Z', 'return <w.status>')], ['Start -> W -> Z']);
+  const waitWorkflow = workflow([wait, fn('Z', 'return <w.status>')], ['Start -> W -> Z']);
 
   it('a wait keeps its end time', async () => {
     const engines = makeEngines();
     const clock = new TestClock(1000);
-    const { runId } = await (await engines.next({ clock })).start({ workflow: waiting });
+    const { runId } = await (await engines.next({ clock })).start({ workflow: waitWorkflow });
     await clock.due(2 * HOUR_MS);
     clock.advance(HOUR_MS);
     const after = await engines.next({ clock });
@@ -29,7 +29,7 @@ export function describeTimers(makeEngines: () => EngineSequence): void {
   it('a wait that expired while no engine ran ends immediately', async () => {
     const engines = makeEngines();
     const clock = new TestClock(1000);
-    const { runId } = await (await engines.next({ clock })).start({ workflow: waiting });
+    const { runId } = await (await engines.next({ clock })).start({ workflow: waitWorkflow });
     await clock.due(2 * HOUR_MS);
     const laterClock = new TestClock(5 * HOUR_MS);
     const after = await engines.next({ clock: laterClock });
@@ -66,10 +66,10 @@ export function describeTimers(makeEngines: () => EngineSequence): void {
     const clock = new TestClock(1000);
     const first = new Script();
     const before = await engines.next({ clock, blocks: [first.executor] });
-    const timed = workflow([work('A', { timeoutMs: 10_000 })], ['Start -> A']);
-    const plain = workflow([work('B')], ['Start -> B']);
-    const one = await before.start({ workflow: timed });
-    const other = await before.start({ workflow: plain }, {}, { timeoutMs: 20_000 });
+    const withBlockTimeout = workflow([work('A', { timeoutMs: 10_000 })], ['Start -> A']);
+    const withoutTimeout = workflow([work('B')], ['Start -> B']);
+    const one = await before.start({ workflow: withBlockTimeout });
+    const other = await before.start({ workflow: withoutTimeout }, {}, { timeoutMs: 20_000 });
     const { context } = await first.nextCall('A');
     expect(context.remainingMs).toBe(10_000);
     await first.nextCall('B');

@@ -8,7 +8,7 @@ import type { EngineSequence } from './engine-sequence.ts';
 export function describeUnexecuted(makeEngines: () => EngineSequence): void {
   it('a cancel requested while no engine runs is completed at the next start', async () => {
     const engines = makeEngines();
-    const { before, runId } = await stopAtA(engines);
+    const { before, runId } = await startUntilA(engines);
     await before.close({ graceMs: 0 });
     await engines.runtime.askForCancel?.(runId);
     const second = new Script();
@@ -19,7 +19,7 @@ export function describeUnexecuted(makeEngines: () => EngineSequence): void {
 
   it('an engine without automatic recovery changes no run until the run is attached', async () => {
     const engines = makeEngines();
-    const { runId } = await stopAtA(engines);
+    const { runId } = await startUntilA(engines);
     const { second, after } = await openWithoutRecovery(engines);
     expect(await after.getRun(runId)).toMatchObject({ status: 'running' });
     await expect(after.runFromBlock(runId, 'A')).rejects.toMatchObject({ code: 'RUN_NOT_SETTLED' });
@@ -31,7 +31,7 @@ export function describeUnexecuted(makeEngines: () => EngineSequence): void {
 
   it('a cancel of a run that no engine executes runs none of its blocks', async () => {
     const engines = makeEngines();
-    const { runId } = await stopAtA(engines);
+    const { runId } = await startUntilA(engines);
     const { second, after } = await openWithoutRecovery(engines);
     expect(await after.cancel(runId)).toBe(true);
     expect(await after.cancel(runId)).toBe(false);
@@ -55,7 +55,7 @@ export function describeUnexecuted(makeEngines: () => EngineSequence): void {
 }
 
 /** Starts a run, and returns when its block A runs. */
-async function stopAtA(engines: EngineSequence): Promise<{ before: Engine; runId: string }> {
+async function startUntilA(engines: EngineSequence): Promise<{ before: Engine; runId: string }> {
   const script = new Script();
   const before = await engines.next({ blocks: [script.executor] });
   const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });

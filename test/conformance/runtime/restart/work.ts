@@ -9,8 +9,8 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     const engines = makeEngines();
     const first = new Script({ A: () => ({ output: { n: 1 } }) });
     const before = await engines.next({ blocks: [first.executor] });
-    const drawn = workflow([work('A'), work('B'), work('C')], ['Start -> A -> B -> C']);
-    const { runId } = await before.start({ workflow: drawn });
+    const definition = workflow([work('A'), work('B'), work('C')], ['Start -> A -> B -> C']);
+    const { runId } = await before.start({ workflow: definition });
     const { context } = await first.nextCall('B');
     const second = new Script({ C: () => ({ output: { n: 3 } }) });
     const after = await engines.next({ blocks: [second.executor] });
@@ -56,8 +56,8 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     const engines = makeEngines();
     const script = new Script();
     const before = await engines.next({ blocks: [script.executor] });
-    const drawn = workflow([work('A'), fn('H', 'return 1')], ['Start -> A', 'A:error -> H']);
-    const { runId } = await before.start({ workflow: drawn });
+    const definition = workflow([work('A'), fn('H', 'return 1')], ['Start -> A', 'A:error -> H']);
+    const { runId } = await before.start({ workflow: definition });
     await script.nextCall('A');
     const next = new Script({ A: () => ({ output: { ok: true } }) });
     const after = await engines.next({ blocks: [next.executor] });
@@ -70,14 +70,14 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     const engines = makeEngines();
     const first = new Script();
     const before = await engines.next({ blocks: [first.executor] });
-    const drawn = workflow(
+    const definition = workflow(
       [
         loop('L', { loopType: 'forEach', collection: '["a", "b", "c"]' }, work('A')),
-        fn('Z', 'return <l.results>.map(turn => turn[0].n)'),
+        fn('Z', 'return <l.results>.map(cells => cells[0].n)'),
       ],
       ['Start -> L -> A', 'L -> Z'],
     );
-    const { runId } = await before.start({ workflow: drawn });
+    const { runId } = await before.start({ workflow: definition });
     (await first.nextCall('A.0')).done({ n: 0 });
     await first.nextCall('A.1');
     const second = new Script();
@@ -93,14 +93,14 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     const engines = makeEngines();
     const first = new Script();
     const before = await engines.next({ blocks: [first.executor] });
-    const drawn = workflow(
+    const definition = workflow(
       [
         parallel('P', { parallelType: 'count', count: 4, batchSize: 2 }, work('A')),
         fn('Z', 'return <p.results>.map(branch => branch[0].n)'),
       ],
       ['Start -> P -> A', 'P -> Z'],
     );
-    const { runId } = await before.start({ workflow: drawn });
+    const { runId } = await before.start({ workflow: definition });
     await first.nextCall('A.0');
     (await first.nextCall('A.1')).done({ n: 1 });
     await first.nextCall('A.2');
@@ -119,18 +119,18 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     const engines = makeEngines();
     const first = new Script({ A: () => ({ output: { text: 'x'.repeat(50_000) } }) });
     const before = await engines.next({ blocks: [first.executor] });
-    const drawn = workflow(
+    const definition = workflow(
       [
         work('A'),
         block('V', 'variables', { variables: [{ variableId: 'count', variableName: 'count', value: '7' }] }),
         loop('L', { loopType: 'for', count: 3 }, block('Ask', 'agent'), work('B')),
-        fn('Z', 'return [<variable.count>, <a.text>.length, <l.results>.map(turn => turn[0].content)]'),
+        fn('Z', 'return [<variable.count>, <a.text>.length, <l.results>.map(cells => cells[0].content)]'),
       ],
       ['Start -> A -> V -> L', 'L -> Ask -> B', 'L -> Z'],
       { variables: { count: { type: 'number', value: 1 } } },
     );
     const mocks = { types: { agent: ['one', 'two', 'three'] } };
-    const { runId } = await before.start({ workflow: drawn }, {}, { mocks });
+    const { runId } = await before.start({ workflow: definition }, {}, { mocks });
     (await first.nextCall('B.0')).done();
     await first.nextCall('B.1');
     const second = new Script({ B: () => ({ output: {} }) });
