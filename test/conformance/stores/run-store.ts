@@ -333,7 +333,7 @@ function describeSteps(make: () => RunStore | Promise<RunStore>): void {
     const store = await withRun(make);
     const longId = { block: 'b'.repeat(10_000), scope: [1] };
     await store.endStep('r', longId, 'a', { v: 1 });
-    expect(await store.steps('r', long)).toEqual([{ key: 'a', result: { v: 1 } }]);
+    expect(await store.steps('r', longId)).toEqual([{ key: 'a', result: { v: 1 } }]);
     expect(await store.steps('r', { ...longId, scope: [2] })).toEqual([]);
   });
 

@@ -50,7 +50,7 @@ async function compilePython(root: string, checker: Checker): Promise<boolean> {
   return true;
 }
 
-/** Increment it if unpacking a .deb produces different files. */
+/** Part of the cache key of unpacked packages. Increment it if unpacking a .deb produces different files. */
 const UNPACK_REVISION = 1;
 
 /** Unpacks Debian packages to a new root. Packages shared with other images are unpacked only once. */

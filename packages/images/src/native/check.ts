@@ -109,7 +109,7 @@ export class Checker {
     const reason =
       typeof message === 'string'
         ? message
-        : end.stderr.split('\n').at(-1) || `it ended with exit code ${end.exitCode}`;
+        : end.stderr.split('\n').at(-1) || `the process ended with exit code ${end.exitCode}`;
     throw new ImageError('load_failed', `${subject} cannot be loaded${limit}: ${reason}`);
   }
 
@@ -125,7 +125,7 @@ export class Checker {
     const reason = end.stderr.split('\n').at(-1) || `exit code ${end.exitCode}`;
     throw new ImageError(
       'install_failed',
-      `${subject} does not work in the image: ${command.join(' ')} said: ${reason}.`,
+      `${subject} does not work in the image: ${command.join(' ')} failed: ${reason}.`,
     );
   }
 }
@@ -134,7 +134,7 @@ function errorWithoutExitCode({ stderr, stopped }: TreeEnd): ImageError {
   return stopped === undefined
     ? new ImageError(
         'provider_error',
-        `No process could be started in the image: ${stderr || 'it ended immediately'}.`,
+        `No process could be started in the image: ${stderr || 'the process ended immediately'}.`,
       )
     : new ImageError(
         'load_failed',

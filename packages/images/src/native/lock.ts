@@ -8,7 +8,7 @@ export interface LockedDeb {
   readonly name: string;
   readonly version: string;
   readonly url: string;
-  /** Hexadecimal. */
+  /** SHA-256 of the .deb, hexadecimal. */
   readonly sha256: string;
 }
 

@@ -33,7 +33,9 @@ describe('an image of Python packages', { timeout: 120_000 }, () => {
       state: 'ready',
       runtime: 'isolate',
       packages: ['alpha-pkg 1.2', 'beta 1.0'],
-      warnings: ['alpha-pkg: evil.pth, sitecustomize.py would run when Python starts; not installed.'],
+      warnings: [
+        'alpha-pkg: evil.pth, sitecustomize.py would run when Python starts, so they are not installed.',
+      ],
     });
     const { blobs, features } = await images.open(record.imageId ?? '');
     expect(Object.keys(blobs).sort()).toEqual(['memory.snap', 'site.zip']);

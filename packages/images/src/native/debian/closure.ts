@@ -49,8 +49,8 @@ class Search {
   }
 
   /**
-   * Tries each candidate for the first need, then solves the remaining needs. Needs without a choice are handled in a
-   * loop.
+   * Tries each candidate for the first need, then solves the remaining needs. Needs with only one candidate are handled
+   * in a loop, without recursion.
    */
   #solve(needs: readonly Need[], initial: Selection): Selection | undefined {
     let chosen = initial;

@@ -13,7 +13,7 @@ export function machineOf(arch: string): string {
   return arch === 'arm64' ? 'aarch64' : 'x86_64';
 }
 
-/** Minor version of the oldest C library with wheels, by machine. */
+/** Minor version of the oldest glibc for which manylinux wheels exist, by machine. */
 const OLDEST_GLIBC: Readonly<Record<string, number>> = { x86_64: 5, aarch64: 17 };
 
 /** Older names of manylinux platforms (PEP 513, 571, 599). */

@@ -6,11 +6,11 @@ export interface Download {
   readonly programs: Readonly<Record<string, string>>;
 }
 
-/** A module on a Go module proxy, with its checksum as in `go.sum`. */
+/** A module on a Go module proxy. */
 export interface GoModule {
   readonly path: string;
   readonly version: string;
-  /** `h1:…` */
+  /** Checksum in the format of `go.sum`: `h1:…`. */
   readonly sum: string;
 }
 

@@ -113,8 +113,8 @@ function slowWarning(reason: string): string {
 }
 
 /**
- * Returns the modules without which a distribution is useless. These are the modules with the distribution's name. If
- * there are none, they are all modules if all failed, otherwise none: a module may be for other environments.
+ * Returns the modules whose failure fails the build: those with the distribution's name. If there are none, returns all
+ * modules if all of them failed, otherwise no module, because some may be for other environments.
  */
 function essentialOf(
   name: string,

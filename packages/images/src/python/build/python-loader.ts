@@ -16,7 +16,7 @@ export class PythonLoader {
   /**
    * Returns the report for a request. `files` are archives that are opened for the process. A process that died without
    * a report counts as out of memory.
-   * @throws ImageError provider_error if no process may run.
+   * @throws ImageError provider_error if this host cannot confine processes.
    */
   async run(request: PythonRequest, files: readonly string[], signal: AbortSignal): Promise<PythonReport> {
     await this.#processes.confinement();

@@ -1,7 +1,7 @@
 import type { Incompatibility } from './incompatibility.ts';
 import { type CandidateSet, fullSet } from './sets.ts';
 
-/** An assignment: from here on the package is in `set`. Without a cause it is a decision. */
+/** An assignment: the candidate of the package is in `set`. An assignment without a cause is a decision. */
 export interface Step<Note> {
   readonly id: string;
   readonly set: CandidateSet;

@@ -124,7 +124,7 @@ class Solver<Note> {
     }
   }
 
-  /** Applies all incompatibilities of the package, the newest first. Returns one that is satisfied. */
+  /** Applies all incompatibilities of the package, the newest first. Returns one that is satisfied, or undefined. */
   #concludeFrom(id: string): Incompatibility<Note> | undefined {
     const list = this.#byPackage.get(id) ?? [];
     for (const incompatibility of list.toReversed()) {

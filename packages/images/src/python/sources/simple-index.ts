@@ -73,7 +73,7 @@ function metadataOf(value: unknown): WheelOffer['metadata'] {
 const ANCHOR = /<a\b([^>]*)>([^<]*)<\/a\s*>/gi;
 const ATTRIBUTE = /([a-z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/gi;
 
-/** The specification makes simple pages flat lists of anchors, so no HTML parser is needed. */
+/** Reads the files of an HTML page. PEP 503 defines pages as flat lists of anchors, so no HTML parser is needed. */
 function filesInHtml(text: string, pageUrl: string): ListedFile[] | undefined {
   if (!/<(?:!doctype html|html|body|a)\b/i.test(text)) return undefined;
   const base = attributesOf(/<base\b([^>]*)>/i.exec(text)?.[1] ?? '').get('href');
@@ -150,7 +150,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 const ACCEPT =
   'application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1';
 
-/** A project with 15,000 files has a page of 7 MB. */
+/** Maximum size of a project page. A project with 15,000 files has a page of 7 MB. */
 const MAX_PAGE_BYTES = 64 * 2 ** 20;
 
 /** Returns a simple index (PEP 503, 691) as a source. `url` is the parent of the project pages. */

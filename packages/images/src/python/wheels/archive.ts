@@ -18,7 +18,7 @@ export interface ArchiveFile {
   read(): Promise<Buffer>;
 }
 
-/** yauzl verifies names, sizes and offsets while it reads, unlike smaller libraries. */
+/** Options with which yauzl verifies the names and sizes of files. */
 const STRICT = { lazyEntries: true, autoClose: false, strictFileNames: true, validateEntrySizes: true };
 
 const UNIX = 3;

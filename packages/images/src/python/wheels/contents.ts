@@ -13,7 +13,7 @@ export interface Contents {
 const INSTALLED_METADATA =
   /\.dist-info\/(?:METADATA|entry_points\.txt|top_level\.txt|WHEEL|licenses\/.*|LICEN[CS]E[^/]*)$/;
 
-/** Python executes these when it starts. */
+/** Files that Python executes when it starts. */
 const STARTUP = /^(?:[^/]+\.pth|(?:site|user)customize(?:\.py|\/.*|(?:\..*)?\.so))$/;
 
 /** Compiled files, and files for compilers only. */
@@ -39,7 +39,7 @@ export function contentsOf(archive: readonly ArchiveFile[]): Contents {
 
 /** Returns the warning about files of a wheel that would run when Python starts. */
 export function startupWarning(wheel: string, startup: readonly string[]): string {
-  return `${wheel}: ${startup.join(', ')} would run when Python starts; not installed.`;
+  return `${wheel}: ${startup.join(', ')} would run when Python starts, so they are not installed.`;
 }
 
 const MODULE = /^([A-Za-z_]\w*)(?:\.py|(?:\.[\w-]+)*\.so)$/;

@@ -19,7 +19,7 @@ async function fetchWheel(wheel: LockedWheel, context: BuildContext): Promise<st
   if (folder === undefined) {
     throw new ImageError(
       'registry_unavailable',
-      `${wheel.filename} came from a wheelhouse, but none is configured.`,
+      `${wheel.filename} came from a wheelhouse, but none is configured: set registries.python.wheelhouse.`,
     );
   }
   const path = join(await realpath(folder), wheel.filename);

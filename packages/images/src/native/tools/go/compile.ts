@@ -17,7 +17,7 @@ import { unpackModule } from './modules.ts';
 import { GO_MEMORY_MIB, GO_MINUTES, programPath, runGo, type GoRun } from './process.ts';
 import { cachedToolchain } from './toolchain.ts';
 
-/** Increment it if the same sources produce different programs. */
+/** Part of the cache key of programs. Increment it if the same sources produce different programs. */
 const REVISION = 1;
 
 /** Maximum size of modules and build output while a tool is compiled. */

@@ -27,7 +27,7 @@ const INCLUDED =
 const EXCLUDED = /_test\.go$|\/testdata\//;
 const EXECUTABLES = /^(?:bin|pkg\/tool)\//;
 
-/** Increment it if different files are included. */
+/** Part of the cache key of toolchains. Increment it if different files are included. */
 const REVISION = 1;
 
 /** Returns the toolchain for this machine. Throws ImageError incompatible_platform if there is none. */
