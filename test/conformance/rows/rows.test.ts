@@ -12,18 +12,18 @@ describe('the rows of conformance', () => {
   });
 
   it('have a test, another behaviour of Heddle, or a reason why they are not visible', () => {
-    const unexplained = rows.filter(
+    const unexplainedRows = rows.filter(
       ({ shownBy = [], instead = '', internal = '' }) =>
         shownBy.length === 0 && instead === '' && internal === '',
     );
-    expect(unexplained).toEqual([]);
+    expect(unexplainedRows).toEqual([]);
   });
 
   it('link to a rule, page or decision record if Heddle behaves differently', () => {
-    const unlinked = rows.filter(
+    const unlinkedRows = rows.filter(
       ({ instead }) => instead !== undefined && !/\]\([^)]+\)/.test(withLinks(instead)),
     );
-    expect(unlinked).toEqual([]);
+    expect(unlinkedRows).toEqual([]);
   });
 
   it('name existing tests', () => {

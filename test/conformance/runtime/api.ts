@@ -31,7 +31,7 @@ const sendJson = (response: ServerResponse, value: unknown): void =>
 const tableOf = (pairs: { [name: string]: string }): JsonObject[] =>
   Object.entries(pairs).map(([Key, Value]) => ({ id: Key, cells: { Key, Value } }));
 
-const apiBlock = (fields: JsonObject, more: JsonObject = {}) => block('Call', 'api', fields, more);
+const apiBlock = (fields: JsonObject, options: JsonObject = {}) => block('Call', 'api', fields, options);
 
 /** Defines the tests of blocks that send requests. */
 export function describeApi(make: MakeRuntime): void {
@@ -175,11 +175,11 @@ export function describeApi(make: MakeRuntime): void {
     it('an error status activates the error port, with method, URL and status in the message', async () => {
       const url = await serve((_request, response) => response.writeHead(404).end('{"why": "gone"}'));
       const engine = await openEngineFor(url);
-      const handled = workflow(
+      const definition = workflow(
         [apiBlock({ url: `${url}/x?token=t0p` }), fn('H', 'return <call.error>')],
         ['Start -> Call', 'Call:error -> H'],
       );
-      const { output } = await engine.execute({ workflow: handled });
+      const { output } = await engine.execute({ workflow: definition });
       const message = (output as { result: string }).result;
       expect(message).toMatch(/^GET http:\/\/127\.0\.0\.1:\d+\/x.*404/);
       expect(message).not.toContain('t0p');
@@ -236,7 +236,7 @@ export function describeApi(make: MakeRuntime): void {
     it('each iteration of a loop sends its own request, and a cancel aborts the open one', async () => {
       const paths: string[] = [];
       let markRequested = (): void => undefined;
-      const requested = new Promise<void>((resolve) => (markRequested = resolve));
+      const requestReceived = new Promise<void>((resolve) => (markRequested = resolve));
       const url = await serve(({ url: path = '' }, response) => {
         paths.push(path);
         if (path === '/1') markRequested();
@@ -248,7 +248,7 @@ export function describeApi(make: MakeRuntime): void {
         ['Start -> L -> Call'],
       );
       const run = await engine.start({ workflow: definition });
-      await requested;
+      await requestReceived;
       await engine.cancel(run.runId);
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
       expect(paths).toEqual(['/0', '/1']);

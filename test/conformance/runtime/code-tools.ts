@@ -6,12 +6,12 @@ import { callsIn, modelWithCalls } from './workflow-tools.ts';
 import type { MakeRuntime } from './suite.ts';
 
 /** Returns a row of an agent with a tool whose body is code. */
-const tool = (name: string, code: string, more: JsonObject = {}): JsonObject => ({
+const tool = (name: string, code: string, properties: JsonObject = {}): JsonObject => ({
   type: 'custom-tool',
   title: name,
   schema: { function: { name, parameters: { type: 'object', properties: { n: { type: 'number' } } } } },
   code,
-  ...more,
+  ...properties,
 });
 
 /** Code that exceeds a limit or accesses the host, and the message for the model. */

@@ -143,10 +143,10 @@ export function describeData(make: MakeRuntime): void {
         workflow: workflow([work('A'), fn('Z', 'return 5')], ['Start -> A -> Z']),
       });
       const call = await script.nextCall('A');
-      const seen: string[] = [];
+      const eventNames: string[] = [];
       const reading = (async () => {
         for await (const event of run.events())
-          seen.push('log' in event ? `${event.type} ${event.log.blockName}` : event.type);
+          eventNames.push('log' in event ? `${event.type} ${event.log.blockName}` : event.type);
       })();
       call.done({ a: 1 });
       await reading;
@@ -155,12 +155,12 @@ export function describeData(make: MakeRuntime): void {
         ...['Start', 'A', 'Z'].flatMap((name) => [`block:started ${name}`, `block:completed ${name}`]),
         'run:ended',
       ];
-      expect(seen).toEqual(all);
+      expect(eventNames).toEqual(all);
       // A listener that is added after the end gets the same events.
-      const lateEvents: string[] = [];
+      const lateEventNames: string[] = [];
       for await (const event of run.events())
-        lateEvents.push('log' in event ? `${event.type} ${event.log.blockName}` : event.type);
-      expect(lateEvents).toEqual(all);
+        lateEventNames.push('log' in event ? `${event.type} ${event.log.blockName}` : event.type);
+      expect(lateEventNames).toEqual(all);
     });
 
     it('an event keeps the state at its time, even after the block has its result', async () => {
@@ -170,15 +170,15 @@ export function describeData(make: MakeRuntime): void {
         workflow: workflow([work('A'), work('B')], ['Start -> A -> B']),
       });
       const first = await script.nextCall('A');
-      const started: RunEvent[] = [];
+      const startEvents: RunEvent[] = [];
       const reading = (async () => {
         for await (const event of run.events())
-          if (event.type === 'block:started' && event.log.blockName === 'B') started.push(event);
+          if (event.type === 'block:started' && event.log.blockName === 'B') startEvents.push(event);
       })();
       first.done();
       (await script.nextCall('B')).done();
       await reading;
-      expect(started).toMatchObject([{ log: { blockName: 'B', status: 'running', endedMs: undefined } }]);
+      expect(startEvents).toMatchObject([{ log: { blockName: 'B', status: 'running', endedMs: undefined } }]);
     });
   });
 }

@@ -22,9 +22,9 @@ export function describeEnds(make: MakeRuntime): void {
         output: { by: 'B' },
         error: null,
       });
-      const handled = { blocks: [work('A'), work('H')], edges: ['Start -> A', 'A:error -> H'] };
-      expect((await runWorkflow(handled)).output).toEqual({ by: 'A' });
-      expect((await runWorkflow({ ...handled, fails: ['A'] })).output).toEqual({ by: 'H' });
+      const withHandler = { blocks: [work('A'), work('H')], edges: ['Start -> A', 'A:error -> H'] };
+      expect((await runWorkflow(withHandler)).output).toEqual({ by: 'A' });
+      expect((await runWorkflow({ ...withHandler, fails: ['A'] })).output).toEqual({ by: 'H' });
     });
 
     it('a Response on the chosen path sets the response, and later blocks do not run', async () => {

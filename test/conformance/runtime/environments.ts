@@ -130,20 +130,20 @@ export function describeEnvironments(make: MakeRuntime): void {
     });
 
     it('a run that needs an unreadable environment does not start, and the error does not reveal the reason', async () => {
-      const reported: unknown[] = [];
+      const reportedErrors: unknown[] = [];
       const fail = (): never => {
         throw new Error('password authentication failed at db.internal:5432');
       };
       const engine = await make().open({
         environments: { names: fail, values: fail },
         tenant: () => 'a',
-        onError: (error) => void reported.push(error),
+        onError: (error) => void reportedErrors.push(error),
       });
       await expect(engine.start(workflowOf('w', 'return {{KEY}}'))).rejects.toMatchObject({
         code: 'ENVIRONMENT_UNAVAILABLE',
         message: expect.not.stringContaining('db.internal') as string,
       });
-      expect(reported).toContainEqual(
+      expect(reportedErrors).toContainEqual(
         expect.objectContaining({ message: expect.stringContaining('db.internal') as string }),
       );
       expect(await engine.execute(workflowOf('w', 'return 1'))).toMatchObject({ output: { result: 1 } });

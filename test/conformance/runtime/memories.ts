@@ -10,8 +10,8 @@ import type { MakeRuntime, RuntimeUnderTest } from './suite.ts';
 const QUESTION = [{ role: 'user', content: '<start.question>' }];
 const REMEMBER = { memoryType: 'conversation', conversationId: '<start.conversation>', messages: QUESTION };
 
-function agent(fields: JsonObject, more: JsonObject = {}) {
-  return block('A', 'agent', { model: 'local/scripted', ...fields }, more);
+function agent(fields: JsonObject, options: JsonObject = {}) {
+  return block('A', 'agent', { model: 'local/scripted', ...fields }, options);
 }
 
 /** Returns the contents of all messages of a request. */

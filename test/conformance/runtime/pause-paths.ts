@@ -5,7 +5,8 @@ import { block, condition, fn, loop, parallel, workflow } from '../../support/wo
 import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
-const human = (name: string, more: JsonObject = {}): TestBlock => block(name, 'human_in_the_loop', {}, more);
+const human = (name: string, options: JsonObject = {}): TestBlock =>
+  block(name, 'human_in_the_loop', {}, options);
 /** Returns blocks of the type `work` with these names, which are separated by spaces. */
 const works = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
 

@@ -6,8 +6,8 @@ import { block, fn, type TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 import { openWorkEngine, sharedWorkEngine } from './work-engine.ts';
 
-const py = (name: string, code: string, more: { [name: string]: Json } = {}): TestBlock =>
-  block(name, 'function', { code, language: 'python', ...more });
+const py = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
+  block(name, 'function', { code, language: 'python', ...fields });
 
 const HOSTILE = `it's "quoted" \\ \n''' """ {x} <start.n> {{OTHER}}`;
 

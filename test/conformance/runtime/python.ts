@@ -4,8 +4,8 @@ import { block, condition, fn, loop, parallel, type TestBlock } from '../../supp
 import type { MakeRuntime } from './suite.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 
-const py = (name: string, code: string, more: { [name: string]: Json } = {}): TestBlock =>
-  block(name, 'function', { code, language: 'python', ...more });
+const py = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
+  block(name, 'function', { code, language: 'python', ...fields });
 
 /** Defines the tests of function blocks in Python. */
 export function describePython(make: MakeRuntime): void {
@@ -188,10 +188,10 @@ return ['<a.result>', "say <a.result>!", '''three
       ['an endless loop', 'while True: pass', '300 ms', { timeout: 300 }],
     ])(
       'fails its block with %s, and activates the error edge',
-      async (_title, code, message, more: { timeout?: number } = {}) => {
+      async (_title, code, message, fields: { timeout?: number } = {}) => {
         const { runWorkflow } = await workEngine();
         const result = await runWorkflow({
-          blocks: [py('P', code, more), fn('H', 'return <p.error>'), fn('Z', 'return "not here"')],
+          blocks: [py('P', code, fields), fn('H', 'return <p.error>'), fn('Z', 'return "not here"')],
           edges: ['Start -> P -> Z', 'P:error -> H'],
         });
         expect(result).toMatchObject({ status: 'completed' });

@@ -34,8 +34,8 @@ export function describeShell(make: MakeRuntime): void {
     const shellEngine = async ({ skip }: TestContext) => {
       const environment = await (opening ??= openShellEngine());
       if (environment === undefined) return skip('Native images cannot be built and run on this machine');
-      const sh = (name: string, code: string, more: { [name: string]: Json } = {}): TestBlock =>
-        block(name, 'function', { code, language: 'shell', sandboxId: environment.id, ...more });
+      const sh = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
+        block(name, 'function', { code, language: 'shell', sandboxId: environment.id, ...fields });
       return { runWorkflow: environment.runWorkflow, sh };
     };
 

@@ -6,11 +6,11 @@ import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 
-const field = (name: string, type: string, more: JsonObject = {}): JsonObject => ({
+const field = (name: string, type: string, properties: JsonObject = {}): JsonObject => ({
   id: name,
   name,
   type,
-  ...more,
+  ...properties,
 });
 
 /** The field of the start block, the run's input, and the value of `<start.a>`. */
@@ -33,8 +33,8 @@ const RESERVED: [title: string, fields: Json[], input: Json, code: string][] = [
 export function describeStarts(make: MakeRuntime): void {
   describe('starts', () => {
     const workEngine = sharedWorkEngine(make);
-    const hook = (name: string, more: JsonObject = {}): TestBlock =>
-      block(name, 'generic_webhook', {}, { triggerMode: true, ...more });
+    const hook = (name: string, options: JsonObject = {}): TestBlock =>
+      block(name, 'generic_webhook', {}, { triggerMode: true, ...options });
 
     it.each(FIELDS)('%s', async (_title, inputField, input, value) => {
       const { runWorkflow } = await workEngine();

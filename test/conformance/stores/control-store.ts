@@ -12,33 +12,33 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
   describe(`${name}: control store`, () => {
     it('passes a request to the server and returns the outcome', async () => {
       const store = make();
-      const handled: ControlRequest[] = [];
+      const handledRequests: ControlRequest[] = [];
       store.serve((request) => {
-        handled.push(request);
+        handledRequests.push(request);
         return { answer: request.runId };
       });
       const id = await store.add(CANCEL);
       await vi.waitUntil(() => store.outcome(id));
       expect(store.outcome(id)).toEqual({ status: 'done', value: { answer: 'r' } });
-      expect(handled).toEqual([{ ...CANCEL, id, createdMs: expect.any(Number) as number }]);
+      expect(handledRequests).toEqual([{ ...CANCEL, id, createdMs: expect.any(Number) as number }]);
     });
 
     it('keeps requests until a server starts, and delivers each one once, oldest first', async () => {
       const store = make();
       const ids = [await store.add(CANCEL), await store.add(CANCEL), await store.add(CANCEL)];
       expect(ids.map((id) => store.outcome(id))).toEqual([undefined, undefined, undefined]);
-      const handled: string[] = [];
+      const handledIds: string[] = [];
       const stop = store.serve(({ id }) => {
-        handled.push(id);
+        handledIds.push(id);
         return null;
       });
       await stop();
       const stopAgain = store.serve(({ id }) => {
-        handled.push(`again ${id}`);
+        handledIds.push(`again ${id}`);
         return null;
       });
       await stopAgain();
-      expect(handled).toEqual(ids);
+      expect(handledIds).toEqual(ids);
     });
 
     it('handles a slow request once, and other requests at the same time', async () => {

@@ -41,12 +41,12 @@ describe('an image of Python packages', { timeout: 120_000 }, () => {
     expect(Object.keys(blobs).sort()).toEqual(['memory.snap', 'site.zip']);
     expect(features).toEqual({ snapshot: true, modules: ['alpha_pkg'] });
 
-    const use = `
+    const readPackages = `
 import os, sys, alpha_pkg, beta
 beta.STATE.append(1)
 return [alpha_pkg.TEXT, alpha_pkg.VERSION, beta.STATE, os.environ.get("EVIL"), alpha_pkg.__file__, "sitecustomize" in sys.modules]`;
     const expected = ['grüezi', '1.2', [1], null, '/opt/site/alpha_pkg/__init__.pyc', false];
-    for (const outcome of [await run(use), await run(use)]) {
+    for (const outcome of [await run(readPackages), await run(readPackages)]) {
       expect(outcome).toMatchObject({ ok: true });
       expect(JSON.parse(outcome.ok ? outcome.json : '')).toEqual(expected);
     }

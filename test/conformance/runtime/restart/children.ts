@@ -35,14 +35,14 @@ export function describeChildren(makeEngines: () => EngineSequence): void {
     const run = await before.start(parent);
     expect(await run.result()).toMatchObject({ status: 'paused' });
     const after = await engines.next();
-    const again = await after.attach(run.runId);
-    expect(await again.result()).toMatchObject({ status: 'paused' });
+    const attachedRun = await after.attach(run.runId);
+    expect(await attachedRun.result()).toMatchObject({ status: 'paused' });
     const { runs } = await after.listRuns({ status: ['paused'] });
     const child = runs.find(({ parentRunId }) => parentRunId === run.runId);
     expect(await after.resume(child?.runId ?? '', { input: { n: 7 } })).toMatchObject({
       status: 'completed',
     });
-    expect(await again.result()).toMatchObject({
+    expect(await attachedRun.result()).toMatchObject({
       status: 'completed',
       output: { result: { result: 7 } },
     });
@@ -58,12 +58,14 @@ export function describeChildren(makeEngines: () => EngineSequence): void {
     await run.result();
     const { runs } = await before.listRuns({ status: ['paused'] });
     const child = runs.find(({ parentRunId }) => parentRunId === run.runId)?.runId ?? '';
-    const between = await engines.next({ recover: false });
-    expect(await between.resume(child, { input: { n: 7 } })).toMatchObject({ status: 'completed' });
+    const engineWithoutRecovery = await engines.next({ recover: false });
+    expect(await engineWithoutRecovery.resume(child, { input: { n: 7 } })).toMatchObject({
+      status: 'completed',
+    });
     const after = await engines.next();
     // In its journal the parent is paused, but it may still have to process the result of its child.
-    const again = await after.attach(run.runId).catch(() => undefined);
-    if (again) expect(await again.result()).toMatchObject({ status: 'completed' });
+    const attachedRun = await after.attach(run.runId).catch(() => undefined);
+    if (attachedRun) expect(await attachedRun.result()).toMatchObject({ status: 'completed' });
     expect(await after.getRun(run.runId)).toMatchObject({ status: 'completed' });
   });
 }

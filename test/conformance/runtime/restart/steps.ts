@@ -25,10 +25,10 @@ export function describeInterruptedSteps(makeEngines: () => EngineSequence): voi
     const second = new Script();
     const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
-    const again = await second.nextCall('A');
+    const repeatedCall = await second.nextCall('A');
     const calls: string[] = [];
     const step = (key: string, idempotent = false) =>
-      again.context.step(
+      repeatedCall.context.step(
         key,
         () => {
           calls.push(key);
@@ -40,7 +40,7 @@ export function describeInterruptedSteps(makeEngines: () => EngineSequence): voi
     await expect(step('post')).rejects.toMatchObject({ code: 'STEP_OUTCOME_UNKNOWN' });
     expect(await step('put', true)).toBe('put again');
     expect(calls).toEqual(['put']);
-    again.done({ ok: true });
+    repeatedCall.done({ ok: true });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
   });
 }

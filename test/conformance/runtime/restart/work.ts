@@ -15,10 +15,10 @@ export function describeWork(makeEngines: () => EngineSequence): void {
     const second = new Script({ C: () => ({ output: { n: 3 } }) });
     const after = await engines.next({ blocks: [second.executor] });
     const run = await after.attach(runId);
-    const again = await second.nextCall('B');
-    expect(again.context.idempotencyKey).toBe(context.idempotencyKey);
-    expect(again.attempt).toBe(1);
-    again.done({ n: 2 });
+    const repeatedCall = await second.nextCall('B');
+    expect(repeatedCall.context.idempotencyKey).toBe(context.idempotencyKey);
+    expect(repeatedCall.attempt).toBe(1);
+    repeatedCall.done({ n: 2 });
     expect(await run.result()).toMatchObject({ runId, status: 'completed', output: { n: 3 } });
     expect([first.calls, second.calls]).toEqual([
       ['A', 'B'],
