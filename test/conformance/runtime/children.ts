@@ -98,7 +98,7 @@ export function describeChildren(make: MakeRuntime): void {
       expect(JSON.stringify([runs, logs])).not.toContain('tok-12345678');
     });
 
-    it('a child runs the version that is live at its start, and finishes with it after later deployments', async () => {
+    it('a child runs the version that is live at its start, and finishes with this version after later deployments', async () => {
       let live: ResolvedChild | undefined = { workflow: 'child', version: 1 };
       const engine = await make().open({ resolveChild: () => live });
       const version = (name: string) =>

@@ -124,7 +124,7 @@ jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" 
       });
     });
 
-    it('fail their block after a non-zero exit code, with the end of their output, and after a timeout', async (context) => {
+    it('fail their block after a timeout, and after a non-zero exit code with the end of their output in the message', async (context) => {
       const { runWorkflow, sh } = await shellEngine(context);
       const result = await runWorkflow({
         blocks: [
