@@ -9,9 +9,9 @@ export interface Archive {
   readonly components: readonly string[];
   /** Keyring whose keys may sign the archive; undefined if none is known. */
   readonly keyring: string | undefined;
-  /** True if an archive without a valid signature is refused. */
+  /** True if the archive is refused if it has no signature or an invalid one. */
   readonly mustBeSigned: boolean;
-  /** True if it is a dated snapshot, whose release file may be old. */
+  /** True if the archive is a dated snapshot, whose release file may be old. */
   readonly isSnapshot: boolean;
 }
 

@@ -44,8 +44,8 @@ function withoutSignature(inRelease: string): string {
 }
 
 /**
- * Returns the text of a signed release file. `reason` is set if the signature could not be verified and the archive may
- * be used without one. Throws ImageError integrity_error.
+ * Returns the text of a signed release file. `reason` says why the signature was not verified, if it was not. Throws
+ * ImageError integrity_error if the archive must be signed and the signature is invalid.
  */
 async function readSigned(
   bytes: Uint8Array,
@@ -68,8 +68,8 @@ async function readSigned(
 
 /**
  * Fetches the release file of an archive. Its signature is verified by the host's gpgv if the host has keys.
- * @throws ImageError registry_unavailable, integrity_error if the archive must be signed and has no valid signature, or
- * if the file is not current.
+ * @throws ImageError registry_unavailable, integrity_error if the archive must be signed and has no signature or an
+ * invalid one, or if the file is not current.
  */
 export async function fetchRelease(archive: Archive, context: BuildContext): Promise<Release> {
   const { root, suite, mustBeSigned } = archive;
