@@ -153,7 +153,7 @@ function escapeMarkdown(title: string): string {
 
 /** Adds links to the numbers of rules and decision records, and to the names of pages. */
 export function withLinks(text: string): string {
-  const headings = [...read('docs/semantics.md').matchAll(/^### (R\d+) (.+)$/gm)];
+  const headings = [...readText('docs/semantics.md').matchAll(/^### (R\d+) (.+)$/gm)];
   return text
     .replaceAll(/(?<!\[)\bR\d+\b/g, (rule) => {
       const [, , title] = headings.find(([, number]) => number === rule) ?? [];

@@ -122,7 +122,10 @@ export class Checker {
     this.#context.signal.throwIfAborted();
     if (end.exitCode === 0) return;
     if (end.exitCode === null && end.stopped === undefined) throw errorWithoutExitCode(end);
-    const reason = end.stderr.split('\n').at(-1) || `exit code ${end.exitCode}`;
+    const reason =
+      end.stopped === undefined
+        ? end.stderr.split('\n').at(-1) || `exit code ${end.exitCode}`
+        : `it needs more than ${CHECK_MS / 1_000} seconds or ${MEMORY_MIB} MiB`;
     throw new ImageError(
       'install_failed',
       `${subject} does not work in the image: ${command.join(' ')} failed: ${reason}.`,

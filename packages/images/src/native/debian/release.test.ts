@@ -99,6 +99,27 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
     await expect(mirror.fetch(key)).rejects.toMatchObject(integrityError(/BAD signature/));
   });
 
+  it('is refused if it was changed, even if the archive need not be signed', async () => {
+    const mirror = await TestMirror.open();
+    const key = signer('archive');
+    const archive = { ...mirror.archive(key.keyring), mustBeSigned: false };
+    mirror.serve(mirror.releaseText(), key, (signed) => signed.replace(/[0-9a-f]{64}/, 'f'.repeat(64)));
+    await expect(fetchRelease(archive, mirror.context({}))).rejects.toMatchObject(
+      integrityError(/BAD signature/),
+    );
+    mirror.serve(mirror.releaseText(), signer('somebody else'));
+    const { warnings } = await fetchRelease(archive, mirror.context({}));
+    expect(warnings).toEqual([expect.stringContaining('it is signed by an unknown key')]);
+  });
+
+  it('is refused if the configured keyring does not exist', async () => {
+    const mirror = await TestMirror.open();
+    mirror.serve(mirror.releaseText(), signer('archive'));
+    await expect(mirror.fetch({ keyring: '/nonexistent/keys.gpg' })).rejects.toMatchObject(
+      integrityError(/The keyring \/nonexistent\/keys\.gpg of the archive .* does not exist/),
+    );
+  });
+
   it('is read from its signed part only', async () => {
     const mirror = await TestMirror.open();
     const key = signer('archive');

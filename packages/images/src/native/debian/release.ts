@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs';
 import type { BuildContext } from '../../builder.ts';
-import { ImageError, isImageError } from '../../error.ts';
+import { ImageError } from '../../error.ts';
 import { MAX_INDEX_BYTES } from '../limits.ts';
 import type { Archive } from './archives.ts';
 import { readParagraph } from './control.ts';
 import { checkRelease, type ReleaseInfo } from './freshness.ts';
-import { verifySigned } from './signature.ts';
+import { notSigned, verifySigned } from './signature.ts';
 
 /** A verified release file. */
 export interface Release {
@@ -45,25 +46,22 @@ function withoutSignature(inRelease: string): string {
 
 /**
  * Returns the text of a signed release file. `reason` says why the signature was not verified, if it was not. Throws
- * ImageError integrity_error if the archive must be signed and the signature is invalid.
+ * ImageError integrity_error for an invalid signature, and if the archive must be signed and the key is unknown or the
+ * configured keyring does not exist.
  */
 async function readSigned(
   bytes: Uint8Array,
   { archive, name }: { archive: Archive; name: string },
   { signal, workFolder }: BuildContext,
 ): Promise<{ text: string; reason?: string }> {
-  const fullText = Buffer.from(bytes).toString('utf8');
-  try {
-    const verified = await verifySigned(
-      bytes,
-      { keyring: archive.keyring, name, folder: workFolder },
-      signal,
-    );
-    return 'text' in verified ? { text: verified.text } : { text: fullText, reason: verified.unverified };
-  } catch (error) {
-    if (archive.mustBeSigned || !isImageError(error)) throw error;
-    return { text: fullText, reason: 'it is signed by an unknown key' };
-  }
+  const { keyring, mustBeSigned } = archive;
+  if (mustBeSigned && keyring !== undefined && !existsSync(keyring))
+    throw new ImageError('integrity_error', `The keyring ${keyring} of the archive ${name} does not exist.`);
+  const verified = await verifySigned(bytes, { keyring, name, folder: workFolder }, signal);
+  if ('text' in verified) return { text: verified.text };
+  if ('unknownKey' in verified && mustBeSigned) throw notSigned(name, verified.unknownKey);
+  const reason = 'unknownKey' in verified ? 'it is signed by an unknown key' : verified.unverified;
+  return { text: Buffer.from(bytes).toString('utf8'), reason };
 }
 
 /**

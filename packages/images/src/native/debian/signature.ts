@@ -5,8 +5,11 @@ import { join } from 'node:path';
 import { findTool } from '@heddle/sandbox/build';
 import { ImageError } from '../../error.ts';
 
-/** The text of a signed file, or why its signature could not be verified. */
-export type SignatureResult = { readonly text: string } | { readonly unverified: string };
+/** The text of a signed file, or why its signature could not be verified. `unknownKey`: the message of gpgv. */
+export type SignatureResult =
+  | { readonly text: string }
+  | { readonly unverified: string }
+  | { readonly unknownKey: string };
 
 const PREFIX = 'gpgv: ';
 
@@ -24,7 +27,7 @@ function run(command: string, args: readonly string[], signal: AbortSignal) {
 
 /**
  * Verifies a clearsigned file with the host's gpgv and returns its signed text.
- * @throws ImageError integrity_error for an invalid signature.
+ * @throws ImageError integrity_error for an invalid signature by a known key.
  */
 export async function verifySigned(
   bytes: Uint8Array,
@@ -43,8 +46,15 @@ export async function verifySigned(
   const verdict = stderr
     .split('\n')
     .findLast((line) => line.startsWith(PREFIX) && /signature|key/i.test(line));
-  throw new ImageError(
+  const reason = verdict?.slice(PREFIX.length) ?? `gpgv ended with ${code}`;
+  if (/no public key/i.test(reason)) return { unknownKey: reason };
+  throw notSigned(name, reason);
+}
+
+/** Returns the error for an archive without a valid signature by a key of the keyring. */
+export function notSigned(name: string, reason: string): ImageError {
+  return new ImageError(
     'integrity_error',
-    `The archive ${name} is not signed by a key of Debian: ${verdict?.slice(PREFIX.length) ?? `gpgv ended with ${code}`}.`,
+    `The archive ${name} is not signed by a key of Debian: ${reason}.`,
   );
 }
