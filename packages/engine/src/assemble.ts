@@ -19,7 +19,7 @@ import { Values } from './records/values.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { EngineOptions } from './options.ts';
 
-/** Timeout of a request: the default for blocks, and for downloads of input files. */
+/** Default timeout of the requests of blocks, and timeout of downloads of input files. */
 const HTTP_TIMEOUT_MS = 300_000;
 
 const MIB = 2 ** 20;

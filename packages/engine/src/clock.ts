@@ -20,8 +20,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * Returns a promise that resolves after `limitMs`, and a function that cancels its timer: a timer keeps the process
- * alive.
+ * Returns a promise that resolves after `limitMs`, and a function that cancels its timer. A pending timer keeps the
+ * process alive.
  */
 export function timeLimit(clock: Clock, limitMs: number): { elapsed: Promise<void>; cancel: () => void } {
   const { promise: elapsed, resolve } = Promise.withResolvers<void>();

@@ -50,7 +50,7 @@ async function createOnPostgres(
   return createLeasedEngine(await openLeased(database), registry, options, timing);
 }
 
-/** Throws OPTIONS_INVALID if the options name several locations for runs. */
+/** Throws OPTIONS_INVALID if the options name another location for runs besides `postgres`. */
 function expectOneLocation({ runtime, data, postgres }: EngineOptions): void {
   const locations = Object.entries({ runtime, data, postgres }).filter(([, value]) => value !== undefined);
   if (!postgres || locations.length === 1) return;
@@ -90,8 +90,8 @@ export async function createEngineOn(
 }
 
 /**
- * Returns a function that records which runs this process has opened, for readers of the folder. No process executes
- * any other run.
+ * Records, for readers of the folder, that this process has opened no earlier run yet. Returns a function that adds a
+ * run to the record. Readers see from it that no process executes the other earlier runs.
  */
 function openedRunsReporter(stores: Stores): (runId: string) => void {
   const opened = new Set<string>();

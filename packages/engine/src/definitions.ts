@@ -72,11 +72,11 @@ export class Definitions {
     options: { fileName?: string; compat?: boolean } = {},
   ): { plan: Plan; diagnostics: Diagnostic[] } {
     const parsed = parse(workflow, options);
-    if (!parsed.workflow) throw invalid(parsed.diagnostics);
+    if (!parsed.workflow) throw workflowInvalid(parsed.diagnostics);
     const compiled = compile(parsed.workflow, this.#optionsFor(options));
     const diagnostics = [...parsed.diagnostics, ...compiled.diagnostics];
     if (!compiled.ok || parsed.diagnostics.some(({ severity }) => severity === 'error'))
-      throw invalid(diagnostics);
+      throw workflowInvalid(diagnostics);
     return { plan: compiled.plan, diagnostics };
   }
 
@@ -112,10 +112,10 @@ export class Definitions {
     }
     const found = await this.find(source, version);
     if (found) return found;
-    const which = version === undefined ? '' : ` in version ${version}`;
+    const inVersion = version === undefined ? '' : ` in version ${version}`;
     throw new EngineError(
       'WORKFLOW_NOT_FOUND',
-      `There is no deployed workflow "${source}"${which}. Deploy it first, or pass the workflow itself.`,
+      `There is no deployed workflow "${source}"${inVersion}. Deploy it first, or pass the workflow itself.`,
       {
         details: { workflow: source },
       },
@@ -159,7 +159,7 @@ function parse(workflow: unknown, { fileName }: { fileName?: string }): ParseRes
     : parseWorkflow(workflow, options);
 }
 
-function invalid(diagnostics: readonly Diagnostic[]): EngineError {
+function workflowInvalid(diagnostics: readonly Diagnostic[]): EngineError {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   const [first] = errors;
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';

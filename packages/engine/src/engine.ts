@@ -108,7 +108,7 @@ export class HeddleEngine implements Engine {
   ): Promise<{ target: VersionedPlan; start: string }> {
     this.#expectOpen();
     const target = await this.#parts.definitions.resolve(workflow, version);
-    return { target, start: start === undefined ? target.plan.start : startBlock(target.plan, start) };
+    return { target, start: start === undefined ? target.plan.start : startBlockId(target.plan, start) };
   }
 
   async storeFiles(
@@ -190,7 +190,7 @@ export class HeddleEngine implements Engine {
       input,
       start,
       mocks: options.mocks ?? null,
-      ...(options.until !== undefined && { until: stopBlock(plan, options.until) }),
+      ...(options.until !== undefined && { until: stopBlockId(plan, options.until) }),
       ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
       ...(options.signal && { signal: options.signal }),
       ...(options.via && { via: options.via }),
@@ -318,7 +318,7 @@ export class HeddleEngine implements Engine {
 
   async runFromBlock(runId: string, block: string, options: FromBlockOptions = {}): Promise<RunHandle> {
     this.#expectOpen();
-    const { target, source } = await this.#restart(runId, options);
+    const { target, source } = await this.#resolveRestart(runId, options);
     const { header, entries } = source;
     const { start, reused } = reuse(target.plan, block, source, options);
     const [first] = entries;
@@ -338,12 +338,12 @@ export class HeddleEngine implements Engine {
     { iterations, ...options }: Pick<FromBlockOptions, 'workflow' | 'iterations'> = {},
   ): Promise<RestartPreview> {
     this.#expectOpen();
-    const { target, source } = await this.#restart(runId, options);
+    const { target, source } = await this.#resolveRestart(runId, options);
     return previewReuse(target.plan, block, { source, iterations });
   }
 
   /** Returns the workflow that a run from a block executes, and the earlier run. */
-  async #restart(runId: string, { workflow, version }: { workflow?: WorkflowSource; version?: number }) {
+  async #resolveRestart(runId: string, { workflow, version }: { workflow?: WorkflowSource; version?: number }) {
     const { stores, definitions } = this.#parts;
     const header = await stores.runs.header(runId);
     if (!header) throw runNotFound(runId);
@@ -400,7 +400,7 @@ function chosenRunId(runId: string | undefined): string | undefined {
   );
 }
 
-/** Minimum age of the values that are deleted: a run that is starting may use newer values. */
+/** Minimum age of a value that may be deleted: a run that is starting may use a newer one. */
 const PRUNE_MIN_AGE_MS = 3_600_000;
 
 /** Returns the ids of the run and all its descendants, parents first. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED. */
@@ -420,7 +420,7 @@ async function endedTree(runs: SharedStores['runs'], runId: string): Promise<str
  * Returns the id of the block that `reference` names. Throws BLOCK_NOT_FOUND, and START_NOT_FOUND if no run can start
  * there.
  */
-function startBlock(plan: Plan, reference: string): string {
+function startBlockId(plan: Plan, reference: string): string {
   const block = findBlock(plan, reference);
   const candidates = startCandidates(plan);
   if (candidates.includes(block.id)) return block.id;
@@ -432,7 +432,7 @@ function startBlock(plan: Plan, reference: string): string {
 }
 
 /** Returns the id of the block after which the run stops. Throws BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE. */
-function stopBlock(plan: Plan, reference: string): string {
+function stopBlockId(plan: Plan, reference: string): string {
   const block = findBlock(plan, reference);
   if (block.containers.length === 0 && !block.trigger) return block.id;
   const reason = block.trigger ? 'it is where runs start' : 'it is inside a container';

@@ -8,7 +8,7 @@ import { requireIsolation } from './isolation.ts';
 const bubblewrap = '/nowhere/bwrap';
 
 describe('requireIsolation', () => {
-  it('rejects the start with the reason, before anything is opened, if the host provides less', async () => {
+  it('rejects the start with the reason, before anything is opened, if the host provides only a lower level', async () => {
     const data = mkdtempSync(join(tmpdir(), 'heddle-isolation-'));
     try {
       const starting = createEngine({ data, sandbox: { isolation: { minimum: 'strict', bubblewrap } } });
@@ -42,7 +42,7 @@ describe('requireIsolation', () => {
     });
   });
 
-  it('accepts every host if no minimum is set', async () => {
+  it('accepts every host if the minimum is absent, or the lowest level of the platform', async () => {
     const level = process.platform === 'linux' ? 'standard' : 'basic';
     await expect(requireIsolation({ sandbox: { isolation: { minimum: level } } })).resolves.toBeUndefined();
     await expect(requireIsolation({ sandbox: { isolation: {} } })).resolves.toBeUndefined();

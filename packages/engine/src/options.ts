@@ -15,8 +15,8 @@ import type { PostgresOptions } from './store/postgres/open.ts';
 /** Options of an engine. All have defaults. */
 export interface EngineOptions {
   /**
-   * Executes the runs. Default: this process, over `data`. Another runtime provides its own stores, so `data` and
-   * `durability` do not apply.
+   * Executes the runs. Default: this process, over `data`. Another runtime provides its own stores: then `durability`
+   * does not apply, and `data` contains only files of the sandbox.
    */
   runtime?: RuntimeProvider;
   /** Data folder. Default: none; everything is in memory and lost with the process. */
@@ -160,7 +160,7 @@ export interface SandboxLimits {
   resultMiB?: number;
   /**
    * How strictly the operating system must confine code. A `minimum`, or a `level` other than `best`, is checked when
-   * the engine starts (ISOLATION_TOO_LOW), otherwise when code first runs.
+   * the engine starts (ISOLATION_TOO_LOW). Without them, the level is determined when code first runs.
    */
   isolation?: IsolationOptions;
 }

@@ -13,9 +13,9 @@ const plan = compilePlan(
 );
 
 /**
- * Returns the journal of a run in which these blocks have ended. The run was then cancelled, unless it is still open.
+ * Returns a run with the journal in which these blocks have ended. The run was then cancelled, unless it is still open.
  */
-function journal(
+function sourceRun(
   blocks: readonly string[],
   { open = false } = {},
 ): { runId: string; plan: typeof plan; entries: Entry[] } {
@@ -34,7 +34,7 @@ function journal(
 
 describe('a run that starts at a block of an earlier run', () => {
   it('takes over the outputs of blocks that are not downstream of the start', () => {
-    const { start, reused } = reuse(plan, 'b', journal(['Start', 'A', 'D', 'B', 'C']));
+    const { start, reused } = reuse(plan, 'b', sourceRun(['Start', 'A', 'D', 'B', 'C']));
     expect(start).toBe('B');
     expect(reused).toMatchObject({ runId: 'old' });
     expect(Object.keys(reused.outputs).toSorted()).toEqual(['A', 'D', 'Start']);
@@ -55,20 +55,20 @@ describe('a run that starts at a block of an earlier run', () => {
     },
     { title: 'an unknown block', block: 'Nope', code: 'BLOCK_NOT_FOUND', message: /Nope/ },
     {
-      title: 'a run that has not ended',
+      title: 'a block of a run that has not ended',
       block: 'A',
       open: true,
       code: 'RUN_NOT_SETTLED',
       message: /old has not/,
     },
   ])('cannot start at $title', ({ block, open, code, message }) => {
-    expect(() => reuse(plan, block, journal(['Start', 'A'], { open: open ?? false }))).toThrow(
+    expect(() => reuse(plan, block, sourceRun(['Start', 'A'], { open: open ?? false }))).toThrow(
       expect.objectContaining({ code, message: expect.stringMatching(message) as string }),
     );
   });
 
-  it('identifies the blocks whose outputs are replaced by id', () => {
-    const { reused } = reuse(plan, 'B', journal(['Start', 'A']), {
+  it('returns the replaced outputs by the ids of their blocks', () => {
+    const { reused } = reuse(plan, 'B', sourceRun(['Start', 'A']), {
       edits: { outputs: { a: { of: 'a caller' } } },
     });
     expect(reused.edits).toEqual({ fields: {}, outputs: { A: { of: 'a caller' } } });
@@ -81,7 +81,7 @@ describe('a run that starts at a block of an earlier run', () => {
     ['the output of a block that has not run', { outputs: { D: {} } }, /"D" cannot be replaced/],
     ['the output of the block itself', { outputs: { B: {} } }, /"B" cannot be replaced/],
   ])('cannot replace %s', (_title, edits, message) => {
-    expect(() => reuse(plan, 'B', journal(['Start', 'A']), { edits })).toThrow(
+    expect(() => reuse(plan, 'B', sourceRun(['Start', 'A']), { edits })).toThrow(
       expect.objectContaining({
         code: 'OPTIONS_INVALID',
         message: expect.stringMatching(message) as string,
@@ -91,7 +91,7 @@ describe('a run that starts at a block of an earlier run', () => {
 
   it('cannot replace fields of a trigger', () => {
     expect(() =>
-      reuse(plan, 'Start', journal(['Start']), { edits: { fields: { inputFormat: [] } } }),
+      reuse(plan, 'Start', sourceRun(['Start']), { edits: { fields: { inputFormat: [] } } }),
     ).toThrow(/is a trigger/);
   });
 });

@@ -37,8 +37,9 @@ export interface Restart {
  * `reuseInside`.
  *
  * Throws RUN_NOT_SETTLED if the earlier run has not ended; BLOCK_NOT_FOUND; BLOCK_NOT_RESTARTABLE for a disabled block,
- * a block with a source that has not run, and a block inside a container without `iterations`; OPTIONS_INVALID for
- * edits of data that the block does not use, and for a wrong number of iterations.
+ * a block with a source that has not run, and a block inside a container without `iterations`; OPTIONS_INVALID for an
+ * edit of a field that the block does not have, or of an output that the run does not take over, and for a wrong number
+ * of iterations.
  */
 export function reuse(
   plan: Plan,
@@ -85,7 +86,7 @@ function checkedEdits(
   const byId = Object.entries(outputs).map(([reference, value]): [string, Json] => {
     const { id, name } = findBlock(plan, reference);
     if (isKept(id)) return [id, value];
-    throw invalid(
+    throw optionsInvalid(
       `The output of "${name}" cannot be replaced: a run from "${block.name}" does not take it over.`,
     );
   });
@@ -94,13 +95,13 @@ function checkedEdits(
 
 function fieldError({ name, trigger, params }: BlockConfig, field: string): EngineError {
   if (trigger)
-    return invalid(`"${name}" is a trigger and has no fields to replace: replace the input of the run.`);
+    return optionsInvalid(`"${name}" is a trigger and has no fields to replace: replace the input of the run.`);
   const names = Object.keys(params).map((each) => `"${each}"`);
-  const others = names.length === 0 ? 'none of its fields can be' : `its fields are ${names.join(', ')}`;
-  return invalid(`The field "${field}" of "${name}" cannot be replaced: ${others}.`);
+  const others = names.length === 0 ? 'the block has no fields' : `its fields are ${names.join(', ')}`;
+  return optionsInvalid(`The field "${field}" of "${name}" cannot be replaced: ${others}.`);
 }
 
-function invalid(message: string): EngineError {
+function optionsInvalid(message: string): EngineError {
   return new EngineError('OPTIONS_INVALID', message);
 }
 
@@ -118,23 +119,23 @@ export function previewReuse(
   const rerunIndexes = index < 0 ? new Set<number>() : downstreamOf(plan, index);
   const blocks = plan.skeleton.nodes.map((node, nodeIndex) => ({
     nodeIndex,
-    ...previewEntry(plan, node.id, outputs.has(node.id)),
+    ...previewBlock(plan, node.id, outputs.has(node.id)),
   }));
   const upstream = index < 0 ? new Set<number>() : upstreamOf(plan, index);
-  const toEntry = ({
+  const withoutIndex = ({
     nodeIndex: _nodeIndex,
-    ...entry
-  }: (typeof blocks)[number]): RestartPreview['rerun'][number] => entry;
+    ...preview
+  }: (typeof blocks)[number]): RestartPreview['rerun'][number] => preview;
   return {
     blockId: block.id,
     refusal: refusalOf(() => reuse(plan, reference, source, { iterations })),
     continued: outermost ? { blockId: outermost.id, name: outermost.name } : null,
-    rerun: blocks.filter(({ nodeIndex }) => rerunIndexes.has(nodeIndex)).map(toEntry),
-    upstream: blocks.filter(({ nodeIndex }) => upstream.has(nodeIndex)).map(toEntry),
+    rerun: blocks.filter(({ nodeIndex }) => rerunIndexes.has(nodeIndex)).map(withoutIndex),
+    upstream: blocks.filter(({ nodeIndex }) => upstream.has(nodeIndex)).map(withoutIndex),
   };
 }
 
-function previewEntry(plan: Plan, id: string, ran: boolean): RestartPreview['rerun'][number] {
+function previewBlock(plan: Plan, id: string, ran: boolean): RestartPreview['rerun'][number] {
   const { name = id, type = '' } = plan.blocks[id] ?? {};
   return { blockId: id, name, type, ran };
 }
@@ -149,7 +150,7 @@ function refusalOf(work: () => unknown): string | null {
   }
 }
 
-/** Throws RUN_NOT_SETTLED. */
+/** Returns the outputs and variables at the end of the run. Throws RUN_NOT_SETTLED. */
 function settledLedger({ runId, plan, entries }: SourceRun) {
   const { replica } = foldJournal(runId, plan, entries);
   if (replica.idleState() === 'ended')

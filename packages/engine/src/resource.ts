@@ -21,10 +21,10 @@ export async function resourceOf(
     workflowId: record.workflowId,
     status: record.status,
     output: output instanceof Promise ? await output : output,
-    blockOutputs: selection.select ? await select(selection.select, selection.logs ?? [], values) : null,
+    blockOutputs: selection.select ? await selectOutputs(selection.select, selection.logs ?? [], values) : null,
     error: error ? { code: error.code, message: error.message, details: failureDetails(error) } : null,
-    startedAt: iso(startedMs),
-    endedAt: iso(endedMs),
+    startedAt: toIso(startedMs),
+    endedAt: toIso(endedMs),
     durationMs: startedMs === undefined || endedMs === undefined ? null : endedMs - startedMs,
   };
 }
@@ -71,7 +71,7 @@ function failureDetails(error: NonNullable<RunRecord['error']>): Json {
   };
 }
 
-async function select(
+async function selectOutputs(
   paths: readonly string[],
   logs: readonly BlockLog[],
   values: Values,
@@ -86,7 +86,7 @@ async function valueAt(path: string, logs: readonly BlockLog[], values: Values):
   const [head = '', ...steps] = path.split('.');
   const wantedName = normalizeName(head);
   const log = logs.findLast(
-    (entry) => (entry.blockId === head || normalizeName(entry.blockName) === wantedName) && entry.output,
+    (each) => (each.blockId === head || normalizeName(each.blockName) === wantedName) && each.output,
   );
   if (!log?.output) return null;
   let value: Json | undefined = await values.load(log.output);
@@ -147,8 +147,8 @@ async function pauseDetail(pause: PausePoint, values: Values): Promise<RunDetail
     blockName,
     scope,
     kind,
-    pausedAt: iso(pause.pausedMs) ?? '',
-    resumesAt: iso(pause.dueMs),
+    pausedAt: toIso(pause.pausedMs) ?? '',
+    resumesAt: toIso(pause.dueMs),
     output,
     inputFormat,
   };
@@ -157,7 +157,7 @@ async function pauseDetail(pause: PausePoint, values: Values): Promise<RunDetail
 /** The time that was formatted last: short runs start and end in the same millisecond. */
 let lastTime = { ms: 0, text: new Date(0).toISOString() };
 
-function iso(ms: number | undefined): string | null {
+function toIso(ms: number | undefined): string | null {
   if (ms === undefined) return null;
   if (ms !== lastTime.ms) lastTime = { ms, text: new Date(ms).toISOString() };
   return lastTime.text;

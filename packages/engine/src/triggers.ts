@@ -36,7 +36,7 @@ export interface FlowPolicy {
   singleton?: 'skip' | 'cancel';
 }
 
-/** The parameters of calls to a provider. */
+/** The parameters of a call that manages the hook of a trigger: a webhook that is registered at a provider. */
 export interface HookCall {
   /** The URL at which the trigger receives events. It is unique, so it identifies the hook. */
   url: string;
@@ -58,7 +58,7 @@ export interface HookCall {
   signal: AbortSignal;
 }
 
-/** A hook at the provider. */
+/** A hook that is registered at the provider. */
 export interface ActiveHook {
   /** The provider's id. */
   id: string;
@@ -92,7 +92,7 @@ export interface FeedItem {
   /** Unique within the source. */
   id: string;
   input: JsonObject;
-  /** Files as `{ type: 'file', name, data }`, and a function that returns the input with their records. */
+  /** `list`: files as `{ type: 'file', name, data }`. `into`: returns the input with the records of the stored files. */
   files?: { list: readonly JsonObject[]; into: (records: Json) => JsonObject };
 }
 

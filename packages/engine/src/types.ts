@@ -327,8 +327,8 @@ export interface Engine {
     options?: Pick<ExecuteOptions, 'version'> & { secrets?: ReadonlyMap<string, string> },
   ): Promise<Json>;
   /**
-   * Returns a function that reads files by their records, for one response about a run: the content as Base64, or
-   * undefined if the record belongs to no file of the run's tenant. Each key is read once. Throws RUN_NOT_FOUND.
+   * Returns a reader of files for one response about a run. The reader returns the content of a file as Base64;
+   * undefined if the record belongs to no file of the run's tenant. It reads each key once. Throws RUN_NOT_FOUND.
    */
   fileReader(runId: string, limits?: ReadLimits): Promise<FileReader>;
   /**
@@ -394,8 +394,8 @@ export interface Engine {
   /**
    * Starts a new run at `block` with the outputs of an earlier run, in the same workflow or in a changed one.
    *
-   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, OPTIONS_INVALID for edits of data
-   * that the block does not use, and the errors of `start`.
+   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, OPTIONS_INVALID for an edit of a
+   * field that the block does not have or of an output that the run does not take over, and the errors of `start`.
    */
   runFromBlock(runId: string, block: string, options?: FromBlockOptions): Promise<RunHandle>;
   /**

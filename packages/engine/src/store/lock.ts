@@ -40,7 +40,7 @@ const SQLITE_READONLY = 8;
 const SQLITE_CANTOPEN = 14;
 /** Time for an owner that is closing to release the lock, or for another process to finish its check of the lock. */
 const LOCK_TIMEOUT_MS = 100;
-/** Longer than the attempts of processes that try to lock exclusively, which fail but temporarily block new readers. */
+/** Longer than a failing attempt to lock exclusively: until it fails, such an attempt blocks new readers. */
 const SHARED_LOCK_TIMEOUT_MS = 10 * LOCK_TIMEOUT_MS;
 
 /**
@@ -53,36 +53,36 @@ const SHARED_LOCK_TIMEOUT_MS = 10 * LOCK_TIMEOUT_MS;
  * it executes; it is informative and has no effect on the lock.
  */
 export function lockData(data: string, clock: Clock): OwnerLock {
-  const info = join(data, 'owner.json');
+  const ownerFile = join(data, 'owner.json');
   const db = acquire('exclusive', data);
   const startedAt = new Date(clock.now()).toISOString();
-  const writeInfo = (openedRuns: Pick<DataOwner, 'opened'>): void => {
+  const writeOwner = (openedRuns: Pick<DataOwner, 'opened'>): void => {
     const owner: DataOwner = { pid: process.pid, hostname: hostname(), startedAt, ...openedRuns };
     try {
-      writeFileSync(`${info}.new`, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
-      renameSync(`${info}.new`, info);
+      writeFileSync(`${ownerFile}.new`, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
+      renameSync(`${ownerFile}.new`, ownerFile);
     } catch (error) {
-      throw systemError(error, info);
+      throw systemError(error, ownerFile);
     }
   };
   try {
-    writeInfo({});
+    writeOwner({});
   } catch (error) {
     db.close();
     throw error;
   }
   return {
-    recordOpenedRuns: (opened) => writeInfo({ opened }),
+    recordOpenedRuns: (opened) => writeOwner({ opened }),
     release() {
       if (!db.isOpen) return;
-      rmSync(info, { force: true });
+      rmSync(ownerFile, { force: true });
       db.close();
     },
   };
 }
 
 /**
- * Returns a function that returns true for runs that the owner of the folder executes; undefined if the folder has no
+ * Returns a predicate for runs: true if the owner of the folder executes the run. Returns undefined if the folder has no
  * owner.
  */
 export function ownedRuns(data: string): ((runId: string, createdMs: number) => boolean) | undefined {
@@ -170,23 +170,23 @@ function acquire(mode: keyof typeof LOCK_STATEMENTS, data: string): DatabaseSync
     db?.close();
     if (!isBusy(error)) throw fileError(error, file) ?? error;
     // If the file can still be read, the other lock is a shared one.
-    throw mode === 'exclusive' && !isOwned(data) ? lockedByMany(data) : lockedByOne(data, mode);
+    throw mode === 'exclusive' && !isOwned(data) ? folderSharedError(data) : folderLockedError(data, mode);
   }
 }
 
 /** Returns the owner from its own record; undefined if there is no record yet, or if its process is dead. */
-function readOwner(info: string): DataOwner | undefined {
+function readOwner(file: string): DataOwner | undefined {
   try {
-    const owner = JSON.parse(readFileSync(info, 'utf8')) as DataOwner;
+    const owner = JSON.parse(readFileSync(file, 'utf8')) as DataOwner;
     if (owner.hostname === hostname()) process.kill(owner.pid, 0);
     return owner;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return undefined;
-    return JSON.parse(readFileSync(info, 'utf8')) as DataOwner;
+    return JSON.parse(readFileSync(file, 'utf8')) as DataOwner;
   }
 }
 
-function lockedByOne(data: string, mode: keyof typeof LOCK_STATEMENTS): EngineError {
+function folderLockedError(data: string, mode: keyof typeof LOCK_STATEMENTS): EngineError {
   const owner = readOwner(join(data, 'owner.json'));
   const holder = owner
     ? `process ${owner.pid} on ${owner.hostname} (since ${owner.startedAt})`
@@ -205,7 +205,7 @@ function lockedByOne(data: string, mode: keyof typeof LOCK_STATEMENTS): EngineEr
   );
 }
 
-function lockedByMany(data: string): EngineError {
+function folderSharedError(data: string): EngineError {
   return new EngineError(
     'DATA_LOCKED',
     `The data folder "${data}" is shared by other processes, so this process cannot lock it for itself. ` +

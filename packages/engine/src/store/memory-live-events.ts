@@ -14,7 +14,8 @@ interface Stream {
   last: number;
   /** Characters of the stored events. */
   chars: number;
-  touchedMs: number;
+  /** Time of the last publication. */
+  publishedMs: number;
 }
 
 /** Live events in memory. */
@@ -33,9 +34,9 @@ export class MemoryLiveEvents implements LiveEventStore {
   publish(runId: string, events: readonly NewLiveEvent[]): number {
     const nowMs = this.#clock.now();
     this.#prune(nowMs);
-    const stream = this.#streams.get(runId) ?? { events: [], last: 0, chars: 0, touchedMs: nowMs };
+    const stream = this.#streams.get(runId) ?? { events: [], last: 0, chars: 0, publishedMs: nowMs };
     this.#streams.set(runId, stream);
-    stream.touchedMs = nowMs;
+    stream.publishedMs = nowMs;
     for (const event of events) {
       stream.events.push({ ...event, number: (stream.last += 1) });
       stream.chars += event.json.length;
@@ -71,8 +72,8 @@ export class MemoryLiveEvents implements LiveEventStore {
   #prune(nowMs: number): void {
     if (nowMs - this.#prunedMs < LIVE_PRUNE_MS) return;
     this.#prunedMs = nowMs;
-    for (const [runId, { touchedMs }] of this.#streams)
-      if (touchedMs < nowMs - LIVE_RETENTION_MS) this.#streams.delete(runId);
+    for (const [runId, { publishedMs }] of this.#streams)
+      if (publishedMs < nowMs - LIVE_RETENTION_MS) this.#streams.delete(runId);
   }
 }
 

@@ -84,6 +84,7 @@ const EXPIRED = Infinity;
 
 interface Reservation {
   accounts: readonly string[];
+  /** The amount that the sums of the accounts include now. */
   counted: number;
   minMicros: number;
   expiresMs: number;
@@ -143,6 +144,7 @@ export class MemorySpending implements SpendingStore {
       }
   }
 
+  /** Changes the amount that the sums of the accounts include. */
   #count(reservation: Reservation, micros: number): void {
     for (const account of reservation.accounts) {
       const sum = this.#sums.get(account);

@@ -28,7 +28,7 @@ it('refuses a second owner, even in the same process; the error names the owner 
   );
 });
 
-it('releases the lock when it is closed, and after a failed attempt', () => {
+it('releases the lock when the stores are closed, and when they cannot be opened', () => {
   const data = dataFolder();
   openStores({ data }).close();
   expect(existsSync(join(data, 'owner.json'))).toBe(false);
@@ -82,9 +82,9 @@ it('refuses a file that is not a database', () => {
 it('throws DATA_UNWRITABLE with the path if the folder cannot be created', () => {
   const file = join(dataFolder(), 'file');
   writeFileSync(file, '');
-  const fault = { code: 'DATA_UNWRITABLE', message: expect.stringContaining(file) as string };
-  expect(() => openStores({ data: file })).toThrow(expect.objectContaining(fault));
-  expect(() => openStores({ data: join(file, 'below') })).toThrow(expect.objectContaining(fault));
+  const unwritable = { code: 'DATA_UNWRITABLE', message: expect.stringContaining(file) as string };
+  expect(() => openStores({ data: file })).toThrow(expect.objectContaining(unwritable));
+  expect(() => openStores({ data: join(file, 'below') })).toThrow(expect.objectContaining(unwritable));
 });
 
 it('throws DATA_UNWRITABLE with the path if the file cannot be opened', () => {

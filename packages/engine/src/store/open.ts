@@ -40,7 +40,7 @@ export interface StoreOptions {
    * reads as empty.
    */
   readOnly?: boolean | undefined;
-  /** Other processes of this machine that share the folder read and write it at the same time; no process owns it. */
+  /** True: other processes of this machine may use the folder at the same time, and no process owns it. */
   shared?: boolean | undefined;
   /** Receives I/O errors of background work, and an error for each path that other users can still access. */
   onError?: ((error: unknown) => void) | undefined;

@@ -11,7 +11,7 @@ const isRoot = process.geteuid?.() === 0;
 const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
 
 /** Returns the files and folders with permissions other than 600 and 700. */
-function openPaths(folder: string): string[] {
+function accessiblePaths(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((name) => {
     const path = join(folder, name);
     const expected = statSync(path).isDirectory() ? '700' : '600';
@@ -19,7 +19,7 @@ function openPaths(folder: string): string[] {
   });
 }
 
-function withUmask(mask: number): void {
+function setUmask(mask: number): void {
   const before = process.umask(mask);
   onTestFinished(() => void process.umask(before));
 }
@@ -36,7 +36,7 @@ async function openWithRun(data: string, reported: string[] = []) {
 describe.skipIf(process.platform === 'win32')('the data folder', () => {
   it.each([0o000, 0o022, 0o077])('is private, with all its files, for any umask (%i)', async (mask) => {
     const data = join(dataFolder(), 'of', 'runs');
-    withUmask(mask);
+    setUmask(mask);
     await openWithRun(data);
     expect(readdirSync(data)).toEqual(
       expect.arrayContaining([
@@ -49,7 +49,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
       ]),
     );
     expect(modeOf(data)).toBe('700');
-    expect(openPaths(data)).toEqual([]);
+    expect(accessiblePaths(data)).toEqual([]);
   });
 
   it('becomes private, with its files, when it is opened again', async () => {
@@ -66,7 +66,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
     const reported: string[] = [];
     await openWithRun(data, reported);
     expect(modeOf(data)).toBe('700');
-    expect(openPaths(data)).toEqual([]);
+    expect(accessiblePaths(data)).toEqual([]);
     expect(reported).toEqual([]);
   });
 
@@ -77,7 +77,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
     const reported: string[] = [];
     await openWithRun(data, reported);
     expect(modeOf(data)).toBe('755');
-    expect(openPaths(data)).toEqual([expect.stringMatching(/^notes\.txt 6/)]);
+    expect(accessiblePaths(data)).toEqual([expect.stringMatching(/^notes\.txt 6/)]);
     expect(reported).toEqual([expect.stringMatching(/stays accessible .*0755.*"notes.txt"/)]);
   });
 

@@ -1,10 +1,10 @@
 /** The amounts that a call takes from the rates of its key. A rate is expressed as the time between two units. */
 export interface RateDemand {
   nowMs: number;
-  /** The time that the request takes, and its tokens. 0: no limit. */
+  /** The times that the request and its tokens take from their rates. 0: no limit. */
   requestMs: number;
   tokensMs: number;
-  /** The time by which calls may exceed their rates (burst). */
+  /** The times by which calls may exceed these rates (burst). */
   requestBurstMs: number;
   tokenBurstMs: number;
 }
@@ -32,8 +32,8 @@ export interface RateStore {
 }
 
 /**
- * Returns the time that a call has to wait; 0 if it fits. A call with more tokens than the burst waits for the whole
- * burst.
+ * Returns the milliseconds that a call has to wait; 0 if its rates allow it now. A call with more tokens than the burst
+ * waits for the whole burst.
  */
 export function waitFor(state: RateState, demand: RateDemand): number {
   const { nowMs, requestMs, tokensMs, requestBurstMs, tokenBurstMs } = demand;

@@ -1,6 +1,6 @@
 /**
- * A sum of spending: of an execution of a block, a run, a conversation or a tenant. Those of conversations and tenants
- * may be limited to a window.
+ * A sum of spending: of an execution of a block, a run, a conversation or a tenant. The sum of a conversation or tenant
+ * may be limited to a window of time.
  */
 export interface SpendingAccount {
   id: string;

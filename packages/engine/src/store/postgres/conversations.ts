@@ -23,7 +23,7 @@ export class PostgresConversations implements ConversationStore {
         .onConflict((conflict) => conflict.doNothing()),
     );
     if (added.changed === 0) return;
-    const last = build
+    const newestExcess = build
       .selectFrom('exchanges')
       .select('position')
       .where('tenant', '=', tenant)
@@ -36,7 +36,7 @@ export class PostgresConversations implements ConversationStore {
         .deleteFrom('exchanges')
         .where('tenant', '=', tenant)
         .where('conversation', '=', conversation)
-        .where('position', '<=', last),
+        .where('position', '<=', newestExcess),
     );
   }
 

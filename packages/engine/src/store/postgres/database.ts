@@ -44,7 +44,7 @@ export class Database {
 
   constructor(options: DatabaseOptions) {
     this.location = locationOf(options);
-    this.build = builder(options.schema);
+    this.build = createQueryBuilder(options.schema);
     this.#url = options.url;
     this.#queue = new PQueue({ concurrency: options.maxConnections });
     this.#pool = new Pool({
@@ -106,8 +106,8 @@ export class Database {
   }
 
   /**
-   * Calls `work` in a transaction, with a function that runs queries. Calls it again if it conflicts with another
-   * transaction.
+   * Calls `work` in a transaction, with a function that runs queries. Calls `work` again if the transaction conflicts
+   * with another one.
    */
   async queries<T>(work: (run: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
@@ -170,7 +170,7 @@ class CleanClient extends Client {
 }
 
 /** Returns a query builder. `pg` runs the queries as prepared statements. */
-function builder(schema: string): Kysely<Tables> {
+function createQueryBuilder(schema: string): Kysely<Tables> {
   const dialect = {
     createAdapter: () => new PostgresAdapter(),
     createDriver: () => new DummyDriver(),

@@ -60,8 +60,8 @@ export class PostgresDefinitionStore implements DefinitionStore {
   }
 
   /**
-   * Returns the id of the workflow with this name: the name of its newest version counts. If several workflows have the
-   * name, returns the one that was deployed last.
+   * Returns the id of the workflow whose newest version has this name. If there are several, returns the one that was
+   * deployed last.
    */
   #idByName(name: string) {
     return this.#database.build

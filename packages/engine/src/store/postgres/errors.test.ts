@@ -3,7 +3,7 @@ import { databaseError, isRetryable } from './errors.ts';
 
 const LOCATION = { host: 'h', port: 5432, database: 'd', user: 'u', schema: 's' };
 
-function failing(code: string | undefined, message = 'x'): Error {
+function clientError(code: string | undefined, message = 'x'): Error {
   return Object.assign(new Error(message), code !== undefined && { code });
 }
 
@@ -16,8 +16,8 @@ it.each([
   ['ETIMEDOUT', 'DATA_UNREACHABLE'],
   ['53100', 'DATA_UNWRITABLE'],
   ['XX001', 'JOURNAL_CORRUPT'],
-])('names the database, the problem and a remedy for SQLSTATE %s: %s', (state, code) => {
-  const cause = failing(state);
+])('names the database, the problem and a remedy for the error code %s: %s', (state, code) => {
+  const cause = clientError(state);
   const error = databaseError(cause, LOCATION);
   expect(error).toMatchObject({ code, cause, details: { host: 'h', port: 5432, database: 'd' } });
   expect(error?.message).toMatch(/^The database "d" at h:5432 cannot be used: .*\.$/);
@@ -30,18 +30,18 @@ it.each([
   'Connection terminated due to connection timeout',
   'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string',
 ])('recognizes errors of the client that have no code: %s', (message) => {
-  expect(databaseError(failing(undefined, message), LOCATION)?.code).toBe('DATA_UNREACHABLE');
+  expect(databaseError(clientError(undefined, message), LOCATION)?.code).toBe('DATA_UNREACHABLE');
 });
 
 it.each([['23505'], ['42601'], [undefined]])(
   'returns undefined for an error in a statement (%s)',
   (state) => {
-    expect(databaseError(failing(state), LOCATION)).toBeUndefined();
+    expect(databaseError(clientError(state), LOCATION)).toBeUndefined();
   },
 );
 
 it('calls a statement retryable only if it was rolled back', () => {
-  expect(['40001', '40P01', '57P01', undefined].map((state) => isRetryable(failing(state)))).toEqual([
+  expect(['40001', '40P01', '57P01', undefined].map((state) => isRetryable(clientError(state)))).toEqual([
     true,
     true,
     false,

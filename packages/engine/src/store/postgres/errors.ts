@@ -1,7 +1,7 @@
 import { EngineError } from '@heddle/core';
 import type { EngineErrorCode } from '@heddle/core';
 
-/** The database in messages. The URL is omitted, because it may contain a password. */
+/** The database as messages name it. The URL is omitted, because it may contain a password. */
 export interface DatabaseLocation {
   host: string;
   port: number;
@@ -125,7 +125,7 @@ export function databaseError(error: unknown, location: DatabaseLocation): Engin
   }
   const explanation =
     state === undefined
-      ? fromMessage(error)
+      ? explanationByMessage(error)
       : (EXPLANATIONS[state] ?? (state.startsWith('08') ? CONNECTION_LOST : undefined));
   if (!explanation) return undefined;
   const { host, port, database } = location;
@@ -145,7 +145,7 @@ export function databaseClosed({ host, port, database }: DatabaseLocation): Engi
   );
 }
 
-function fromMessage(error: unknown): Explanation | undefined {
+function explanationByMessage(error: unknown): Explanation | undefined {
   if (!(error instanceof Error)) return undefined;
   return MESSAGE_PATTERNS.find(([pattern]) => pattern.test(error.message))?.[1];
 }

@@ -146,7 +146,7 @@ function timeIn(ms: number) {
   return sql<Date>`clock_timestamp() + make_interval(secs => ${ms / 1000}::float8)`;
 }
 
-/** Returns ProcessRemovedError for a violated foreign key: the owner of a run must be a member. */
+/** Returns ProcessRemovedError for a violated foreign key: the owner of a run must be in `processes`. */
 function translateError(error: unknown): unknown {
   return sqlState(error) === FOREIGN_KEY ? new ProcessRemovedError() : error;
 }

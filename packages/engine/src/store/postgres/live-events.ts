@@ -33,6 +33,7 @@ export class PostgresLiveEvents implements LiveEventStore {
     const count = events.length;
     const chars = events.reduce((sum, { json }) => sum + json.length, 0);
     let end = 0;
+    // The end of each event in the stream, relative to the new end of the stream.
     const ends = events.map(({ json }) => (end += json.length) - chars);
     const places = events.map(({ place }) => place);
     const jsons = events.map(({ json }) => json);

@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 import type { DatabaseLocation } from './errors.ts';
 import { FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8 } from './schema.ts';
 
-/** The statements from format n (the index) to format n + 1. Entries are only added, never changed. */
+/** The statements from format n (the index) to format n + 1. Items are only added, never changed. */
 export const MIGRATIONS: readonly string[] = [
   FORMAT_1,
   FORMAT_2,
@@ -56,15 +56,15 @@ export async function migrate(database: Database, migrations: readonly string[] 
 }
 
 async function readState(client: PoolClient, schema: string): Promise<SchemaState> {
-  const { rows } = await client.query<Omit<SchemaState, 'format'> & { marked: boolean }>(
+  const { rows } = await client.query<Omit<SchemaState, 'format'> & { has_format: boolean }>(
     `SELECT current_setting('server_encoding') AS encoding,
       EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists,
-      to_regclass(quote_ident($1) || '.format') IS NOT NULL AS marked,
+      to_regclass(quote_ident($1) || '.format') IS NOT NULL AS has_format,
       (SELECT count(*) FROM pg_tables WHERE schemaname = $1) AS tables`,
     [schema],
   );
-  const [{ marked, ...state }] = rows as [(typeof rows)[0]];
-  if (!marked) return { ...state, format: 0 };
+  const [{ has_format: hasFormat, ...state }] = rows as [(typeof rows)[0]];
+  if (!hasFormat) return { ...state, format: 0 };
   const { rows: formats } = await client.query<{ format: number }>(
     `SELECT format FROM ${quoteIdentifier(schema)}.format`,
   );
@@ -77,21 +77,21 @@ function checkFormat(
   newest: number,
 ): number {
   if (format > newest) {
-    throw unsupported(
+    throw formatUnsupported(
       location,
       `has format ${format}, and this version of Heddle knows formats up to ${newest}. Use the newer version that wrote it, or another schema`,
     );
   }
   if (format === 0 && tables > 0) {
-    throw unsupported(location, 'has tables, but not those of Heddle. Choose another schema');
+    throw formatUnsupported(location, 'has tables, but not those of Heddle. Choose another schema');
   }
   if (encoding !== 'UTF8') {
-    throw unsupported(location, `is in a database with the encoding ${encoding}. Use a database with UTF8`);
+    throw formatUnsupported(location, `is in a database with the encoding ${encoding}. Use a database with UTF8`);
   }
   return format;
 }
 
-function unsupported({ schema, database, host, port }: DatabaseLocation, reason: string): EngineError {
+function formatUnsupported({ schema, database, host, port }: DatabaseLocation, reason: string): EngineError {
   return new EngineError(
     'DATA_FORMAT_UNSUPPORTED',
     `The schema "${schema}" of the database "${database}" at ${host}:${port} cannot be used: it ${reason}.`,

@@ -65,13 +65,13 @@ export class PostgresRunChanges implements RunChangeStore {
       .selectFrom('runs')
       .select((eb) => {
         const sums = [
-          eb.selectFrom('journal').select(sum('entry')).whereRef('run', '=', 'runs.number'),
-          eb.selectFrom('logs').select(sum('log')).whereRef('run', '=', 'runs.number'),
-          eb.selectFrom('steps').select(sum('result')).whereRef('run', '=', 'runs.number'),
+          eb.selectFrom('journal').select(byteSum('entry')).whereRef('run', '=', 'runs.number'),
+          eb.selectFrom('logs').select(byteSum('log')).whereRef('run', '=', 'runs.number'),
+          eb.selectFrom('steps').select(byteSum('result')).whereRef('run', '=', 'runs.number'),
           eb
             .selectFrom('value_uses')
             .innerJoin('stored_values', 'stored_values.key', 'value_uses.key')
-            .select(sum('json'))
+            .select(byteSum('json'))
             .whereRef('run', '=', 'runs.number'),
         ].map((query) => sql`coalesce((${query}), 0)`);
         const ownBytes = sql`octet_length(runs.header) + coalesce(octet_length(runs.record), 0)`;
@@ -83,6 +83,6 @@ export class PostgresRunChanges implements RunChangeStore {
   }
 }
 
-function sum(column: string) {
+function byteSum(column: string) {
   return sql<number>`sum(octet_length(${sql.ref(column)}))`.as('bytes');
 }

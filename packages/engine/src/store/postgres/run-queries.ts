@@ -6,7 +6,7 @@ import type { JournalRow } from '../journal.ts';
 import type { Lease } from '../leases.ts';
 import type { Tables } from './schema.ts';
 
-/** Returns a query for the number of a run; its value is null for an unknown run, which every table rejects. */
+/** Returns a query for the number of a run. Its value is null for an unknown run; every table rejects null. */
 export function numberOf(db: QueryCreator<Tables>, runId: string) {
   return db.selectFrom('runs').select('number').where('run_id', '=', runId);
 }

@@ -54,7 +54,7 @@ export class PostgresValueStore implements ValueStore {
     await this.#database.run(query);
   }
 
-  /** Updates `put_at`, so that the value is not pruned before it is used. Returns false if it does not exist. */
+  /** Updates `put_at`, so that the value is not pruned before it is used. Returns false if the value is missing. */
   async #touch(key: string): Promise<boolean> {
     const touch = this.#database.build
       .updateTable('stored_values')

@@ -20,29 +20,29 @@ function open(): { db: DatabaseSync; file: string; commit: GroupCommit; runs: Sq
 /** Returns a connection that records its statements; the statement `fail` fails with an SQLite error. */
 function scriptedConnection(fail: { sql: string; errcode: number } | undefined): {
   db: DatabaseSync;
-  ran: string[];
+  statements: string[];
 } {
-  const ran: string[] = [];
+  const statements: string[] = [];
   const db = { isTransaction: false };
   const prepare = (sql: string): { run: () => void } => ({
     run() {
-      ran.push(sql);
+      statements.push(sql);
       if (fail?.sql === sql) throw Object.assign(new Error('disk I/O error'), { errcode: fail.errcode });
       db.isTransaction = sql.startsWith('BEGIN');
     },
   });
-  return { db: Object.assign(db, { prepare }) as unknown as DatabaseSync, ran };
+  return { db: Object.assign(db, { prepare }) as unknown as DatabaseSync, statements };
 }
 
 it('commits the writes of one turn in one transaction, in order, and settles them after it', async () => {
-  const { db, ran } = scriptedConnection(undefined);
+  const { db, statements } = scriptedConnection(undefined);
   const commit = new GroupCommit(db, 'file');
-  const write = (name: string): Promise<number> => commit.run(() => ran.push(name));
-  const first = write('a').then(() => ran.push('a is settled'));
+  const write = (name: string): Promise<number> => commit.run(() => statements.push(name));
+  const first = write('a').then(() => statements.push('a is settled'));
   const second = Promise.resolve().then(() => write('b'));
   await Promise.all([first, second]);
   await write('c');
-  expect(ran).toEqual([
+  expect(statements).toEqual([
     'BEGIN IMMEDIATE',
     'a',
     'b',
@@ -56,11 +56,11 @@ it('commits the writes of one turn in one transaction, in order, and settles the
 
 it('rejects the whole group and rolls back if the commit fails, and commits the next group', async () => {
   const fail = { sql: 'COMMIT', errcode: 10 };
-  const { db, ran } = scriptedConnection(fail);
+  const { db, statements } = scriptedConnection(fail);
   const commit = new GroupCommit(db, '/data/heddle.db');
-  const answers = await Promise.allSettled([commit.run(() => 1), commit.run(() => 2)]);
-  for (const answer of answers) {
-    expect(answer).toMatchObject({
+  const results = await Promise.allSettled([commit.run(() => 1), commit.run(() => 2)]);
+  for (const result of results) {
+    expect(result).toMatchObject({
       status: 'rejected',
       reason: {
         code: 'DATA_UNWRITABLE',
@@ -68,7 +68,7 @@ it('rejects the whole group and rolls back if the commit fails, and commits the 
       },
     });
   }
-  expect(ran).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK']);
+  expect(statements).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK']);
   fail.sql = '';
   expect(await commit.run(() => 3)).toBe(3);
 });
@@ -82,14 +82,14 @@ it('names the remedy if another process has locked the file', async () => {
 it('rejects only the write whose statements fail', async () => {
   const { runs } = open();
   await runs.create(newRun('a'), startedEntry());
-  const answers = await Promise.allSettled([
+  const results = await Promise.allSettled([
     runs.append('a', [entry(2)]),
     runs.append('nobody', [entry(2)]),
     runs.append('a', [entry(3)]),
     runs.append('a', [entry(4), entry(3)]),
     runs.saveRecord(record('a'), [log('a', 1)]),
   ]);
-  expect(answers.map((answer) => answer.status)).toEqual([
+  expect(results.map((result) => result.status)).toEqual([
     'fulfilled',
     'rejected',
     'fulfilled',
@@ -107,16 +107,16 @@ it('rejects all waiting writes while the disk is full, keeps committed data, and
   db.exec(`PRAGMA max_page_count = ${pages}`);
 
   const large = 'x'.repeat(8000);
-  const answers = await Promise.allSettled([
+  const results = await Promise.allSettled([
     runs.append('a', [entry(2)]),
     ...ids.map((id) => runs.append(id, [entry(id === 'a' ? 3 : 2, large), entry(id === 'a' ? 4 : 3, large)])),
   ]);
-  for (const answer of answers) {
-    expect(answer).toMatchObject({
+  for (const result of results) {
+    expect(result).toMatchObject({
       status: 'rejected',
       reason: { code: 'DATA_UNWRITABLE', details: { file } },
     });
-    expect((answer as PromiseRejectedResult).reason.message).toMatch(
+    expect((result as PromiseRejectedResult).reason.message).toMatch(
       /heddle\.db.*disk is full\. Free some space/,
     );
   }

@@ -20,6 +20,7 @@ import type { ChangeNotifier } from './change-notifier.ts';
 import type { GroupCommit } from './commit.ts';
 import { withFileErrors } from './database.ts';
 
+/** Interval at which the owner checks for requests, in addition to notifications. */
 const POLL_MS = 250;
 
 const INSERT = 'INSERT INTO control (id, run_id, kind, payload, created_ms) VALUES (?, ?, ?, ?, ?)';
@@ -75,7 +76,7 @@ export class SqliteControlStore implements ControlStore {
     const settle = (id: string, outcome: ControlOutcome): Promise<void> =>
       this.#write(SETTLE, [JSON.stringify(outcome), id]);
     const server = new ControlServer({ settle, onError, handle });
-    const check = this.#checkOf(server);
+    const check = this.#createCheck(server);
     const poll = (): void => {
       check(false);
       cancelPoll = clock.at(clock.now() + POLL_MS, poll);
@@ -109,16 +110,16 @@ export class SqliteControlStore implements ControlStore {
    * Returns a function that passes open requests to the server, if another connection has committed since the last call
    * or `force` is set.
    */
-  #checkOf(server: ControlServer): (force: boolean) => void {
+  #createCheck(server: ControlServer): (force: boolean) => void {
     const { db, file, onError } = this.#parts;
     const dataVersion = db.prepare('PRAGMA data_version');
-    const openRequests = this.#openRequests();
+    const readOpenRequests = this.#prepareOpenRequests();
     let checkedVersion: unknown;
     return (force) => {
       try {
         const version = withFileErrors(file, () => dataVersion.get()?.['data_version']);
         if (version === checkedVersion && !force && !server.hasUnsavedOutcomes) return;
-        server.check(openRequests());
+        server.check(readOpenRequests());
         checkedVersion = version;
       } catch (error) {
         // After an I/O error `checkedVersion` is unchanged, so the next call tries again.
@@ -128,7 +129,7 @@ export class SqliteControlStore implements ControlStore {
     };
   }
 
-  #openRequests(): () => ControlRequest[] {
+  #prepareOpenRequests(): () => ControlRequest[] {
     const { db, file } = this.#parts;
     const statement = db.prepare(OPEN_REQUESTS);
     return () => (withFileErrors(file, () => statement.all()) as unknown as ControlRow[]).map(readControlRow);

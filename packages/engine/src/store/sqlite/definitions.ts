@@ -16,9 +16,8 @@ function prepare(db: DatabaseSync) {
     ),
     newest: db.prepare(`${DEPLOYMENT} WHERE workflow_id = ? ORDER BY version DESC LIMIT 1`),
     version: db.prepare(`${DEPLOYMENT} WHERE workflow_id = ? AND version = ?`),
-    // The id of the workflow with a name: the name of its newest version counts. Of several workflows, the one that was
-    // deployed last.
-    named: db.prepare(`
+    // The id of the workflow whose newest version has a name. Of several workflows, the one that was deployed last.
+    idByName: db.prepare(`
       SELECT workflow_id AS workflowId FROM deployments AS d WHERE name = ? AND version =
         (SELECT max(version) FROM deployments WHERE workflow_id = d.workflow_id)
       ORDER BY position DESC LIMIT 1`),
@@ -65,9 +64,9 @@ export class SqliteDefinitionStore implements DefinitionStore {
 
   find(workflow: string, version?: number): Deployment | undefined {
     return withFileErrors(this.#file, () => {
-      const named = (): string | undefined =>
-        this.#sql.named.get(workflow)?.['workflowId'] as string | undefined;
-      const id = this.#sql.newest.get(workflow) ? workflow : named();
+      const idByName = (): string | undefined =>
+        this.#sql.idByName.get(workflow)?.['workflowId'] as string | undefined;
+      const id = this.#sql.newest.get(workflow) ? workflow : idByName();
       if (id === undefined) return undefined;
       const row = version === undefined ? this.#sql.newest.get(id) : this.#sql.version.get(id, version);
       return row && ({ ...row } as unknown as Deployment);

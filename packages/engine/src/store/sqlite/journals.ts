@@ -9,7 +9,7 @@ interface JournalEnd {
   /** Number of the run. */
   run: number;
   lastSeq: number;
-  /** Last position that the last mark of the run covers. */
+  /** Last position that the last mark of the run covers. A mark is a row of `journal_marks` (see `FORMAT_2`). */
   last: number;
 }
 
@@ -84,10 +84,10 @@ export class SqliteJournals {
     const run = this.#sql.number.get(runId)?.['number'] as number | undefined;
     if (run === undefined) throw unknownRun(runId);
     for (const row of rows) {
-      const last = this.#sql.lastEntry.get(runId, row.seq) as LastEntry | undefined;
-      if (last?.lastSeq !== row.seq) this.#insert({ run, lastSeq: -1, last: -1 }, row, 1);
-      else if (last.entry !== row.entry) {
-        this.#sql.replace.run(row.entry, last.position);
+      const previous = this.#sql.lastEntry.get(runId, row.seq) as LastEntry | undefined;
+      if (previous?.lastSeq !== row.seq) this.#insert({ run, lastSeq: -1, last: -1 }, row, 1);
+      else if (previous.entry !== row.entry) {
+        this.#sql.replace.run(row.entry, previous.position);
         this.#recordUses(run, row.entry);
       }
     }
@@ -118,6 +118,7 @@ export class SqliteJournals {
     this.#ends.clear();
   }
 
+  /** Inserts a row. A row beyond the last mark gets a new mark, which covers `span` positions. */
   #insert(end: JournalEnd, { seq, entry }: JournalRow, span: number): void {
     const position = Number(this.#sql.append.run(end.run, seq, entry).lastInsertRowid);
     this.#recordUses(end.run, entry);

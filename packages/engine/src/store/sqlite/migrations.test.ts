@@ -12,12 +12,12 @@ import { SqliteValueStore } from './values.ts';
 
 const STEPS = ['CREATE TABLE a (x); INSERT INTO a VALUES (1)', 'ALTER TABLE a ADD y DEFAULT 2'];
 
-interface Opened {
+interface DataFile {
   db: DatabaseSync;
   file: string;
 }
 
-function database(): Opened {
+function createDatabase(): DataFile {
   const file = join(dataFolder(), 'heddle.db');
   const db = openDatabase(file, { readOnly: false, durability: 'process' });
   onTestFinished(() => db.close());
@@ -25,14 +25,14 @@ function database(): Opened {
 }
 
 it('creates a new file in the newest format', () => {
-  const { db, file } = database();
+  const { db, file } = createDatabase();
   migrate(db, file);
   expect(formatOf(db)).toBe(MIGRATIONS.length);
   expect(() => expectNewest(db, file)).not.toThrow();
 });
 
 it('migrates an older file from its format, and keeps its data', () => {
-  const { db, file } = database();
+  const { db, file } = createDatabase();
   migrate(db, file, { migrations: STEPS.slice(0, 1) });
   migrate(db, file, { migrations: STEPS });
   migrate(db, file, { migrations: STEPS });
@@ -41,7 +41,7 @@ it('migrates an older file from its format, and keeps its data', () => {
 });
 
 it('leaves the file in the previous format if a step fails', () => {
-  const { db, file } = database();
+  const { db, file } = createDatabase();
   expect(() =>
     migrate(db, file, { migrations: [...STEPS, 'CREATE TABLE b (x); INSERT INTO nowhere VALUES (1)'] }),
   ).toThrow(/nowhere/);
@@ -73,10 +73,10 @@ function createFormat1(db: DatabaseSync, file: string, size: number): void {
   }
 }
 
-it('creates the same tables in a new file as the migrations', () => {
-  const files = [database(), database()];
-  migrate((files[0] as Opened).db, 'new');
-  migrate((files[1] as Opened).db, 'converted', { migrations: MIGRATIONS });
+it('creates in a new file the same tables as the migrations', () => {
+  const files = [createDatabase(), createDatabase()];
+  migrate((files[0] as DataFile).db, 'new');
+  migrate((files[1] as DataFile).db, 'converted', { migrations: MIGRATIONS });
   const [created, migrated] = files.map(({ db }) =>
     db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all(),
   );
@@ -84,7 +84,7 @@ it('creates the same tables in a new file as the migrations', () => {
 });
 
 it('migrates a file of format 1 without loss', async () => {
-  const { db, file } = database();
+  const { db, file } = createDatabase();
   createFormat1(db, file, 300);
   migrate(db, file);
   const runs = new SqliteRunStore(db, file, new GroupCommit(db, file));
@@ -104,7 +104,7 @@ it('migrates a file of format 1 without loss', async () => {
 });
 
 it('migrates a file of format 2: runs get their parents, and old values are never pruned', async () => {
-  const { db, file } = database();
+  const { db, file } = createDatabase();
   migrate(db, file, { migrations: MIGRATIONS.slice(0, 2) });
   const parent = { runId: 'p', block: 'b', scope: [], depth: 1 };
   const insert = db.prepare(`
@@ -122,23 +122,23 @@ it('migrates a file of format 2: runs get their parents, and old values are neve
 });
 
 it('refuses a newer format; the error names both formats and a remedy', () => {
-  const { db, file } = database();
+  const { db, file } = createDatabase();
   migrate(db, file, { migrations: STEPS });
-  const newer = {
+  const newerFormat = {
     code: 'DATA_FORMAT_UNSUPPORTED',
     message: expect.stringMatching(/heddle\.db".*format 2.*up to 1\. Use the newer version/) as string,
   };
-  expect(() => migrate(db, file, { migrations: STEPS.slice(0, 1) })).toThrow(expect.objectContaining(newer));
-  expect(() => expectNewest(db, file, 1)).toThrow(expect.objectContaining(newer));
+  expect(() => migrate(db, file, { migrations: STEPS.slice(0, 1) })).toThrow(expect.objectContaining(newerFormat));
+  expect(() => expectNewest(db, file, 1)).toThrow(expect.objectContaining(newerFormat));
 });
 
 it('refuses an older format for readers, which may not migrate it', () => {
-  const { db, file } = database();
+  const { db, file } = createDatabase();
   expect(() => expectNewest(db, file)).toThrow(/older format 0.*Start an engine of this version/);
 });
 
 it('refuses a database of another program', () => {
-  const { db, file } = database();
+  const { db, file } = createDatabase();
   db.exec('CREATE TABLE theirs (x)');
   expect(() => migrate(db, file)).toThrow(expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }));
 });

@@ -11,7 +11,7 @@ import {
   FROM_6_TO_7,
 } from './schema.ts';
 
-/** The statements from format n (the index) to format n + 1. Entries are only added, never changed. */
+/** The statements from format n (the index) to format n + 1. Items are only added, never changed. */
 export const MIGRATIONS: readonly string[] = [
   FORMAT_1,
   FROM_1_TO_2,
@@ -66,7 +66,7 @@ function checkFormat(db: DatabaseSync, file: string, newest: number): number {
   if (format > newest) throw newerFormat(file, format, newest);
   const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
   if (format === 0 && tables > 0) {
-    throw unsupported(file, 'it is a database, but not one of Heddle. Choose another data folder');
+    throw formatUnsupported(file, 'it is a database, but not one of Heddle. Choose another data folder');
   }
   return format;
 }
@@ -76,7 +76,7 @@ export function expectNewest(db: DatabaseSync, file: string, newest = MIGRATIONS
   const format = formatOf(db);
   if (format > newest) throw newerFormat(file, format, newest);
   if (format < newest) {
-    throw unsupported(
+    throw formatUnsupported(
       file,
       `it has the older format ${format}, and this version reads format ${newest}. Start an engine of this version on the data folder once: it migrates the file`,
     );
@@ -84,13 +84,13 @@ export function expectNewest(db: DatabaseSync, file: string, newest = MIGRATIONS
 }
 
 function newerFormat(file: string, format: number, newest: number): EngineError {
-  return unsupported(
+  return formatUnsupported(
     file,
     `it has format ${format}, and this version of Heddle knows formats up to ${newest}. Use the newer version that wrote it, or choose another data folder`,
   );
 }
 
-function unsupported(file: string, reason: string): EngineError {
+function formatUnsupported(file: string, reason: string): EngineError {
   return new EngineError('DATA_FORMAT_UNSUPPORTED', `The file "${file}" cannot be read: ${reason}.`, {
     details: { file },
   });

@@ -38,12 +38,12 @@ it.each([
   ['DELETE FROM journal', /it has no entries/],
 ])('throws JOURNAL_CORRUPT with the run in the message after %s', async (sql, message) => {
   const { runs } = await openCorrupt(sql);
-  const fault = expect.objectContaining({
+  const corrupt = expect.objectContaining({
     code: 'JOURNAL_CORRUPT',
     message: expect.stringMatching(message) as string,
   });
-  expect(() => runs.journal('r')).toThrow(fault as Error);
-  expect(() => runs.tail('r', -1)).toThrow(fault as Error);
+  expect(() => runs.journal('r')).toThrow(corrupt as Error);
+  expect(() => runs.tail('r', -1)).toThrow(corrupt as Error);
 });
 
 it('names the corrupt record or log', async () => {
@@ -130,7 +130,7 @@ it('finds the entries of one of many runs, after any entry, even if the store wa
   const seqs = (entries: readonly Entry[]): number[] => entries.map(({ seq }) => seq);
   const first = openStores({ data });
   for (const id of ids) await first.runs.create(newRun(id), startedEntry());
-  // Far more entries than one mark covers; `d` is written rarely.
+  // Far more entries than one row of `journal_marks` covers; `d` is written rarely.
   for (let seq = 2; seq <= 400; seq++)
     await Promise.all(
       ids.filter((id) => id !== 'd' || seq <= 5).map(async (id) => first.runs.append(id, [entry(seq, id)])),

@@ -66,7 +66,7 @@ export class SqliteRunStore implements TailableRunStore {
 
   append(runId: string, entries: readonly Entry[], projection?: RunProjection): Promise<void> {
     const rows = toRows(entries);
-    const save = projection && this.#saveOf(projection);
+    const save = projection && this.#prepareSave(projection);
     return this.#commit.run(() => {
       this.#journals.append(runId, rows);
       save?.();
@@ -93,14 +93,14 @@ export class SqliteRunStore implements TailableRunStore {
   }
 
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
-    return this.#commit.run(this.#saveOf({ record, logs }));
+    return this.#commit.run(this.#prepareSave({ record, logs }));
   }
 
   /**
    * Returns a function that saves the record and the logs, unless the stored record is newer. It must be called in a
    * transaction.
    */
-  #saveOf({ record, logs }: RunProjection): () => boolean {
+  #prepareSave({ record, logs }: RunProjection): () => boolean {
     const { runId, status, seq } = record;
     const ended = isEnded(status) ? 1 : 0;
     const text = JSON.stringify(record);
@@ -124,7 +124,7 @@ export class SqliteRunStore implements TailableRunStore {
 
   list(query: RunQuery): { runs: RunRecord[]; cursor: string | undefined } {
     const limit = pageLimit(query);
-    const { where, values } = filters(query);
+    const { where, values } = filtersOf(query);
     const order = query.order === 'asc' ? 'ASC' : 'DESC';
     const rows = this.#read(() =>
       this.#db
@@ -189,7 +189,7 @@ export class SqliteRunStore implements TailableRunStore {
   }
 }
 
-function filters(query: RunQuery): { where: string; values: SQLInputValue[] } {
+function filtersOf(query: RunQuery): { where: string; values: SQLInputValue[] } {
   const after = decodeCursor(query);
   const parts = ['record IS NOT NULL'];
   const values: SQLInputValue[] = [];

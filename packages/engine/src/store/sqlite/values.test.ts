@@ -96,7 +96,7 @@ it('removes unfinished files of dead processes', async () => {
   expect(existsSync(join(data, 'values', 'unfinished'))).toBe(false);
 });
 
-it('keeps a value that is put again until it is used, even if it was pruned in the meantime', async () => {
+it('does not prune a value that was put again recently, and keeps one that is put while it is pruned', async () => {
   const clock = new TestClock(1_000_000);
   const data = dataFolder();
   const { values } = openStores({ data, clock });
@@ -107,8 +107,8 @@ it('keeps a value that is put again until it is used, even if it was pruned in t
   await values.prune(keys, 3_600_000);
   expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual(['"small"', LARGE]);
   clock.advance(1_800_000);
-  const again = values.put(LARGE);
+  const secondPut = values.put(LARGE);
   await values.prune(keys, 3_600_000);
-  await again;
+  await secondPut;
   expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual([undefined, LARGE]);
 });

@@ -63,8 +63,8 @@ export class SqliteValueStore implements ValueStore {
   }
 
   /**
-   * Updates `put_ms`, so that the value is not pruned before it is used. Returns false if it was pruned in the
-   * meantime.
+   * Updates `put_ms`, so that the value is not pruned before it is used. Returns false if the value has been pruned in
+   * the meantime.
    */
   async #touch(key: string, putMs: number | null): Promise<boolean> {
     const now = this.#clock.now();
