@@ -343,7 +343,10 @@ export class HeddleEngine implements Engine {
   }
 
   /** Returns the workflow that a run from a block executes, and the earlier run. */
-  async #resolveRestart(runId: string, { workflow, version }: { workflow?: WorkflowSource; version?: number }) {
+  async #resolveRestart(
+    runId: string,
+    { workflow, version }: { workflow?: WorkflowSource; version?: number },
+  ) {
     const { stores, definitions } = this.#parts;
     const header = await stores.runs.header(runId);
     if (!header) throw runNotFound(runId);

@@ -95,7 +95,9 @@ function checkedEdits(
 
 function fieldError({ name, trigger, params }: BlockConfig, field: string): EngineError {
   if (trigger)
-    return optionsInvalid(`"${name}" is a trigger and has no fields to replace: replace the input of the run.`);
+    return optionsInvalid(
+      `"${name}" is a trigger and has no fields to replace: replace the input of the run.`,
+    );
   const names = Object.keys(params).map((each) => `"${each}"`);
   const others = names.length === 0 ? 'the block has no fields' : `its fields are ${names.join(', ')}`;
   return optionsInvalid(`The field "${field}" of "${name}" cannot be replaced: ${others}.`);

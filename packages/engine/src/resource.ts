@@ -21,7 +21,9 @@ export async function resourceOf(
     workflowId: record.workflowId,
     status: record.status,
     output: output instanceof Promise ? await output : output,
-    blockOutputs: selection.select ? await selectOutputs(selection.select, selection.logs ?? [], values) : null,
+    blockOutputs: selection.select
+      ? await selectOutputs(selection.select, selection.logs ?? [], values)
+      : null,
     error: error ? { code: error.code, message: error.message, details: failureDetails(error) } : null,
     startedAt: toIso(startedMs),
     endedAt: toIso(endedMs),

@@ -92,7 +92,7 @@ export interface FeedItem {
   /** Unique within the source. */
   id: string;
   input: JsonObject;
-  /** `list`: files as `{ type: 'file', name, data }`. `into`: returns the input with the records of the stored files. */
+  /** `list`: files as `{ type: 'file', name, data }`. `into`: returns the input with the records of these files. */
   files?: { list: readonly JsonObject[]; into: (records: Json) => JsonObject };
 }
 

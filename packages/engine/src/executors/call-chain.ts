@@ -1,5 +1,5 @@
 /**
- * Returns the entry of a workflow in a call chain. An entry of the HTTP header can contain neither commas nor
+ * Returns a workflow id as an item of a call chain. An item of the HTTP header can contain neither commas nor
  * non-ASCII characters.
  */
 export function inCallChain(workflowId: string): string {

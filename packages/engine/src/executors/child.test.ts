@@ -14,27 +14,27 @@ const DONE: ChildOutcome = { status: 'completed', runId: 'run-2', output: { data
 
 const call = (
   params: JsonObject,
-  more: BlockFixture & {
+  fixture: BlockFixture & {
     outcome?: ChildOutcome;
     workflow?: ChildWorkflow | null;
     requests?: ChildRequest[];
   } = {},
 ): unknown => {
   const services = {
-    findChild: async () => (more.workflow === null ? undefined : (more.workflow ?? CHILD)),
+    findChild: async () => (fixture.workflow === null ? undefined : (fixture.workflow ?? CHILD)),
     child: async (request: ChildRequest) => {
-      more.requests?.push(request);
-      return more.outcome ?? DONE;
+      fixture.requests?.push(request);
+      return fixture.outcome ?? DONE;
     },
   };
   return childExecutor.execute(
-    contextOf({ type: 'workflow_input', params: { workflowId: 'wf-2', ...params }, services, ...more }),
+    contextOf({ type: 'workflow_input', params: { workflowId: 'wf-2', ...params }, services, ...fixture }),
   );
 };
 
-const inputFor = async (params: JsonObject, more: Parameters<typeof call>[1] = {}): Promise<unknown> => {
+const inputOf = async (params: JsonObject, fixture: Parameters<typeof call>[1] = {}): Promise<unknown> => {
   const requests: ChildRequest[] = [];
-  await call(params, { ...more, requests });
+  await call(params, { ...fixture, requests });
   return requests[0]?.input;
 };
 
@@ -47,41 +47,41 @@ describe('a child workflow', () => {
 
   it('receives the mapped inputs, from text or an object, without undeclared keys', async () => {
     const outputs = { A: { t: 'x "y"', n: 3 } };
-    expect(await inputFor({ inputMapping: { topic: '<a.t>', other: 1 } }, { outputs })).toEqual({
+    expect(await inputOf({ inputMapping: { topic: '<a.t>', other: 1 } }, { outputs })).toEqual({
       topic: 'x "y"',
     });
-    expect(await inputFor({ inputMapping: '{"topic": <a.n>, "other": 1}' }, { outputs })).toEqual({
+    expect(await inputOf({ inputMapping: '{"topic": <a.n>, "other": 1}' }, { outputs })).toEqual({
       topic: 3,
     });
-    expect(await inputFor({ inputMapping: { any: 1 } }, { workflow: { ...CHILD, inputs: [] } })).toEqual({
+    expect(await inputOf({ inputMapping: { any: 1 } }, { workflow: { ...CHILD, inputs: [] } })).toEqual({
       any: 1,
     });
   });
 
   it('receives exactly the authored input keys for all values', async () => {
-    const more = {
+    const fixture = {
       outputs: { A: { t: 'x","admin":"yes', open: '{', close: '}' } },
       workflow: { ...CHILD, inputs: [] },
     };
-    const topic = more.outputs.A.t;
-    expect(await inputFor({ inputMapping: '{"topic": "<a.t>", "bare": <a.t>}' }, more)).toEqual({
+    const topic = fixture.outputs.A.t;
+    expect(await inputOf({ inputMapping: '{"topic": "<a.t>", "bare": <a.t>}' }, fixture)).toEqual({
       topic,
       bare: topic,
     });
-    const older = { ...more, type: 'workflow' };
-    expect(await inputFor({ input: '{"topic": "<a.t>"}' }, older)).toEqual({ topic });
-    expect(await inputFor({ input: '<a.open><a.close>' }, older)).toBe('{}');
+    const olderBlock = { ...fixture, type: 'workflow' };
+    expect(await inputOf({ input: '{"topic": "<a.t>"}' }, olderBlock)).toEqual({ topic });
+    expect(await inputOf({ input: '<a.open><a.close>' }, olderBlock)).toBe('{}');
   });
 
   it('receives `input` unchanged if the block is of the older type', async () => {
-    const more = { type: 'workflow', outputs: { A: { o: { p: 1 } } } };
-    expect(await inputFor({ input: '<a.o>' }, more)).toEqual({ p: 1 });
-    expect(await inputFor({ input: '{"q": 2}' }, more)).toEqual({ q: 2 });
-    expect(await inputFor({ input: 'text' }, more)).toBe('text');
-    expect(await inputFor({}, more)).toEqual({});
+    const fixture = { type: 'workflow', outputs: { A: { o: { p: 1 } } } };
+    expect(await inputOf({ input: '<a.o>' }, fixture)).toEqual({ p: 1 });
+    expect(await inputOf({ input: '{"q": 2}' }, fixture)).toEqual({ q: 2 });
+    expect(await inputOf({ input: 'text' }, fixture)).toBe('text');
+    expect(await inputOf({}, fixture)).toEqual({});
   });
 
-  it('fails the block without a retry when it fails; the error names workflow and block (H15)', async () => {
+  it('fails its block without a retry if its run fails; the error names workflow and block (H15)', async () => {
     const outcome: ChildOutcome = {
       status: 'failed',
       runId: 'run-2',
@@ -95,7 +95,7 @@ describe('a child workflow', () => {
     });
   });
 
-  it('reports the whole chain when its own child fails', async () => {
+  it('reports the whole chain of workflows when its own child fails', async () => {
     const error = {
       code: 'CHILD_FAILED',
       message: 'long',
@@ -110,7 +110,7 @@ describe('a child workflow', () => {
     });
   });
 
-  it('fails the block when it is cancelled', async () => {
+  it('fails its block if its run is cancelled', async () => {
     expect(await failureOf(() => call({}, { outcome: { status: 'cancelled', runId: 'r' } }))).toMatchObject({
       code: 'CHILD_FAILED',
       message: expect.stringContaining('cancelled') as string,

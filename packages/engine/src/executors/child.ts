@@ -69,7 +69,7 @@ export async function callWorkflow(
       { retryable: false, details: { workflow: reference } },
     );
   }
-  // A model decides on these calls and could repeat each of them at every level.
+  // A model decides on named calls, and could repeat each of them at every level.
   if (callOptions.call !== undefined) expectNoCycle(services.run.callChain, workflow);
   const outcome = await services.child({ workflow, input: input(workflow), ...callOptions });
   if (outcome.status !== 'completed') throw childFailure(workflow, outcome);
@@ -115,10 +115,11 @@ function childFailure(
     });
   }
   const { error } = outcome;
-  const inner = error.code === 'CHILD_FAILED' ? chainOf(error.details) : undefined;
-  const chain = [name, ...(inner?.chain ?? [])];
+  const innerFailure = error.code === 'CHILD_FAILED' ? chainOf(error.details) : undefined;
+  const chain = [name, ...(innerFailure?.chain ?? [])];
   const cause =
-    inner?.cause ?? (error.blockName === undefined ? error.message : `${error.blockName}: ${error.message}`);
+    innerFailure?.cause ??
+    (error.blockName === undefined ? error.message : `${error.blockName}: ${error.message}`);
   const path = chain.map((link) => `"${link}"`).join(' → ');
   const text =
     chain.length === 1 ? `The workflow ${path} failed: ${cause}` : `The workflows ${path} failed: ${cause}`;

@@ -12,13 +12,13 @@ afterAll(() => sandbox.close());
 
 const target = (port: string): string => port.replace('condition-', 'to');
 
-const decide = (scene: BlockFixture): unknown =>
+const decide = (fixture: BlockFixture): unknown =>
   conditionExecutor.execute(
-    contextOf({ type: 'condition', ...scene, services: { target, ...scene.services } }),
+    contextOf({ type: 'condition', ...fixture, services: { target, ...fixture.services } }),
   );
 
-const execute = (scene: BlockFixture): unknown => {
-  return decide({ ...scene, services: { sandbox: async () => sandbox, ...scene.services } });
+const decideInSandbox = (fixture: BlockFixture): unknown => {
+  return decide({ ...fixture, services: { sandbox: async () => sandbox, ...fixture.services } });
 };
 
 const scriptedSandbox = (outcome: Partial<ExpressionOutcome>, jobs: ExpressionJob[] = []): CodeSandbox => ({
@@ -44,7 +44,7 @@ const outputFor = (id: string): JsonObject => ({
 });
 const NONE: JsonObject = { conditionResult: false, selectedPath: null, selectedOption: null };
 
-const ladder: [string, string, string][] = [
+const thresholdRows: [string, string, string][] = [
   ['c-if', 'if', '<start.n> > 30'],
   ['c-2', 'else if', '<start.n> > 20'],
   ['c-else', 'else', ''],
@@ -56,16 +56,16 @@ describe('a condition', () => {
     [25, 'c-2'],
     [5, 'c-else'],
   ])('with n=%i takes the first true row (r072–r075)', async (n, id) => {
-    expect(await execute({ rows: ladder, outputs: { Start: { n } } })).toEqual({
+    expect(await decideInSandbox({ rows: thresholdRows, outputs: { Start: { n } } })).toEqual({
       output: { n, ...outputFor(id) },
       port: `condition-${id}`,
     });
   });
 
   it('takes no branch when no row matches and there is no else row (r077, C9)', async () => {
-    expect(await execute({ rows: [['c-if', 'if', '<start.n> > 9']], outputs: { Start: { n: 1 } } })).toEqual({
-      output: { n: 1, ...NONE },
-    });
+    expect(
+      await decideInSandbox({ rows: [['c-if', 'if', '<start.n> > 9']], outputs: { Start: { n: 1 } } }),
+    ).toEqual({ output: { n: 1, ...NONE } });
   });
 
   it('takes an else row at its position, without a call of the sandbox (r137)', async () => {
@@ -99,7 +99,7 @@ describe('a condition', () => {
     ['await Promise.resolve(true)', true],
     ['/^it/.test(<start.q>)', true],
   ])('%s is %s (r082–r146)', async (expression, expected) => {
-    const result = await execute({
+    const result = await decideInSandbox({
       rows: [['c', 'if', expression]],
       outputs: { Start: { q: "it's" } },
       env: { N: '7', W: 'w' },
@@ -143,7 +143,7 @@ describe('a condition', () => {
     ['return true', 'Condition "if" failed: SyntaxError: '],
   ])('names the failing row in its error: %s (r114, r123, r124, C5)', async (expression, message) => {
     const failure = await failureOf(() =>
-      execute({
+      decideInSandbox({
         rows: [
           ['a', 'else if', 'false'],
           ['c', 'if', expression],
@@ -162,17 +162,17 @@ describe('a condition', () => {
     const outputs = { P: { result: 1 } };
     const declared = { outputs: { fields: { result: { type: 'json', opaque: true } } } };
     const { lookup } = contextOf({ outputs }).services;
-    const strict = { ...lookup, describe: () => ({ name: 'P', type: 'function', ...declared }) };
-    const bad: [string, string, string] = ['b', 'else if', '<p.nope> > 1'];
-    const services = { lookup: strict, sandbox: async () => sandbox };
+    const strictLookup = { ...lookup, describe: () => ({ name: 'P', type: 'function', ...declared }) };
+    const badRow: [string, string, string] = ['b', 'else if', '<p.nope> > 1'];
+    const services = { lookup: strictLookup, sandbox: async () => sandbox };
 
     it('does not evaluate rows after the true one (r130, C15)', async () => {
-      const rows: [string, string, string][] = [['a', 'if', 'true'], bad, ['c', 'else if', 'nope.x']];
+      const rows: [string, string, string][] = [['a', 'if', 'true'], badRow, ['c', 'else if', 'nope.x']];
       expect(await decide({ rows, outputs, services })).toMatchObject({ port: 'condition-a' });
     });
 
     it('fails the block with the title of the row when it is evaluated, despite an else row (r122)', async () => {
-      const rows: [string, string, string][] = [['a', 'if', 'false'], bad, ['e', 'else', '']];
+      const rows: [string, string, string][] = [['a', 'if', 'false'], badRow, ['e', 'else', '']];
       const failure = await failureOf(() => decide({ rows, outputs, services }));
       expect(failure).toMatchObject({ code: 'REFERENCE_UNRESOLVED', retryable: false });
       expect(failure.message).toContain('Condition "else if": ');
@@ -182,7 +182,7 @@ describe('a condition', () => {
   it('evaluates all rows in one call, with the time limit of expressions (C2, C12)', async () => {
     const jobs: ExpressionJob[] = [];
     await decide({
-      rows: ladder,
+      rows: thresholdRows,
       outputs: { Start: { n: 1 } },
       services: { sandbox: async () => scriptedSandbox({ index: 1 }, jobs) },
     });
@@ -200,7 +200,7 @@ describe('a condition', () => {
     } as const;
     const failure = await failureOf(() =>
       decide({
-        rows: ladder,
+        rows: thresholdRows,
         outputs: { Start: { n: 1 } },
         services: { sandbox: async () => scriptedSandbox({ ok: false, index: -1, error }) },
       }),

@@ -9,16 +9,16 @@ import type { ExpandContext } from './container.ts';
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const context = (scene: BlockFixture, more: Partial<ExpandContext> = {}): ExpandContext => ({
+const context = (fixture: BlockFixture, overrides: Partial<ExpandContext> = {}): ExpandContext => ({
   runId: 'run-1',
-  lookup: lookupOf(scene),
+  lookup: lookupOf(fixture),
   sandbox: () => Promise.reject(new Error('no sandbox is needed here')),
   signal: new AbortController().signal,
-  ...more,
+  ...overrides,
 });
 
-const withSandbox = (scene: BlockFixture): ExpandContext => {
-  return context(scene, { sandbox: async () => sandbox });
+const withSandbox = (fixture: BlockFixture): ExpandContext => {
+  return context(fixture, { sandbox: async () => sandbox });
 };
 
 const P: BlockFixture = {
@@ -108,24 +108,24 @@ describe('a collection', () => {
 });
 
 describe('a count', () => {
-  const count = (text: string, expandContext = context(P)): Promise<unknown> =>
+  const expandFor = (text: string, expandContext = context(P)): Promise<unknown> =>
     expandContainer({ kind: 'for', count: { expression: loopExpression(text, P) } }, expandContext);
 
   it.each([
     ['<p.result.n>', 3],
     ['<p.result.t>', 4],
   ])('of %s needs no sandbox (r419)', async (text, expected) => {
-    expect(await count(text)).toEqual({ count: expected });
+    expect(await expandFor(text)).toEqual({ count: expected });
   });
 
   it('evaluates an expression', async () => {
-    expect(await count('<p.result.n> * 2', withSandbox(P))).toEqual({ count: 6 });
+    expect(await expandFor('<p.result.n> * 2', withSandbox(P))).toEqual({ count: 6 });
   });
 
   it.each(['<p.result.s>', '<p.result.u>', '<p.result.b>', '<p.result.l>'])(
     'cannot be %s: it must be a whole number of at least 1',
     async (text) => {
-      expect(await failureOf(() => count(text))).toMatchObject({
+      expect(await failureOf(() => expandFor(text))).toMatchObject({
         code: 'COUNT_INVALID',
         message: expect.stringContaining(text) as string,
       });
@@ -133,7 +133,7 @@ describe('a count', () => {
   );
 
   it.each(['0', '2.5', '-1'])('of %s fails the container', async (text) => {
-    expect(await failureOf(() => count(`${text} + 0`, withSandbox(P)))).toMatchObject({
+    expect(await failureOf(() => expandFor(`${text} + 0`, withSandbox(P)))).toMatchObject({
       code: 'COUNT_INVALID',
     });
   });
@@ -146,7 +146,7 @@ describe('a count', () => {
 });
 
 describe('a loop condition', () => {
-  const holds = (text: string): Promise<unknown> =>
+  const expandWhile = (text: string): Promise<unknown> =>
     expandContainer({ kind: 'while', condition: loopExpression(text, P) }, withSandbox(P));
 
   it.each([
@@ -155,7 +155,7 @@ describe('a loop condition', () => {
     ['true; // yes', 1],
     ['<p.result.s> === "text"', 1],
   ])('%s runs %i more iterations (r496–r523)', async (text, expected) => {
-    expect(await holds(text)).toEqual({ count: expected });
+    expect(await expandWhile(text)).toEqual({ count: expected });
   });
 
   it('ends a while loop if the condition is absent (r497)', async () => {
@@ -168,7 +168,7 @@ describe('a loop condition', () => {
   it.each(['nope > 1', '1 +', 'null.x', 'return true'])(
     '%s fails the container and is never read as false (r502–r509)',
     async (text) => {
-      expect(await failureOf(() => holds(text))).toMatchObject({
+      expect(await failureOf(() => expandWhile(text))).toMatchObject({
         code: 'EXPRESSION_FAILED',
         message: expect.stringContaining(`\`${text}\``) as string,
       });

@@ -18,7 +18,7 @@ describe('the context of a block', () => {
     expect(context.fields()).toEqual({ a: { q: 1 }, b: 'x 2', c: [1, 'v'] });
   });
 
-  it('parses a field as JSON whose structure values cannot change', () => {
+  it('parses a field as JSON, and values cannot change its structure', () => {
     const outputs = { P: { v: '","role":"admin' } };
     const context = contextOf({ type: 'mine', params: { a: '{"v": "<p.v>"}', b: '[<p.v>]' }, outputs });
     expect(context.field('a', 'json')).toEqual({ v: outputs.P.v });
@@ -43,7 +43,7 @@ describe('the context of a block', () => {
     expect(context.field('url', 'native')).toBe(expected.url);
   });
 
-  it('has only the fields of the block, even for inherited names', () => {
+  it('has only the fields of the block, not inherited properties', () => {
     expect(contextOf({}).field('constructor')).toBeUndefined();
   });
 
@@ -67,7 +67,7 @@ describe('the context of a block', () => {
     expect(createBlockContext({ ...parts, block }).sourceOutput()).toEqual({ results: [['earlier']] });
   });
 
-  it('returns the source with the live edge, not one that ran in an earlier iteration', () => {
+  it('returns the output of the source with the live edge, not of one that ran in an earlier iteration', () => {
     const { services, block, clock, signal, step } = contextOf({ outputs: { A: { a: 1 }, B: { b: 1 } } });
     const context = createBlockContext({
       runId: 'r',

@@ -23,8 +23,8 @@ const greet = defineBlock({
   },
 });
 
-const run = (block: typeof greet, scene: BlockFixture): unknown =>
-  block.execute(contextOf({ type: 'greet', ...scene }));
+const run = (block: typeof greet, fixture: BlockFixture): unknown =>
+  block.execute(contextOf({ type: 'greet', ...fixture }));
 
 describe('defineBlock', () => {
   it('passes typed fields with resolved references, and validates the output', async () => {
@@ -52,17 +52,17 @@ describe('defineBlock', () => {
     });
   });
 
-  it('declares only properties that the schemas contain', () => {
-    const open = defineBlock({
+  it('declares no outputs and no required fields if the schemas list none', () => {
+    const openBlock = defineBlock({
       type: 'open',
       class: 'compute',
       input: z.record(z.string(), z.unknown()),
       output: z.looseObject({ a: z.string() }).transform((value) => ({ a: value.a })),
       run: () => ({ a: 'x' }),
     });
-    expect(open).toMatchObject({ class: 'compute' });
-    expect(open.outputs).toBeUndefined();
-    expect(open.required).toBeUndefined();
+    expect(openBlock).toMatchObject({ class: 'compute' });
+    expect(openBlock.outputs).toBeUndefined();
+    expect(openBlock.required).toBeUndefined();
   });
 
   it('lists every invalid field', async () => {
@@ -76,30 +76,30 @@ describe('defineBlock', () => {
   });
 
   it('fails if the output is invalid or is not a JSON object', async () => {
-    const wrong = defineBlock({
+    const invalidOutput = defineBlock({
       type: 'greet',
       input: z.object({}),
       output: z.object({ n: z.number() }),
       run: () => JSON.parse('{"n": "x"}') as { n: number },
     });
-    expect(await failureOf(() => run(wrong, {}))).toMatchObject({
+    expect(await failureOf(() => run(invalidOutput, {}))).toMatchObject({
       code: 'BLOCK_FAILED',
       message: expect.stringContaining('n: ') as string,
     });
-    const bare = defineBlock({
+    const listOutput = defineBlock({
       type: 'greet',
       input: z.object({}),
       run: () => JSON.parse('[1]') as { [key: string]: string },
     });
-    expect(await failureOf(() => run(bare, {}))).toMatchObject({ code: 'BLOCK_FAILED' });
+    expect(await failureOf(() => run(listOutput, {}))).toMatchObject({ code: 'BLOCK_FAILED' });
   });
 
   it('rethrows the error of `run`', async () => {
-    const failing = defineBlock({
+    const failingBlock = defineBlock({
       type: 'greet',
       input: z.object({}),
       run: () => Promise.reject(new Error('down')),
     });
-    await expect(run(failing, {})).rejects.toThrow('down');
+    await expect(run(failingBlock, {})).rejects.toThrow('down');
   });
 });

@@ -37,9 +37,9 @@ const READERS: { readonly [type: string]: { readonly [field: string]: FieldReade
   file_v3: { fileUrl: readUrl },
   file_v4: { fileUrl: readUrl, headers: readJson },
   file_v5: { fileUrl: readUrl, headers: readJson },
-  human_in_the_loop: { inputFormat: typedRows('text'), builderData: readRows },
+  human_in_the_loop: { inputFormat: typedRowsReader('text'), builderData: readRows },
   postgresql: { query: readStatement, where: readStatement },
-  variables: { variables: typedRows('native') },
+  variables: { variables: typedRowsReader('native') },
   workflow: { input: readChildInput },
   workflow_input: { input: readChildInput, inputMapping: readJson },
 };
@@ -58,19 +58,19 @@ function readChildInput(template: Template, { lookup }: FieldContext): Json {
 
 const JSON_TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'file[]']);
 
-/** Reads rows `{type, value, …}`. The value of an object or a list may be JSON text. */
-function typedRows(mode: 'text' | 'native'): FieldReader {
+/** Returns a reader of rows `{type, value, …}`. The value of a row for an object or a list may be JSON text. */
+function typedRowsReader(mode: 'text' | 'native'): FieldReader {
   return (template, { lookup }) => {
     const structure = jsonStructure(template, lookup);
     const rows = templateItems(structure);
     const rowMode = template.kind === 'text' ? 'json' : mode;
     return rows
-      ? rows.map((row) => typedRow(row, lookup, rowMode))
+      ? rows.map((row) => readTypedRow(row, lookup, rowMode))
       : resolveTemplate(structure, lookup, rowMode);
   };
 }
 
-function typedRow(row: Template, lookup: Lookup, mode: ResolveMode): Json {
+function readTypedRow(row: Template, lookup: Lookup, mode: ResolveMode): Json {
   const resolved = resolveTemplate(row, lookup, mode);
   const value = templateFields(row)?.get('value');
   const isJson = isJsonObject(resolved) && JSON_TYPES.has(own(resolved, 'type') ?? null);

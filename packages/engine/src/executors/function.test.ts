@@ -9,11 +9,11 @@ import type { CodeSandbox } from './services.ts';
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const run = (scene: BlockFixture): unknown => functionExecutor.execute(contextOf(scene));
+const run = (fixture: BlockFixture): unknown => functionExecutor.execute(contextOf(fixture));
 
 /** Runs in a real sandbox. */
-const runInSandbox = (scene: BlockFixture): unknown => {
-  return run({ ...scene, services: { sandbox: async () => sandbox } });
+const runInSandbox = (fixture: BlockFixture): unknown => {
+  return run({ ...fixture, services: { sandbox: async () => sandbox } });
 };
 
 /** A sandbox that only records the job. */
@@ -25,9 +25,9 @@ const recordingSandbox = (jobs: FunctionJob[]): CodeSandbox => ({
   evaluate: () => Promise.reject(new Error('no expressions here')),
 });
 
-const jobOf = async (scene: BlockFixture): Promise<FunctionJob> => {
+const jobOf = async (fixture: BlockFixture): Promise<FunctionJob> => {
   const jobs: FunctionJob[] = [];
-  await run({ code: 'return 1', ...scene, services: { sandbox: async () => recordingSandbox(jobs) } });
+  await run({ code: 'return 1', ...fixture, services: { sandbox: async () => recordingSandbox(jobs) } });
   return jobs[0]!;
 };
 
@@ -47,12 +47,12 @@ describe('packages of a function block', () => {
     };
     const sandboxWithImages = createSandbox({ maxProcesses: 1, images });
     onTestFinished(() => sandboxWithImages.close());
-    const scene = {
+    const fixture = {
       code: 'return 1',
       params: { sandboxId: 'tools' },
       services: { sandbox: async () => sandboxWithImages },
     };
-    expect(await failureOf(() => run(scene))).toMatchObject({
+    expect(await failureOf(() => run(fixture))).toMatchObject({
       code: 'BLOCK_FAILED',
       message: 'The image "tools" could not be built (load_failed): no.',
       details: { reason: 'IMAGE_FAILED' },
@@ -145,8 +145,8 @@ describe('a function block', () => {
     ).toMatchObject({ code: 'BLOCK_TIMEOUT' });
   });
 
-  it.each([{ params: {} }, { code: '' }, { code: ' \n ' }])('fails without code (r061)', async (scene) => {
-    expect(await failureOf(() => run(scene))).toMatchObject({
+  it.each([{ params: {} }, { code: '' }, { code: ' \n ' }])('fails without code (r061)', async (fixture) => {
+    expect(await failureOf(() => run(fixture))).toMatchObject({
       code: 'BLOCK_CONFIG_INVALID',
       message: expect.stringContaining('no code') as string,
     });
@@ -222,7 +222,7 @@ describe('a function block', () => {
 });
 
 describe('a function block in Python', () => {
-  const python = (scene: BlockFixture): unknown => runInSandbox({ language: 'python', ...scene });
+  const runPython = (fixture: BlockFixture): unknown => runInSandbox({ language: 'python', ...fixture });
 
   it('returns the result and console output of the code, with references bound to values', async () => {
     const code = `
@@ -234,7 +234,7 @@ own["q"] = 2
 return [own, <p.result.o>, <p.result.s>, "{{K}}", <variable.n>, <p.none>]`;
     const outputs = { P: { result: { o: { q: 1 }, s: 'it\'s "q"\n' }, none: null, stdout: '' } };
     const variables = [{ id: 'n', name: 'n', type: 'number', value: 5 }] as const;
-    expect(await python({ code, outputs, env: { K: 'a"b' }, variables: [...variables] })).toEqual({
+    expect(await runPython({ code, outputs, env: { K: 'a"b' }, variables: [...variables] })).toEqual({
       output: {
         result: [{ q: 2 }, { q: 1 }, 'it\'s "q"\n', 'a"b', 5, null],
         stdout: "a {'b': [2]}\nw",
@@ -259,19 +259,19 @@ return [own, <p.result.o>, <p.result.s>, "{{K}}", <variable.n>, <p.none>]`;
     'inserts references into string literals according to their quotes: %s',
     async (expression, expected) => {
       const outputs = { P: { x: "it's", n: 7, o: { a: [1, true, null] } } };
-      const result = await python({ code: `return ${expression}`, outputs, env: { K: 'v' } });
+      const result = await runPython({ code: `return ${expression}`, outputs, env: { K: 'v' } });
       expect(result).toMatchObject({ output: { result: expected } });
     },
   );
 
   it('returns null without a return statement, or the value of the result variable', async () => {
-    expect(await python({ code: 'x = 1' })).toEqual({ output: { result: null, stdout: '' } });
-    expect(await python({ code: '__own_result__ = [1]' })).toMatchObject({ output: { result: [1] } });
+    expect(await runPython({ code: 'x = 1' })).toEqual({ output: { result: null, stdout: '' } });
+    expect(await runPython({ code: '__own_result__ = [1]' })).toMatchObject({ output: { result: [1] } });
   });
 
   it('has params, environmentVariables and input, and imports json and os', async () => {
     const code = 'return [params, environmentVariables["K"], input["a"], json.dumps([1]), os.sep]';
-    expect(await python({ code, env: { K: 'v' }, outputs: { Start: { a: 'b' } } })).toMatchObject({
+    expect(await runPython({ code, env: { K: 'v' }, outputs: { Start: { a: 'b' } } })).toMatchObject({
       output: { result: [{}, 'v', 'b', '[1]', '/'] },
     });
   });
@@ -285,7 +285,7 @@ return [own, <p.result.o>, <p.result.s>, "{{K}}", <variable.n>, <p.none>]`;
     ['x = 1\nreturn (x', "SyntaxError: Line 2: `return (x` - '(' was never closed"],
     ['return nope', "NameError: Line 1: `return nope` - name 'nope' is not defined"],
   ])('names type, line as authored and message: %j', async (code, message) => {
-    expect(await failureOf(() => python({ code, outputs: { P: { x: "it's" } } }))).toMatchObject({
+    expect(await failureOf(() => runPython({ code, outputs: { P: { x: "it's" } } }))).toMatchObject({
       code: 'BLOCK_FAILED',
       message,
       retryable: true,
@@ -293,21 +293,21 @@ return [own, <p.result.o>, <p.result.s>, "{{K}}", <variable.n>, <p.none>]`;
   });
 
   it('reports a result that cannot be JSON', async () => {
-    expect(await failureOf(() => python({ code: 'return float("nan")' }))).toMatchObject({
+    expect(await failureOf(() => runPython({ code: 'return float("nan")' }))).toMatchObject({
       code: 'BLOCK_FAILED',
       details: { reason: 'RESULT_NOT_SERIALIZABLE' },
     });
   });
 
   it('explains where packages come from', async () => {
-    const failure = await failureOf(() => python({ code: 'x = 1\nimport numpy' }));
+    const failure = await failureOf(() => runPython({ code: 'x = 1\nimport numpy' }));
     expect(failure).toMatchObject({ code: 'LANGUAGE_UNSUPPORTED', retryable: false });
     expect(failure.message).toContain("Line 2: `import numpy` - No module named 'numpy'");
   });
 
   it('stops at its timeout', async () => {
     expect(
-      await failureOf(() => python({ code: 'while True: pass', params: { timeout: 200 } })),
+      await failureOf(() => runPython({ code: 'while True: pass', params: { timeout: 200 } })),
     ).toMatchObject({ code: 'BLOCK_TIMEOUT' });
   });
 });

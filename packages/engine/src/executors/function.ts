@@ -70,8 +70,8 @@ function readsEnvironment(code: CodeTemplate): boolean {
 }
 
 /**
- * Returns the names of the environment values that the code of the block gets; `all` also if they are known only at run
- * time.
+ * Returns the names of the environment values that the code of the block gets. Returns `all` if it gets every value, or
+ * if the names are known only at run time.
  */
 export function mountedNames({ code, params }: BlockConfig): ReadonlySet<string> | 'all' {
   if (!code || !readsEnvironment(code)) return new Set();

@@ -11,12 +11,12 @@ export function checkHeaders(
 ): void {
   for (const [name, value] of headers) {
     if (!NAME.test(name))
-      throw invalid(
+      throw invalidHeader(
         `The ${message} has a header with the name ${JSON.stringify(name)}: names consist of letters, digits and characters such as -, without spaces.`,
       );
     const character = FORBIDDEN_CHARACTER.exec(value)?.[0];
     if (character !== undefined)
-      throw invalid(
+      throw invalidHeader(
         `The value of the header "${name}" of the ${message} contains ${describe(character)}, which a header cannot contain. Remove or encode it in a function block.`,
       );
   }
@@ -28,6 +28,6 @@ function describe(character: string): string {
   return `the character U+${code}`;
 }
 
-function invalid(message: string): BlockError {
+function invalidHeader(message: string): BlockError {
   return new BlockError('BLOCK_CONFIG_INVALID', message, { retryable: false });
 }

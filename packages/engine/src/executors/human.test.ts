@@ -16,9 +16,9 @@ const params: JsonObject = {
 };
 const outputs = { Agent: { content: 'All good' } };
 
-const pause = (scene: BlockFixture = {}): JsonObject => {
+const pause = (fixture: BlockFixture = {}): JsonObject => {
   const result = humanExecutor.execute(
-    contextOf({ type: 'human_in_the_loop', name: 'Approve', params, outputs, ...scene }),
+    contextOf({ type: 'human_in_the_loop', name: 'Approve', params, outputs, ...fixture }),
   );
   return (result as { pause: JsonObject }).pause;
 };
@@ -82,10 +82,10 @@ describe('a human pause', () => {
   });
 
   it('does not read its own output of an earlier iteration', () => {
-    const scene: BlockFixture = { params: { builderData: [{ name: 'go', value: '<approve.url>' }] } };
-    const { lookup } = contextOf(scene).services;
+    const fixture: BlockFixture = { params: { builderData: [{ name: 'go', value: '<approve.url>' }] } };
+    const { lookup } = contextOf(fixture).services;
     const earlier = { ...lookup, block: () => ({ ran: true as const, output: { url: 'old' } }) };
-    expect(pause({ ...scene, services: { lookup: earlier } })).toMatchObject({
+    expect(pause({ ...fixture, services: { lookup: earlier } })).toMatchObject({
       response: { data: { responseStructure: [{ value: '' }] } },
     });
   });

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { BlockExecutor } from '@heddle/core/blocks';
 import { builtInExecutors } from './built-ins.ts';
-import { blockTypeInfos, createRegistry } from './registry.ts';
-import { unknownType } from './registry.ts';
+import { blockTypeInfos, createRegistry, unknownType } from './registry.ts';
 
-const custom = (type: string): BlockExecutor => ({
+const createExecutor = (type: string): BlockExecutor => ({
   types: [type],
   class: 'effect',
   outputs: { sent: 'boolean' },
@@ -14,7 +13,7 @@ const custom = (type: string): BlockExecutor => ({
 
 describe('the registry', () => {
   it('contains the types of the engine and of the embedder', () => {
-    const registry = createRegistry(builtInExecutors, [custom('mail')]);
+    const registry = createRegistry(builtInExecutors, [createExecutor('mail')]);
     expect([...registry.keys()]).toEqual([
       'function',
       'condition',
@@ -31,7 +30,7 @@ describe('the registry', () => {
   });
 
   it.each([['function'], ['mail']])('refuses a second executor for %s', (type) => {
-    expect(() => createRegistry(builtInExecutors, [custom('mail'), custom(type)])).toThrow(
+    expect(() => createRegistry(builtInExecutors, [createExecutor('mail'), createExecutor(type)])).toThrow(
       expect.objectContaining({
         code: 'EXECUTOR_DUPLICATE',
         message: expect.stringContaining(`"${type}"`) as string,
@@ -40,7 +39,7 @@ describe('the registry', () => {
   });
 
   it('describes the types to the compiler', () => {
-    const infos = blockTypeInfos(createRegistry(builtInExecutors, [custom('mail')]));
+    const infos = blockTypeInfos(createRegistry(builtInExecutors, [createExecutor('mail')]));
     expect(infos.find(({ type }) => type === 'mail')).toEqual({
       type: 'mail',
       class: 'effect',

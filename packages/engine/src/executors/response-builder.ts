@@ -31,15 +31,15 @@ export function buildObject(entries: readonly Json[]): JsonObject {
 
 /** Throws BLOCK_CONFIG_INVALID if a name from a reference equals another name. */
 function readEntries(entries: readonly Template[], lookup: Lookup): JsonObject[] {
-  const isAuthored = new Map<string, boolean>();
+  const isAuthoredByName = new Map<string, boolean>();
   return entries.flatMap((entry) => {
     const result = readEntry(entry, lookup);
     if (result === undefined) return [];
     const name = asText(own(result, 'name')).trim();
     const authored = templateFields(entry)?.get('name')?.kind !== 'text';
-    if (name !== '' && isAuthored.has(name) && !(authored && isAuthored.get(name) === true))
+    if (name !== '' && isAuthoredByName.has(name) && !(authored && isAuthoredByName.get(name) === true))
       throw duplicateName();
-    isAuthored.set(name, authored);
+    isAuthoredByName.set(name, authored);
     return [result];
   });
 }

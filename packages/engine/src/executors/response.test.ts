@@ -20,9 +20,9 @@ const result = {
 };
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
-const respond = (params: JsonObject, scene: BlockFixture = {}): unknown => {
+const respond = (params: JsonObject, fixture: BlockFixture = {}): unknown => {
   const response = responseExecutor.execute(
-    contextOf({ type: 'response', params, outputs: { P: { result } }, ...scene }),
+    contextOf({ type: 'response', params, outputs: { P: { result } }, ...fixture }),
   );
   return (response as { output: Json }).output;
 };

@@ -8,7 +8,7 @@ type Field = [name: string, type: string, value?: Json];
 const start = (
   fields: Field[],
   input: Json,
-  more: { type?: string; params?: JsonObject; metadata?: JsonObject } = {},
+  options: { type?: string; params?: JsonObject; metadata?: JsonObject } = {},
 ): JsonObject => {
   const inputFormat = fields.map(([name, type, value]) => ({
     id: name,
@@ -17,11 +17,11 @@ const start = (
     ...(value === undefined ? {} : { value }),
   }));
   const block = blockOf({
-    type: more.type ?? 'start_trigger',
+    type: options.type ?? 'start_trigger',
     name: 'Start',
-    params: { inputFormat, ...more.params },
+    params: { inputFormat, ...options.params },
   });
-  return startOutput(block, input, more.metadata && (() => more.metadata as JsonObject));
+  return startOutput(block, input, options.metadata && (() => options.metadata as JsonObject));
 };
 
 /** The values of the cases r001–r005. */
@@ -200,14 +200,17 @@ describe('start_trigger', () => {
 });
 
 describe('run metadata', () => {
-  const on = { params: { runMetadata: true }, metadata: { workflowId: 'w' } };
+  const withMetadata = { params: { runMetadata: true }, metadata: { workflowId: 'w' } };
 
   it('is set by the engine if enabled, and replaces the metadata of the caller (U88, U89)', () => {
-    expect(start([], { metadata: 'forged', a: 1 }, on)).toEqual({ metadata: { workflowId: 'w' }, a: 1 });
+    expect(start([], { metadata: 'forged', a: 1 }, withMetadata)).toEqual({
+      metadata: { workflowId: 'w' },
+      a: 1,
+    });
   });
 
   it('refuses a field of that name (U90), and is ordinary data if disabled (U91)', () => {
-    expect(() => start([['metadata', 'string']], {}, on)).toThrow(/"metadata"/);
+    expect(() => start([['metadata', 'string']], {}, withMetadata)).toThrow(/"metadata"/);
     expect(start([], { metadata: 'mine' }, { metadata: { workflowId: 'w' } })).toEqual({ metadata: 'mine' });
   });
 });
@@ -231,10 +234,10 @@ describe('other triggers', () => {
 
   it.each([{ type: 'chat_trigger' }, { type: 'starter', params: { startWorkflow: 'chat' } }])(
     'a chat start returns input, conversation and files, and allows reserved names (U77–U79)',
-    (more) => {
+    (options) => {
       const input = { input: 'hi', conversationId: 'c', files: [{ name: 'f' }], error: 'x' };
-      expect(start([], input, more)).toEqual({ input: 'hi', conversationId: 'c', files: [{ name: 'f' }] });
-      expect(start([], 'hi', more)).toEqual({ input: 'hi' });
+      expect(start([], input, options)).toEqual({ input: 'hi', conversationId: 'c', files: [{ name: 'f' }] });
+      expect(start([], 'hi', options)).toEqual({ input: 'hi' });
     },
   );
 

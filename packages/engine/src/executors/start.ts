@@ -8,7 +8,7 @@ import { isOn } from './values.ts';
 /** Names that control runs: inputs and fields with these names would be ambiguous. */
 const RESERVED_NAMES: readonly string[] = ['error', 'selectedOption', 'selectedRoute', '_pauseMetadata'];
 
-type Kind = 'unified' | 'api' | 'chat' | 'manual' | 'external';
+type StartKind = 'unified' | 'api' | 'chat' | 'manual' | 'external';
 
 interface Start {
   block: BlockConfig;
@@ -18,7 +18,7 @@ interface Start {
   input: Json;
 }
 
-const OUTPUTS: { [K in Kind]: (start: Start) => Map<string, Json> } = {
+const OUTPUTS: { [K in StartKind]: (start: Start) => Map<string, Json> } = {
   unified: unifiedOutput,
   api: apiOutput,
   chat: chatOutput,
@@ -59,7 +59,7 @@ export function fileFields(block: BlockConfig): string[] {
   return [...new Set(names)];
 }
 
-function acceptsFiles(kind: Kind): boolean {
+function acceptsFiles(kind: StartKind): boolean {
   return kind !== 'external' && kind !== 'manual';
 }
 
@@ -67,7 +67,7 @@ function wrap(input: Json): JsonObject {
   return input === null || input === '' ? {} : { input };
 }
 
-function kindOf(block: BlockConfig): Kind {
+function kindOf(block: BlockConfig): StartKind {
   switch (block.type) {
     case 'start_trigger':
       return 'unified';
@@ -114,7 +114,7 @@ function chatOutput({ top }: Start): Map<string, Json> {
   return output;
 }
 
-function namesOf(kind: Kind, top: JsonObject): string[] {
+function namesOf(kind: StartKind, top: JsonObject): string[] {
   const nested = kind === 'api' ? own(top, 'input') : undefined;
   return [...Object.keys(top), ...(isJsonObject(nested) ? Object.keys(nested) : [])];
 }

@@ -22,7 +22,7 @@ describe('fields of graphs', () => {
     [undefined, []],
     ['{oops', undefined],
     [{ a: 1 }, undefined],
-  ])('%j as rows', (value, rows) => {
+  ])('%j as rows is %j', (value, rows) => {
     expect(asRows(value)).toEqual(rows);
   });
 
@@ -40,7 +40,7 @@ describe('fields of graphs', () => {
     [null, []],
     ['nope', undefined],
     [5, undefined],
-  ])('%j as pairs', (value, pairs) => {
+  ])('%j as pairs is %j', (value, pairs) => {
     expect(asPairs(value)).toEqual(pairs);
   });
 });

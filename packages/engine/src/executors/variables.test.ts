@@ -22,9 +22,9 @@ const row = (name: string, type: string, value: Json): JsonObject => ({
   value,
 });
 
-const assign = (rows: Json, scene: BlockFixture = {}): unknown =>
+const assign = (rows: Json, fixture: BlockFixture = {}): unknown =>
   variablesExecutor.execute(
-    contextOf({ type: 'variables', params: { variables: rows }, variables, ...scene }),
+    contextOf({ type: 'variables', params: { variables: rows }, variables, ...fixture }),
   );
 
 describe('JSON text in a row', () => {

@@ -56,24 +56,24 @@ function assignedValue(name: string, type: string, value: Json | undefined): Jso
 
 function toNumber(name: string, value: Json): number {
   const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : Number.NaN;
-  if (Number.isNaN(number)) throw invalid(name, value, 'a number');
+  if (Number.isNaN(number)) throw invalidVariable(name, value, 'a number');
   return number;
 }
 
 function toBoolean(name: string, value: Json): boolean {
   if (typeof value === 'boolean') return value;
   const text = typeof value === 'string' ? value.trim().toLowerCase() : '';
-  if (text !== 'true' && text !== 'false') throw invalid(name, value, 'true or false');
+  if (text !== 'true' && text !== 'false') throw invalidVariable(name, value, 'true or false');
   return text === 'true';
 }
 
 /** Accepts any value except text: `coerceVariable` converts it. */
 function toStructure(name: string, value: Json, expected: string): Json {
-  if (typeof value === 'string') throw invalid(name, value, `${expected} as JSON`);
+  if (typeof value === 'string') throw invalidVariable(name, value, `${expected} as JSON`);
   return value;
 }
 
-function invalid(name: string, value: Json, expected: string): BlockError {
+function invalidVariable(name: string, value: Json, expected: string): BlockError {
   const text = JSON.stringify(value);
   return new BlockError(
     'VARIABLE_INVALID',

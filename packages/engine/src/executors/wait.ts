@@ -13,17 +13,17 @@ const DATE_LIMIT_MS = 8.64e15;
 export const waitExecutor: BlockExecutor = {
   types: ['wait'],
   class: 'wait',
-  execute: (context) => waitFor(context),
+  execute: (context) => planWait(context),
 };
 
-function waitFor(context: BlockContext): BlockResult {
+function planWait(context: BlockContext): BlockResult {
   const fields = context.fields();
   const isAsync = isOn(own(fields, 'async'));
   const unit = unitOf(fields, isAsync);
   const waitDuration = Math.round(amountOf(own(fields, 'timeValue')) * unit);
   const waitUntilMs = context.clock.now() + waitDuration;
   if (waitUntilMs > DATE_LIMIT_MS)
-    throw invalid('The end of the wait is beyond the last date that can be represented.');
+    throw invalidWait('The end of the wait is beyond the last date that can be represented.');
   const resumeAt = new Date(waitUntilMs).toISOString();
   return {
     waitUntilMs,
@@ -37,19 +37,19 @@ function amountOf(value: Json | undefined): number {
   if (text === '') return 10;
   const amount = waitAmount.safeParse(text);
   if (amount.success) return amount.data;
-  throw invalid(`The duration "${text}" of the wait is not a number above 0.`);
+  throw invalidWait(`The duration "${text}" of the wait is not a number above 0.`);
 }
 
 function unitOf(fields: JsonObject, isAsync: boolean): number {
   const text = asText(own(fields, isAsync ? 'timeUnitLong' : 'timeUnit')).trim();
   const unit = waitUnit.safeParse(text || (isAsync ? 'minutes' : 'seconds'));
   if (!unit.success)
-    throw invalid(`The unit "${text}" of the wait is unknown: use ${waitUnit.options.join(', ')}.`);
+    throw invalidWait(`The unit "${text}" of the wait is unknown: use ${waitUnit.options.join(', ')}.`);
   if (isAsync && !longWaitUnit.safeParse(unit.data).success)
-    throw invalid('An async wait cannot be given in seconds: use minutes, hours or days.');
+    throw invalidWait('An async wait cannot be given in seconds: use minutes, hours or days.');
   return UNIT_MS[unit.data];
 }
 
-function invalid(message: string): BlockError {
+function invalidWait(message: string): BlockError {
   return new BlockError('WAIT_INVALID', message, { retryable: false });
 }

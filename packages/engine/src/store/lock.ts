@@ -82,8 +82,8 @@ export function lockData(data: string, clock: Clock): OwnerLock {
 }
 
 /**
- * Returns a predicate for runs: true if the owner of the folder executes the run. Returns undefined if the folder has no
- * owner.
+ * Returns a predicate for runs: true if the owner of the folder executes the run. Returns undefined if the folder has
+ * no owner.
  */
 export function ownedRuns(data: string): ((runId: string, createdMs: number) => boolean) | undefined {
   if (!isOwned(data)) return undefined;

@@ -7,13 +7,13 @@ import type { BlockFixture } from '../../../../../test/support/block.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
 import { apiExecutor } from './api.ts';
 
-type Answer = { status?: number; headers?: [string, string][]; body?: string | Uint8Array } | Error;
+type ScriptedResponse = { status?: number; headers?: [string, string][]; body?: string | Uint8Array } | Error;
 
 const responseOf = ({
   status = 200,
   headers = [['content-type', 'application/json']],
   body = '{}',
-}: Exclude<Answer, Error>): EgressResponse => ({
+}: Exclude<ScriptedResponse, Error>): EgressResponse => ({
   status,
   statusText: status === 503 ? 'Unavailable' : '',
   url: 'https://x.test/',
@@ -23,20 +23,20 @@ const responseOf = ({
 });
 
 interface Call extends BlockFixture {
-  answers?: Answer[];
+  responses?: ScriptedResponse[];
   requests?: EgressRequest[];
 }
 
 const call = (
   params: JsonObject,
-  { answers = [{}], requests = [], ...scene }: Call = {},
+  { responses = [{}], requests = [], ...fixture }: Call = {},
 ): Promise<unknown> => {
-  let turn = 0;
+  let sent = 0;
   const fetch = async (request: EgressRequest): Promise<EgressResponse> => {
     requests.push(request);
-    const answer = answers[Math.min(turn++, answers.length - 1)] ?? {};
-    if (answer instanceof Error) throw answer;
-    return responseOf(answer);
+    const response = responses[Math.min(sent++, responses.length - 1)] ?? {};
+    if (response instanceof Error) throw response;
+    return responseOf(response);
   };
   const context = contextOf({
     type: 'api',
@@ -48,14 +48,14 @@ const call = (
         open: () => Promise.reject(new Error('not used')),
       }),
     },
-    ...scene,
+    ...fixture,
   });
   return Promise.resolve(apiExecutor.execute(context));
 };
 
-const requestOf = async (params: JsonObject, more: Call = {}): Promise<EgressRequest> => {
+const requestOf = async (params: JsonObject, fixture: Call = {}): Promise<EgressRequest> => {
   const requests: EgressRequest[] = [];
-  await call(params, { ...more, requests });
+  await call(params, { ...fixture, requests });
   return requests[0]!;
 };
 
@@ -141,7 +141,7 @@ describe('a failing api block', () => {
   it('names method, URL, status and remedy, never credentials or query values (P8–P10)', async () => {
     const params = { url: 'https://user:pw@x.test/a?token=abc', method: 'POST' };
     const failure = await failureOf(() =>
-      call(params, { answers: [{ status: 503, body: '{"why": "busy"}' }] }),
+      call(params, { responses: [{ status: 503, body: '{"why": "busy"}' }] }),
     );
     expect(failure).toMatchObject({
       code: 'HTTP_FAILED',
@@ -158,27 +158,27 @@ describe('a failing api block', () => {
     ['EGRESS_DENIED', false],
     ['EGRESS_TOO_LARGE', false],
   ])('reports %s as a failure of the request (P11)', async (code, retryable) => {
-    expect(await failureOf(() => call({}, { answers: [new EgressError(code, 'the reason')] }))).toMatchObject(
-      {
-        code: 'HTTP_FAILED',
-        retryable,
-        message: 'GET https://x.test/a failed: the reason',
-        details: { reason: code },
-      },
-    );
+    expect(
+      await failureOf(() => call({}, { responses: [new EgressError(code, 'the reason')] })),
+    ).toMatchObject({
+      code: 'HTTP_FAILED',
+      retryable,
+      message: 'GET https://x.test/a failed: the reason',
+      details: { reason: code },
+    });
   });
 
   it('passes the Retry-After of the server to the retry policy of the block', async () => {
-    const answers = [{ status: 429, headers: [['retry-after', '120']] as [string, string][] }];
-    expect(await failureOf(() => call({}, { answers }))).toMatchObject({ retryAfterMs: 120_000 });
+    const responses = [{ status: 429, headers: [['retry-after', '120']] as [string, string][] }];
+    expect(await failureOf(() => call({}, { responses }))).toMatchObject({ retryAfterMs: 120_000 });
   });
 });
 
 describe('retries of an api block', () => {
   /** Executes the block with a clock that skips every wait. Returns the waits. */
-  const waits = async (
+  const recordWaits = async (
     params: JsonObject,
-    more: Call,
+    fixture: Call,
   ): Promise<{ waits: number[]; sent: number; outcome: unknown }> => {
     const delays: number[] = [];
     const requests: EgressRequest[] = [];
@@ -190,7 +190,7 @@ describe('retries of an api block', () => {
         return cancel;
       }
     })();
-    const outcome = await call(params, { ...more, clock, requests }).catch((error: unknown) => error);
+    const outcome = await call(params, { ...fixture, clock, requests }).catch((error: unknown) => error);
     return { waits: delays, sent: requests.length, outcome };
   };
   const busy = { status: 503 };
@@ -198,14 +198,14 @@ describe('retries of an api block', () => {
   it('back off up to a limit until a request succeeds', async () => {
     const params = { retries: 4, retryDelayMs: 100, retryMaxDelayMs: 300 };
     expect(
-      await waits(params, {
-        answers: [busy, new EgressError('EGRESS_FAILED', 'x'), busy, busy, { body: '1' }],
+      await recordWaits(params, {
+        responses: [busy, new EgressError('EGRESS_FAILED', 'x'), busy, busy, { body: '1' }],
       }),
     ).toMatchObject({ waits: [100, 200, 300, 300], sent: 5, outcome: { output: { data: 1 } } });
   });
 
   it('fail with the last error', async () => {
-    expect(await waits({ retries: 1, retryDelayMs: 5 }, { answers: [busy] })).toMatchObject({
+    expect(await recordWaits({ retries: 1, retryDelayMs: 5 }, { responses: [busy] })).toMatchObject({
       waits: [5],
       sent: 2,
       outcome: { code: 'HTTP_FAILED' },
@@ -213,35 +213,41 @@ describe('retries of an api block', () => {
   });
 
   it('are off by default, and never follow permanent failures', async () => {
-    expect(await waits({}, { answers: [busy] })).toMatchObject({ sent: 1 });
-    expect(await waits({ retries: 3 }, { answers: [{ status: 404 }] })).toMatchObject({ sent: 1 });
-    expect(await waits({ retries: 3 }, { answers: [new EgressError('EGRESS_DENIED', 'no')] })).toMatchObject({
-      sent: 1,
-    });
+    expect(await recordWaits({}, { responses: [busy] })).toMatchObject({ sent: 1 });
+    expect(await recordWaits({ retries: 3 }, { responses: [{ status: 404 }] })).toMatchObject({ sent: 1 });
+    expect(
+      await recordWaits({ retries: 3 }, { responses: [new EgressError('EGRESS_DENIED', 'no')] }),
+    ).toMatchObject({ sent: 1 });
   });
 
   it('never follow a non-idempotent request, unless allowed or with an idempotency key', async () => {
     const params = { method: 'POST', retries: 1, retryDelayMs: 1 };
-    expect(await waits(params, { answers: [busy] })).toMatchObject({ sent: 1 });
-    expect(await waits({ ...params, retryNonIdempotent: true }, { answers: [busy] })).toMatchObject({
+    expect(await recordWaits(params, { responses: [busy] })).toMatchObject({ sent: 1 });
+    expect(await recordWaits({ ...params, retryNonIdempotent: true }, { responses: [busy] })).toMatchObject({
       sent: 2,
     });
-    expect(await waits({ ...params, idempotencyHeader: true }, { answers: [busy] })).toMatchObject({
+    expect(await recordWaits({ ...params, idempotencyHeader: true }, { responses: [busy] })).toMatchObject({
       sent: 2,
     });
-    expect(await waits({ ...params, idempotencyHeader: 'X-Once' }, { answers: [busy] })).toMatchObject({
-      sent: 2,
-    });
+    expect(
+      await recordWaits({ ...params, idempotencyHeader: 'X-Once' }, { responses: [busy] }),
+    ).toMatchObject({ sent: 2 });
   });
 
   it('honour Retry-After, in seconds or as a date, unless it is too long', async () => {
-    const after = (value: string): Answer => ({ status: 429, headers: [['retry-after', value]] });
-    const params = { retries: 1, retryDelayMs: 100 };
-    expect(await waits(params, { answers: [after('2'), {}] })).toMatchObject({ waits: [2000], sent: 2 });
-    expect(await waits(params, { answers: [after('Thu, 01 Jan 1970 00:00:07 GMT'), {}] })).toMatchObject({
-      waits: [7000],
+    const retryAfter = (value: string): ScriptedResponse => ({
+      status: 429,
+      headers: [['retry-after', value]],
     });
-    expect(await waits(params, { answers: [after('3600'), {}] })).toMatchObject({
+    const params = { retries: 1, retryDelayMs: 100 };
+    expect(await recordWaits(params, { responses: [retryAfter('2'), {}] })).toMatchObject({
+      waits: [2000],
+      sent: 2,
+    });
+    expect(
+      await recordWaits(params, { responses: [retryAfter('Thu, 01 Jan 1970 00:00:07 GMT'), {}] }),
+    ).toMatchObject({ waits: [7000] });
+    expect(await recordWaits(params, { responses: [retryAfter('3600'), {}] })).toMatchObject({
       waits: [],
       sent: 1,
       outcome: { retryAfterMs: 3_600_000 },
@@ -251,7 +257,7 @@ describe('retries of an api block', () => {
   it('stop when the run is cancelled, even while waiting', async () => {
     const controller = new AbortController();
     const clock = new TestClock();
-    const result = call({ retries: 5 }, { answers: [busy], clock, signal: controller.signal });
+    const result = call({ retries: 5 }, { responses: [busy], clock, signal: controller.signal });
     await expect.poll(() => clock.waiting).toBe(1);
     controller.abort(new Error('stopped'));
     await expect(result).rejects.toThrow('stopped');

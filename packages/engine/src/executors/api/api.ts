@@ -21,7 +21,7 @@ export const apiExecutor: EngineExecutor = {
 
 type Attempt =
   | { response: EgressResponse }
-  | { failure: BlockError; retry: boolean; retryAfter?: number | undefined };
+  | { failure: BlockError; mayRetry: boolean; retryAfter?: number | undefined };
 
 async function callApi(context: EngineContext): Promise<BlockResult> {
   const request = readRequest(context);
@@ -31,7 +31,7 @@ async function callApi(context: EngineContext): Promise<BlockResult> {
     const result = await sendOnce(context, request);
     if ('response' in result) return { output: apiOutput(result.response) };
     const waitMs = retryDelay(index, retry, result.retryAfter);
-    if (!result.retry || index >= retry.retries || waitMs === undefined) throw result.failure;
+    if (!result.mayRetry || index >= retry.retries || waitMs === undefined) throw result.failure;
     await sleep(waitMs, context.clock, context.signal);
   }
 }
@@ -54,14 +54,14 @@ export async function sendOnce(context: EngineContext, request: ApiRequest): Pro
     if (signal.aborted)
       throw new BlockError('CANCELLED', 'The request was cancelled.', { retryable: false, cause: error });
     const failure = requestFailure(request, error);
-    return { failure, retry: failure.retryable };
+    return { failure, mayRetry: failure.retryable };
   }
   if (response.status >= 200 && response.status < 400) return { response };
   const header = response.headers.find(([name]) => name === 'retry-after')?.[1];
   const retryAfter = retryAfterMs(header, clock.now());
   return {
     failure: statusFailure(request, response, retryAfter),
-    retry: isRetryableStatus(response.status),
+    mayRetry: isRetryableStatus(response.status),
     retryAfter,
   };
 }

@@ -108,8 +108,9 @@ describe('a multipart body', () => {
   it.each<[string, string]>([
     ['n', '\r\n--xyz\r\nContent-Disposition: form-data; name="role"\r\n\r\nadmin'],
     ['--xyz', 'v'],
-  ])('fails the block if a value contains its boundary', async (v, n) => {
-    const failure = await failureOf(() => send(body, { n: v, v: `${n}--xyz` }, { headers: MULTIPART }));
+  ])('fails the block if a value contains its boundary', async (name, valueStart) => {
+    const values = { n: name, v: `${valueStart}--xyz` };
+    const failure = await failureOf(() => send(body, values, { headers: MULTIPART }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
     expect(failure.message).toContain('boundary');
   });

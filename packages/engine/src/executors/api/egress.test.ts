@@ -11,7 +11,7 @@ const call = (params: JsonObject, egress: Egress): unknown =>
   apiExecutor.execute(contextOf({ type: 'api', params, services: { egress: async () => egress } }));
 
 describe('an api block with the egress policy', () => {
-  const serve = async (): Promise<string> => {
+  const startServer = async (): Promise<string> => {
     const server = createServer((request, response) =>
       response
         .setHeader('content-type', 'application/json')
@@ -23,16 +23,16 @@ describe('an api block with the egress policy', () => {
   };
 
   it('reaches a real server only if the policy allows its address', async () => {
-    const url = await serve();
-    const open = createEgress({ allowPrivate: true, ports: 'any' });
-    const closed = createEgress({ ports: 'any' });
+    const url = await startServer();
+    const permissive = createEgress({ allowPrivate: true, ports: 'any' });
+    const restrictive = createEgress({ ports: 'any' });
     onTestFinished(async () => {
-      await Promise.all([open.close(), closed.close()]);
+      await Promise.all([permissive.close(), restrictive.close()]);
     });
-    expect(await call({ url, params: { q: 1 } }, open)).toMatchObject({
+    expect(await call({ url, params: { q: 1 } }, permissive)).toMatchObject({
       output: { data: { method: 'GET', url: '/x?q=1' }, status: 200 },
     });
-    expect(await failureOf(() => call({ url }, closed))).toMatchObject({
+    expect(await failureOf(() => call({ url }, restrictive))).toMatchObject({
       code: 'HTTP_FAILED',
       details: { reason: 'EGRESS_DENIED' },
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { apiOutput } from './response.ts';
 
-interface Answer {
+interface ResponseFields {
   status?: number;
   headers?: [string, string][];
   body?: string | Uint8Array;
@@ -11,7 +11,7 @@ const output = ({
   status = 200,
   headers = [['content-type', 'application/json']],
   body = '{}',
-}: Answer): unknown =>
+}: ResponseFields): unknown =>
   apiOutput({
     status,
     statusText: '',
@@ -22,7 +22,7 @@ const output = ({
   });
 
 describe('the response to an api block', () => {
-  it.each<[Answer, unknown]>([
+  it.each<[ResponseFields, unknown]>([
     [{ body: '{"a": [1]}' }, { a: [1] }],
     [{ body: 'not json' }, 'not json'],
     [{ headers: [['content-type', 'application/problem+json; charset=utf-8']], body: '{"t": 1}' }, { t: 1 }],
@@ -30,8 +30,8 @@ describe('the response to an api block', () => {
     [{ headers: [['content-type', 'text/plain; charset=iso-8859-1']], body: new Uint8Array([0xe9]) }, 'é'],
     [{ headers: [['content-type', 'image/png']], body: new Uint8Array([137, 80]) }, 'iVA='],
     [{ status: 204, headers: [], body: '' }, null],
-  ])('is parsed by its content type: %j (P7)', (answer, data) => {
-    expect(output(answer)).toMatchObject({ data, status: answer.status ?? 200 });
+  ])('is parsed by its content type: %j (P7)', (fields, data) => {
+    expect(output(fields)).toMatchObject({ data, status: fields.status ?? 200 });
   });
 
   it('joins repeated headers', () => {

@@ -15,39 +15,39 @@ const MAX_RETRIES = 10;
 
 /**
  * Returns the retries of the block. There are none for a request that is not idempotent, unless the block allows them
- * or the request has a key.
+ * or the request has an idempotency key.
  */
 export function readRetry(context: BlockContext, request: ApiRequest): ApiRetry {
   const mayRetry =
     IDEMPOTENT_METHODS.has(request.method) ||
     request.hasKey ||
     isOn(context.field('retryNonIdempotent', 'native'));
-  const delayMs = count(context.field('retryDelayMs'), 500);
+  const delayMs = nonNegativeOr(context.field('retryDelayMs'), 500);
   return {
-    retries: mayRetry ? Math.min(Math.floor(count(context.field('retries'), 0)), MAX_RETRIES) : 0,
+    retries: mayRetry ? Math.min(Math.floor(nonNegativeOr(context.field('retries'), 0)), MAX_RETRIES) : 0,
     delayMs,
-    maxDelayMs: Math.max(count(context.field('retryMaxDelayMs'), 30_000), delayMs),
+    maxDelayMs: Math.max(nonNegativeOr(context.field('retryMaxDelayMs'), 30_000), delayMs),
   };
 }
 
-function count(value: Json | undefined, fallback: number): number {
+function nonNegativeOr(value: Json | undefined, fallback: number): number {
   const text = asText(value).trim();
   const number = text === '' ? fallback : Number(text);
   return Number.isFinite(number) && number >= 0 ? number : fallback;
 }
 
 /**
- * Returns the delay before retry `index` (from 0). It doubles with each retry, up to the maximum, and is at least the
- * delay of Retry-After; undefined if Retry-After exceeds the maximum.
+ * Returns the milliseconds before retry `index` (from 0); undefined if Retry-After exceeds the maximum. The delay
+ * doubles with each retry, up to the maximum, and is at least the delay of Retry-After.
  */
 export function retryDelay(
   index: number,
   { delayMs, maxDelayMs }: ApiRetry,
-  retryAfter: number | undefined,
+  retryAfterMs: number | undefined,
 ): number | undefined {
-  const backoff = Math.min(delayMs * 2 ** index, maxDelayMs);
-  if (retryAfter === undefined) return backoff;
-  return retryAfter > maxDelayMs ? undefined : Math.max(backoff, retryAfter);
+  const backoffMs = Math.min(delayMs * 2 ** index, maxDelayMs);
+  if (retryAfterMs === undefined) return backoffMs;
+  return retryAfterMs > maxDelayMs ? undefined : Math.max(backoffMs, retryAfterMs);
 }
 
 /** Resolves after `ms`. Rejects with the reason of the signal when it is aborted. */

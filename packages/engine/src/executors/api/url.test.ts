@@ -8,8 +8,12 @@ import { scale } from '../../../../../test/support/scale.ts';
 import { asText } from '../values.ts';
 
 /** Returns the URL that an api block reads with `v`, `w` and `x` of a block `a` before it. */
-function readUrl(url: string, values: { [name: string]: Json }, scene: BlockFixture = {}): Json | undefined {
-  return contextOf({ type: 'api', params: { url }, outputs: { A: values }, ...scene }).field('url');
+function readUrl(
+  url: string,
+  values: { [name: string]: Json },
+  fixture: BlockFixture = {},
+): Json | undefined {
+  return contextOf({ type: 'api', params: { url }, outputs: { A: values }, ...fixture }).field('url');
 }
 
 describe('references in an authored URL', () => {

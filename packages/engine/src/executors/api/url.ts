@@ -67,15 +67,15 @@ function fillUrl(url: string, values: readonly Value[]): string {
   const [first] = values;
   const remainder = url.slice(SLOT.length);
   if (first === undefined || !url.startsWith(SLOT) || /^:[/\\]/.test(remainder))
-    return new Filler(values).fill(url);
+    return new UrlFiller(values).fill(url);
   const base = unquote(first.text.trim()).replace(/[\t\n\r]/g, '');
   if (!/^[/\\?#\n]/.test(remainder) && !ORIGIN.test(base))
     throw urlError(first, 'is followed by more of the host, so its value must be a scheme and a host');
-  return new Filler(values.slice(1)).fill(`${base}${remainder}`);
+  return new UrlFiller(values.slice(1)).fill(`${base}${remainder}`);
 }
 
 /** Inserts values into the slots of a URL, from left to right. */
-class Filler {
+class UrlFiller {
   /** The values in reverse order. */
   readonly #values: Value[];
 

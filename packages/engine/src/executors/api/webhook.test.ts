@@ -8,7 +8,7 @@ import { TestClock } from '../../../../../test/support/test-clock.ts';
 import { webhookExecutor } from './webhook.ts';
 
 /** Runs the block against a server that answers with this status. Returns the request and the output. */
-async function send(params: JsonObject, scene: BlockFixture = {}, status = 200) {
+async function send(params: JsonObject, fixture: BlockFixture = {}, status = 200) {
   const requests: EgressRequest[] = [];
   const fetch = async (request: EgressRequest) => {
     requests.push(request);
@@ -27,7 +27,7 @@ async function send(params: JsonObject, scene: BlockFixture = {}, status = 200) 
       }),
     },
     clock: new TestClock(1_700_000_000_000),
-    ...scene,
+    ...fixture,
   });
   const result = await webhookExecutor.execute(context);
   const [request] = requests;
@@ -36,8 +36,8 @@ async function send(params: JsonObject, scene: BlockFixture = {}, status = 200) 
 
 describe('a webhook', () => {
   it('is a POST request with JSON, a time and a delivery id', async () => {
-    const scene = { outputs: { A: { v: 'x"}' } } };
-    const { result, request, headers } = await send({ body: '{"note": "<a.v>"}' }, scene);
+    const fixture = { outputs: { A: { v: 'x"}' } } };
+    const { result, request, headers } = await send({ body: '{"note": "<a.v>"}' }, fixture);
     expect(request).toMatchObject({
       url: 'https://x.test/hook',
       method: 'POST',

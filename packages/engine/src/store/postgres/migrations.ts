@@ -86,7 +86,10 @@ function checkFormat(
     throw formatUnsupported(location, 'has tables, but not those of Heddle. Choose another schema');
   }
   if (encoding !== 'UTF8') {
-    throw formatUnsupported(location, `is in a database with the encoding ${encoding}. Use a database with UTF8`);
+    throw formatUnsupported(
+      location,
+      `is in a database with the encoding ${encoding}. Use a database with UTF8`,
+    );
   }
   return format;
 }

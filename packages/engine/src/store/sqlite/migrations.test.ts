@@ -128,7 +128,8 @@ it('refuses a newer format; the error names both formats and a remedy', () => {
     code: 'DATA_FORMAT_UNSUPPORTED',
     message: expect.stringMatching(/heddle\.db".*format 2.*up to 1\. Use the newer version/) as string,
   };
-  expect(() => migrate(db, file, { migrations: STEPS.slice(0, 1) })).toThrow(expect.objectContaining(newerFormat));
+  const migrations = STEPS.slice(0, 1);
+  expect(() => migrate(db, file, { migrations })).toThrow(expect.objectContaining(newerFormat));
   expect(() => expectNewest(db, file, 1)).toThrow(expect.objectContaining(newerFormat));
 });
 

@@ -47,9 +47,9 @@ const LOGS = `
  * row of `journal_marks` says that the entries of a run from `seq` on, up to the next mark, are between the positions
  * `first` and `last`, mixed with entries of other runs.
  *
- * `record` and `logs` are projections of the journal: the record in the row of its run, the logs as JSON arrays of up to
- * `LOGS_PER_ROW` logs. `seq` is the last entry that the record reflects. The indexes of `runs` contain the columns that
- * lists filter by, so a filter reads only the records that it returns.
+ * `record` and `logs` are projections of the journal: the record in the row of its run, the logs as JSON arrays of up
+ * to `LOGS_PER_ROW` logs. `seq` is the last entry that the record reflects. The indexes of `runs` contain the columns
+ * that lists filter by, so a filter reads only the records that it returns.
  */
 export const FORMAT_2 = `
   CREATE TABLE plans (
