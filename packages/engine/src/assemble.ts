@@ -51,8 +51,8 @@ export function partsOf(
     code,
     connections: new Connections(),
     codeLimits: codeLimits(options),
-    egress: blockHttpClient(options),
-    service: configuredServices(options),
+    egress: blockClientLoader(options),
+    service: serviceLookup(options),
     credentials: options.tenantCredentials,
     skills: options.tenantSkills,
     tenantFiles: options.tenantFiles,
@@ -139,8 +139,8 @@ function codeLimits({ sandbox = {} }: EngineOptions): { wallMs?: number; cpuMs?:
 }
 
 /** Returns a function that loads the HTTP client of blocks at its first call. */
-function blockHttpClient(options: EngineOptions): () => Promise<HttpClient> {
-  return lazyEgress(blockPolicy(options));
+function blockClientLoader(options: EngineOptions): () => Promise<HttpClient> {
+  return clientLoader(blockPolicy(options));
 }
 
 function blockPolicy({ egress, maxFileBytes }: EngineOptions): EgressPolicy {
@@ -151,7 +151,7 @@ function blockPolicy({ egress, maxFileBytes }: EngineOptions): EgressPolicy {
 /**
  * Returns a function that looks up the configuration of a service. Throws OPTIONS_INVALID for an invalid URL or rate.
  */
-function configuredServices(options: EngineOptions): (name: string) => Promise<ConfiguredService> {
+function serviceLookup(options: EngineOptions): (name: string) => Promise<ConfiguredService> {
   const { services = {}, credentials = {}, serviceRates = {} } = options;
   for (const [name, { calls, seconds }] of Object.entries(serviceRates))
     if (!(calls > 0 && seconds > 0 && Number.isFinite(seconds / calls)))
@@ -159,11 +159,11 @@ function configuredServices(options: EngineOptions): (name: string) => Promise<C
         'OPTIONS_INVALID',
         `The rate of the service "${name}" must have calls and seconds above 0.`,
       );
-  const defaultClient = blockHttpClient(options);
+  const defaultClient = blockClientLoader(options);
   const clients = new Map<string, () => Promise<HttpClient>>();
   for (const [name, url] of Object.entries(services)) {
     expectUrl(name, url);
-    clients.set(name, lazyEgress(blockPolicy(options), url));
+    clients.set(name, clientLoader(blockPolicy(options), url));
   }
   return async (name) => ({
     address: Object.hasOwn(services, name) ? services[name] : undefined,
@@ -182,16 +182,16 @@ function expectUrl(name: string, url: string): void {
 }
 
 /**
- * Returns the HTTP client for files whose URLs callers send. It ignores the egress exceptions, which are meant for URLs
- * from workflow authors: with them, a caller could read internal services.
+ * Returns a function that loads the HTTP client for files whose URLs callers send. The client ignores the egress
+ * exceptions, which are meant for URLs from workflow authors: with them, a caller could read internal services.
  */
 export function fileHttpClient({ egress }: EngineOptions): () => Promise<HttpClient> {
   const limits = { timeoutMs: HTTP_TIMEOUT_MS, maxResponseBytes: MAX_FILE_BYTES };
-  return lazyEgress({ ...egress, ...limits, exceptions: [], remedy: '' });
+  return clientLoader({ ...egress, ...limits, exceptions: [], remedy: '' });
 }
 
 /** Returns a function that loads the client at its first call. The client may also access `service`. */
-function lazyEgress(policy: EgressPolicy, service?: string): () => Promise<HttpClient> {
+function clientLoader(policy: EgressPolicy, service?: string): () => Promise<HttpClient> {
   let opening: Promise<HttpClient> | undefined;
   return () =>
     (opening ??= import('@heddle/sandbox/egress').then(({ createEgress, withException }) =>

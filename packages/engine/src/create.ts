@@ -69,8 +69,8 @@ export async function createEngineOn(
   const parts = partsOf(stores, registry, options, code);
   const onAcquire = recover ? undefined : openedRunsReporter(stores);
   const runs = new RunRegistry(parts, exclusiveOwnership(stores.runs, onAcquire));
-  const local = { ...parts, stores, runs };
-  const stopControl = serveControl(local, recover);
+  const localParts = { ...parts, stores, runs };
+  const stopControl = serveControl(localParts, recover);
   const close = async (graceMs: number): Promise<void> => {
     await stopControl();
     const grace = timeLimit(parts.clock, graceMs);
@@ -80,13 +80,13 @@ export async function createEngineOn(
     stores.close();
   };
   try {
-    if (recover) await recoverAll(local);
+    if (recover) await recoverAll(localParts);
   } catch (error) {
     await close(0);
     throw error;
   }
-  const runtime = new LocalRuntime(local);
-  return new HeddleEngine({ ...local, runtime, httpClient: fileHttpClient(options), close });
+  const runtime = new LocalRuntime(localParts);
+  return new HeddleEngine({ ...localParts, runtime, httpClient: fileHttpClient(options), close });
 }
 
 /**

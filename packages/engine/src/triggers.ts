@@ -9,7 +9,7 @@ export interface SchedulePolicy {
   jitterMs: number;
   /** The handling of runs that were due while nothing could start them. */
   missed: 'none' | 'last' | 'all';
-  /** The number of missed runs that `all` starts. */
+  /** Maximum number of missed runs that `all` starts. */
   missedLimit: number;
   /** The handling of a run that is due before the previous run has ended. */
   overlap: 'allow' | 'skip' | 'queue';
@@ -92,7 +92,7 @@ export interface FeedItem {
   /** Unique within the source. */
   id: string;
   input: JsonObject;
-  /** `list`: files as `{ type: 'file', name, data }`. `into`: returns the input with the records of these files. */
+  /** `list`: files as `{ type: 'file', name, data }`. The function returns the input with the records of the files. */
   files?: { list: readonly JsonObject[]; into: (records: Json) => JsonObject };
 }
 
@@ -114,7 +114,7 @@ export interface FeedCall {
   cursor: JsonObject | undefined;
   /** Maximum number of items of the poll. */
   limit: number;
-  /** Returns the ids that have neither started a run nor been in `passed`. */
+  /** Returns the ids that have neither started a run nor been skipped. */
   unknown(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /**
    * Returns a string of the configuration with the values of its `{{NAME}}`. Throws a BlockError for a name without a

@@ -17,7 +17,7 @@ import { parseJson } from '@heddle/core/fields';
 import { describeFailure } from './code-failure.ts';
 import type { CodeSandbox } from './services.ts';
 
-/** The parameters of the expansion of a container. */
+/** The parameters for expanding a container. */
 export interface ExpandContext {
   runId: string;
   /** The data that the container can read; for conditions, including its own index. */
@@ -26,8 +26,9 @@ export interface ExpandContext {
   signal: AbortSignal;
 }
 
-/** The number of iterations or branches of a container; for conditions, 1 if there is another iteration, else 0. */
+/** The result of expanding a container. */
 export interface Expansion {
+  /** Number of iterations or branches; for a condition, 1 if there is another iteration, else 0. */
   count: number;
   /** For collections: the item of each iteration or branch. */
   items?: Json[];
@@ -51,8 +52,8 @@ export async function expandContainer(config: ContainerConfig, context: ExpandCo
 }
 
 /**
- * Returns the count of a container: a whole number of at least 1, possibly as text. Throws COUNT_INVALID,
- * EXPRESSION_FAILED.
+ * Returns the count of a container. Its expression must give a whole number of at least 1, as a number or as text.
+ * Throws COUNT_INVALID, EXPRESSION_FAILED.
  */
 export async function expandCount(source: CountSource, context: ExpandContext): Promise<number> {
   if ('static' in source) return source.static;

@@ -208,8 +208,8 @@ describe('a function block', () => {
     const job = await jobOf({ code, env, params: { secretScope: 'selected', mountedSecrets: ['A'] } });
     expect(job.globals?.['environmentVariables']).toBe('{"A":"1"}');
     const params = { secretScope: 'selected', mountedSecrets: '["<q.v>"]' };
-    const hostile = await jobOf({ code, env, params, outputs: { Q: { v: 'A","B' } } });
-    expect(hostile.globals?.['environmentVariables']).toBe('{}');
+    const hostileJob = await jobOf({ code, env, params, outputs: { Q: { v: 'A","B' } } });
+    expect(hostileJob.globals?.['environmentVariables']).toBe('{}');
     expect(await failureOf(() => jobOf({ code, env, params: { secretScope: 'some' } }))).toMatchObject({
       code: 'BLOCK_CONFIG_INVALID',
     });

@@ -93,7 +93,7 @@ export interface ExecutorServices {
   child(request: ChildRequest): Promise<ChildOutcome>;
   /**
    * Returns the output of a workflow of the run's tenant, which runs as a child run. `call` and `othersDone` are those
-   * of `child`. Throws CHILD_DEPTH, CHILD_CYCLE, CHILD_NOT_FOUND, CHILD_FAILED.
+   * of `ChildRequest`. Throws CHILD_DEPTH, CHILD_CYCLE, CHILD_NOT_FOUND, CHILD_FAILED.
    */
   callWorkflow(
     reference: string,
@@ -155,7 +155,7 @@ export interface SpendingReservation {
 /** Rates of keys, shared by the processes of the engine. A key is a hash, never a secret. */
 export type Rates = Pick<RateStore, 'take' | 'correct' | 'block'>;
 
-/** The log of the runs of the tenant's workflows, as stored: without secrets, and with a delay of up to a second. */
+/** The stored runs of the tenant's workflows: without secrets, and with a delay of up to a second. */
 export interface RunLog {
   /** Returns the newest runs of a workflow that match. Returns undefined if the tenant does not have the workflow. */
   list(query: RunLogQuery): Promise<RunRecord[] | undefined>;
@@ -253,8 +253,8 @@ export interface ChildRequest {
   workflow: Pick<ChildWorkflow, 'workflowId' | 'version'>;
   input: Json;
   /**
-   * Name of the call, of a block that calls several workflows. Equal names in one attempt are one child run. Undefined:
-   * the block makes a single call.
+   * Name of the call, for a block that calls several workflows. Calls with the same name in one attempt are one child
+   * run. Undefined: the block makes a single call.
    */
   call?: string;
   /** Resolves when the block only waits for child runs. Undefined: the block does no other work. */

@@ -247,7 +247,7 @@ describe('other triggers', () => {
   });
 
   it.each(['generic_webhook', 'schedule', 'gmail_v2'])(
-    '%s returns its payload unchanged, overridden by typed fields (T1–T12, U87)',
+    '%s returns its payload, with the values of typed fields converted (T1–T12, U87)',
     (type) => {
       const payload = { webhook: { data: { payload: [1] } }, n: '5', files: 'as sent' };
       expect(start([['n', 'number']], payload, { type })).toEqual({ ...payload, n: 5 });

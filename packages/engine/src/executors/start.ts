@@ -36,10 +36,10 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
   const kind = kindOf(block);
   const fields = inputFields(authoredValue(block.params['inputFormat']));
   const top = isJsonObject(input) ? input : wrap(input);
-  const withMetadata = isOn(authoredValue(block.params['runMetadata']));
+  const hasMetadata = isOn(authoredValue(block.params['runMetadata']));
   if (kind !== 'chat')
     refuseReserved(block, [...fields.map((field) => field.name), ...namesOf(kind, top)], RESERVED_NAMES);
-  if (withMetadata)
+  if (hasMetadata)
     refuseReserved(
       block,
       fields.map((field) => field.name),
@@ -47,7 +47,7 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
     );
   const output = OUTPUTS[kind]({ block, fields, top, input });
   if (acceptsFiles(kind)) setFiles(output, top);
-  if (withMetadata) output.set('metadata', metadata());
+  if (hasMetadata) output.set('metadata', metadata());
   return Object.fromEntries(output);
 }
 

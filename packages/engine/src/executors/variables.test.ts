@@ -98,7 +98,7 @@ describe('a variables block', () => {
     ['o', 'object', 'nope'],
     ['l', 'array', '[1'],
     ['n', 'number', [5]],
-  ])('refuses for %s as %s the value %j (r245, r247)', async (name, type, value) => {
+  ])('refuses for %s in a row of type %s the value %j (r245, r247)', async (name, type, value) => {
     expect(await failureOf(() => assign([row(name, type, value)]))).toMatchObject({
       code: 'VARIABLE_INVALID',
       message: expect.stringContaining(`"${name}"`) as string,
@@ -109,7 +109,7 @@ describe('a variables block', () => {
     ['n', 'number', ' 7 ', 7],
     ['b', 'boolean', 'TRUE', true],
     ['p', 'plain', '5', '5'],
-  ])('accepts for %s as %s the value %j (r257, r258, r260)', (name, type, value, expected) => {
+  ])('accepts for %s in a row of type %s the value %j (r257, r258, r260)', (name, type, value, expected) => {
     expect(assign([row(name, type, value)])).toMatchObject({ output: { [name]: expected } });
   });
 

@@ -54,9 +54,9 @@ export class MemoryRates implements RateStore {
 
   take(key: string, demand: RateDemand): number {
     const state = this.#state(key);
-    const wait = waitFor(state, demand);
-    if (wait === 0 && !isUnlimited(demand)) this.#keys.set(key, stateAfter(state, demand));
-    return wait;
+    const waitMs = waitFor(state, demand);
+    if (waitMs === 0 && !isUnlimited(demand)) this.#keys.set(key, stateAfter(state, demand));
+    return waitMs;
   }
 
   correct(key: string, tokensMs: number): void {

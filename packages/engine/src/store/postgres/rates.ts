@@ -16,9 +16,9 @@ export class PostgresRates implements RateStore {
       return waitFor(rows[0] ?? UNUSED_KEY, demand);
     }
     return this.#change(key, async (state, set) => {
-      const wait = waitFor(state, demand);
-      if (wait === 0) await set(stateAfter(state, demand));
-      return wait;
+      const waitMs = waitFor(state, demand);
+      if (waitMs === 0) await set(stateAfter(state, demand));
+      return waitMs;
     });
   }
 

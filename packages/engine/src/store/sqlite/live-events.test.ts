@@ -17,7 +17,7 @@ function open(data: string, { writes = true, clock = new TestClock() } = {}): Sq
 }
 
 describe('live events in a data folder', () => {
-  it('have a file that only this user can read and that reading does not create', () => {
+  it('have a file that only this user can read, and reading does not create the file', () => {
     const data = dataFolder();
     const [writer, reader] = [open(data), open(data, { writes: false })];
     expect([writer.last('r'), reader.last('r')]).toEqual([0, 0]);

@@ -34,9 +34,9 @@ export class SqliteRates implements RateStore {
     if (isUnlimited(demand)) return withFileErrors(this.#file, () => waitFor(this.#state(key), demand));
     return this.#commit.run(() => {
       const state = this.#state(key);
-      const wait = waitFor(state, demand);
-      if (wait === 0) this.#set(key, stateAfter(state, demand));
-      return wait;
+      const waitMs = waitFor(state, demand);
+      if (waitMs === 0) this.#set(key, stateAfter(state, demand));
+      return waitMs;
     });
   }
 
