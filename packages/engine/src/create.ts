@@ -25,7 +25,7 @@ import type { Engine } from './types.ts';
  * folder until it is closed, and recovers unfinished runs unless `recover` is false. A database is shared with other
  * processes, and each run is owned by one of them.
  *
- * Throws DATA_LOCKED, DATA_UNWRITABLE, DATA_FORMAT_UNSUPPORTED, EXECUTOR_DUPLICATE, OPTIONS_INVALID,
+ * Throws DATA_LOCKED, DATA_UNWRITABLE, DATA_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT, EXECUTOR_DUPLICATE, OPTIONS_INVALID,
  * ISOLATION_TOO_LOW, DATA_UNREACHABLE, and the errors of the runtime.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {

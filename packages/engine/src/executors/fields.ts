@@ -8,8 +8,8 @@ import { readBuilder } from './response-builder.ts';
 import type { FieldReader, FieldContext } from './services.ts';
 
 /**
- * Reads a statement: its authored strings, and a `{value}` for each reference between them, so that values can be
- * bound.
+ * Reads a statement: its authored strings, and a `{value}` for each reference or placeholder between them, so that
+ * values can be bound.
  */
 const readStatement: FieldReader = (template, { lookup }) => {
   const single = wholeHole(template);

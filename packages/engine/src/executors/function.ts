@@ -112,8 +112,8 @@ function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
 }
 
 /**
- * Returns the time limits of the code. A timeout of the block also raises the processor time limit, up to the engine's
- * limits. Without a timeout, the sandbox's default processor time limit applies.
+ * Returns the time limits of the code, up to the engine's limits. A timeout of the block also sets the processor time
+ * limit. Without a timeout, the sandbox's default processor time limit applies.
  */
 function limitsOf(context: EngineContext): Partial<JobLimits> {
   const max = context.services.run.codeLimits ?? {};

@@ -7,7 +7,7 @@ import type { SharedStores } from './stores.ts';
  * are missing.
  *
  * Throws DATA_UNREACHABLE if the database cannot be reached or refuses the connection, DATA_UNWRITABLE if it accepts no
- * writes, DATA_FORMAT_UNSUPPORTED for a schema of a newer version, OPTIONS_INVALID for an invalid URL.
+ * writes, DATA_FORMAT_UNSUPPORTED for a schema of a newer version, OPTIONS_INVALID for an invalid option.
  */
 export async function openPostgres(options: PostgresOptions): Promise<SharedStores> {
   return openLeased(options);

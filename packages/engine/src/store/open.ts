@@ -51,8 +51,8 @@ export interface StoreOptions {
  *
  * Without `readOnly` and `shared`, this process owns the folder until `close`. Throws DATA_LOCKED if another process
  * owns the folder, or if others share it and this process does not; DATA_FORMAT_UNSUPPORTED for a file that cannot be
- * migrated, or that a reader would have to migrate; DATA_UNWRITABLE if the folder cannot be used; OPTIONS_INVALID for
- * shared stores in memory.
+ * migrated, or that a reader would have to migrate; JOURNAL_CORRUPT for a file that is not a database; DATA_UNWRITABLE
+ * if the folder cannot be used; OPTIONS_INVALID for shared stores in memory.
  */
 export function openStores(options: StoreOptions = {}): Stores {
   const { data, durability = 'process', clock = systemClock, onError = () => undefined } = options;

@@ -35,7 +35,7 @@ export interface SpendingStore {
    * that account. After a reservation has expired, only its `minMicros` counts.
    */
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> | SpendingRefusal | undefined;
-  /** Extends a reservation, with a new `minMicros`. Does nothing if it is settled. */
+  /** Extends a reservation, with a new `minMicros`. Does nothing if it is settled or has expired. */
   renew(id: string, renewal: { minMicros: number; expiresMs: number }): Promise<void> | void;
   /**
    * Replaces the amount of a reservation with the cost of the call, even after the reservation has expired. Later calls

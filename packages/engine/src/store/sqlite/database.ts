@@ -14,7 +14,10 @@ const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
  */
 const CHECKPOINT_PAGES = 4000;
 
-/** Returns a connection to the data file, in WAL mode. Throws DATA_UNWRITABLE if the file cannot be opened. */
+/**
+ * Returns a connection to the data file, in WAL mode. Throws DATA_UNWRITABLE if the file cannot be opened,
+ * JOURNAL_CORRUPT if it is not a database.
+ */
 export function openDatabase(
   file: string,
   options: { readOnly: boolean; durability: Durability },
