@@ -96,7 +96,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     expect(data.warnings).toEqual([
       'Block call: workflowId refers to the workflow "theirs", which does not exist in this workspace',
       'Block call: input refers to the env-var "THEIRS", which does not exist in this workspace',
-      'Block mail: credential was stripped by export; set it before running',
+      'Block mail: credential was cleared by the export; set it before running',
     ]);
     expect(data.operationId).toBeUndefined();
     expect(data.blocks.map((block) => [block.type, block.name])).toEqual([
@@ -170,7 +170,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     expect(JSON.stringify(workflow.state)).not.toContain(child);
     const plain = await post<Imported>(IMPORT, { workflow });
     expect(plain.data.warnings).toEqual([
-      'Block call: workflowId was stripped by export; set it before running',
+      'Block call: workflowId was cleared by the export; set it before running',
     ]);
     const otherId = await api.workspace();
     const target = await api.call<{ id: string }>('POST', '/api/v2/workflows', {

@@ -19,7 +19,10 @@ const TRANSFERS = {
   listWorkspaceOperations,
 } as const;
 
-/** Returns the area that exports and imports workflows, with the receipts of imports. */
+/**
+ * Returns the area (a module of API operations with its own tables) that exports and imports workflows and stores the
+ * receipts of imports.
+ */
 export function transfers({ store }: { store: ServiceStore }): Area<TransferServices, typeof TRANSFERS> {
   return {
     name: 'transfer',

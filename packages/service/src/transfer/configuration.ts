@@ -4,7 +4,7 @@ import { fieldsOf, isEmpty } from './graph.ts';
 import type { Field, PortableGraph } from './graph.ts';
 import type { KindName } from './kinds.ts';
 
-/** A field whose choices depend on a reference, such as a channel of an account. */
+/** A field whose values depend on a reference, such as a channel of an account. */
 export interface ConfigurationField {
   blockId: string;
   subBlockKey: string;
@@ -14,19 +14,19 @@ export interface ConfigurationField {
   configured: boolean;
   /** Present if `dependentValues` can give several ids, separated by commas. */
   multiSelect?: true;
-  /** The targets of the block's references, on which the choice depends. */
+  /** The targets of the references on which the field's values depend, by name, such as `tableId`. */
   context: { [name: string]: string };
   requiresAuthentication: boolean;
 }
 
-/** A choice that the caller makes. */
+/** The caller's value of a field whose values depend on a reference. */
 export interface DependentValue {
   blockId: string;
   subBlockKey: string;
   value: string;
 }
 
-/** Types of fields whose choices depend on another field, and the kinds of resources on which they depend. */
+/** The kinds of resources on which the values of a field depend, by the type of the field. */
 const PARENT_KINDS: { readonly [type: string]: readonly KindName[] | undefined } = {
   'channel-selector': ['credential'],
   'column-selector': ['table'],
@@ -41,7 +41,7 @@ const PARENT_KINDS: { readonly [type: string]: readonly KindName[] | undefined }
   'user-selector': ['credential'],
 };
 
-/** The names of parents in a context, by kind. */
+/** The names of targets in `ConfigurationField.context`, by kind. */
 const CONTEXT_NAMES: { readonly [K in KindName]?: string } = {
   credential: 'oauthCredential',
   'knowledge-base': 'knowledgeBaseId',
@@ -55,7 +55,10 @@ export interface BlockTargets {
   changed: ReadonlySet<KindName>;
 }
 
-/** Returns new values for the choices: those that the caller makes, and null for those whose parent has changed. */
+/**
+ * Returns the new values of the fields whose values depend on a reference: the values of the caller, and null for a
+ * field whose reference has a new target. Throws 400 for a value of another field, or for two values of one field.
+ */
 export function dependentChanges(
   graph: PortableGraph,
   values: readonly DependentValue[] | undefined,
@@ -67,12 +70,12 @@ export function dependentChanges(
     changes.set(blockId, (changes.get(blockId) ?? new Map<string, Json>()).set(key, value));
   };
   for (const field of fieldsOf(graph)) {
-    const parents = parentsOf(field);
-    if (!parents) continue;
+    const parentKinds = parentKindsOf(field);
+    if (!parentKinds) continue;
     const key = JSON.stringify([field.blockId, field.key]);
     const value = requestedValues.get(key);
     requestedValues.delete(key);
-    const isStale = parents.some((kind) => targetsOf(field.blockId)?.changed.has(kind));
+    const isStale = parentKinds.some((kind) => targetsOf(field.blockId)?.changed.has(kind));
     if (value !== undefined) change(field, Array.isArray(field.value) ? value.split(',') : value);
     else if (isStale && !isEmpty(field.value)) change(field, null);
   }
@@ -80,20 +83,20 @@ export function dependentChanges(
   if (unknown === undefined) return changes;
   const [blockId, key] = JSON.parse(unknown) as [string, string];
   throw badRequest(
-    `dependentValues: "${key.slice(0, 100)}" of block "${blockId.slice(0, 100)}" is not a choice that depends on another field`,
+    `dependentValues: "${key.slice(0, 100)}" of block "${blockId.slice(0, 100)}" is not a field whose values depend on a reference`,
   );
 }
 
-/** Returns the choices of a graph. */
+/** Returns the fields of the graph whose values depend on a reference. */
 export function configurationOf(
   graph: PortableGraph,
   targetsOf: (blockId: string) => BlockTargets | undefined,
 ): ConfigurationField[] {
   return [...fieldsOf(graph)].flatMap((field): ConfigurationField[] => {
-    const parents = parentsOf(field);
-    if (!parents) return [];
+    const parentKinds = parentKindsOf(field);
+    if (!parentKinds) return [];
     const targets = targetsOf(field.blockId)?.targets;
-    const context = parents.flatMap((kind): [string, string][] => {
+    const context = parentKinds.flatMap((kind): [string, string][] => {
       const target = targets?.get(kind);
       const name = CONTEXT_NAMES[kind];
       return target === undefined || name === undefined ? [] : [[name, target]];
@@ -107,13 +110,13 @@ export function configurationOf(
         configured: !isEmpty(field.value),
         ...(Array.isArray(field.value) && { multiSelect: true as const }),
         context: Object.fromEntries(context),
-        requiresAuthentication: parents.includes('credential') || parents.includes('mcp-server'),
+        requiresAuthentication: parentKinds.includes('credential') || parentKinds.includes('mcp-server'),
       },
     ];
   });
 }
 
-function parentsOf({ type }: Field): readonly KindName[] | undefined {
+function parentKindsOf({ type }: Field): readonly KindName[] | undefined {
   return Object.hasOwn(PARENT_KINDS, type) ? PARENT_KINDS[type] : undefined;
 }
 

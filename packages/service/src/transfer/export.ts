@@ -68,7 +68,7 @@ export function exportOf(
   };
 }
 
-/** Yields the references without ids that may be secrets: a user can type a password into a field for an id. */
+/** Yields the references whose ids cannot be secrets: a user can type a password into a field for an id. */
 function* withoutSecretIds(references: Iterable<FoundReference>): Generator<FoundReference> {
   for (const reference of references) {
     const { kind, sourceId, isChosen } = reference;

@@ -2,7 +2,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { DraftGraph } from '../workflows/containers.ts';
 
-/** The graph of an export or an imported file, with the parts of a draft. */
+/** The graph of an export or of an imported file. */
 export interface PortableGraph extends DraftGraph {
   loops?: JsonObject | undefined;
   parallels?: JsonObject | undefined;
@@ -28,7 +28,7 @@ const DATA = 'data.';
 const BLOCK_TYPE = 'block.type';
 const CUSTOM_BLOCK = /^custom_block_./;
 
-/** Returns the fields of all blocks. */
+/** Yields the fields of all blocks. */
 export function* fieldsOf(graph: PortableGraph): Generator<Field> {
   for (const [blockId, block] of Object.entries(graph.blocks)) {
     const blockType = textOf(block, 'type');
@@ -51,7 +51,7 @@ export function* fieldsOf(graph: PortableGraph): Generator<Field> {
 /** New values of fields, by block and key. */
 export type FieldValues = ReadonlyMap<string, ReadonlyMap<string, Json>>;
 
-/** Returns the graph with these values replaced. Values for unknown fields are ignored. */
+/** Returns the graph with these values in its fields. Values for unknown fields are ignored. */
 export function withFieldValues(graph: PortableGraph, values: FieldValues): PortableGraph {
   const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {
     const changes = values.get(id);
@@ -79,7 +79,7 @@ function withChanges(block: JsonObject, changes: ReadonlyMap<string, Json>): Jso
   };
 }
 
-/** Returns whether the value is a string that is only a reference or a placeholder. */
+/** Returns whether the value is a string with only a reference or placeholder, possibly after `Bearer` or `Basic`. */
 export function isReference(value: Json): boolean {
   return typeof value === 'string' && REFERENCE.test(value);
 }

@@ -11,14 +11,14 @@ function block(id: string, fields: { [key: string]: [type: string, value: Json] 
   return { id, type: 'workflow', name: id, subBlocks: Object.fromEntries(subBlocks) as JsonObject };
 }
 
-function fileOf(blocks: JsonObject[], more: JsonObject = {}): JsonObject {
+function fileOf(blocks: JsonObject[], rest: JsonObject = {}): JsonObject {
   return {
     state: { blocks: Object.fromEntries(blocks.map((each) => [each['id'], each])), edges: [] },
-    ...more,
+    ...rest,
   };
 }
 
-async function warningLines(source: JsonObject): Promise<string[]> {
+async function warningLinesOf(source: JsonObject): Promise<string[]> {
   const file = readFile(source);
   return warningsOf(file, await planImport(file, {}, { destination, lookups: {} }));
 }
@@ -48,17 +48,17 @@ describe('the warnings of an import', () => {
       workflowId: ['workflow-selector', null] as [string, Json],
       manual: ['workflow-selector', second] as [string, Json],
     });
-    expect(await warningLines(fileOf([block('B', fields(''))]))).toEqual([
-      'B: workflowId was stripped by export; set it before running',
+    expect(await warningLinesOf(fileOf([block('B', fields(''))]))).toEqual([
+      'B: workflowId was cleared by the export; set it before running',
     ]);
-    expect(await warningLines(fileOf([block('B', fields('<start.id>'))]))).toEqual([]);
+    expect(await warningLinesOf(fileOf([block('B', fields('<start.id>'))]))).toEqual([]);
   });
 
   it('are at most 1,000 lines', async () => {
-    const many = Array.from({ length: 1500 }, (_, at) =>
+    const blocks = Array.from({ length: 1500 }, (_, at) =>
       block(`b${at}`, { workflowId: ['workflow-selector', null] }),
     );
-    const lines = await warningLines(fileOf(many));
+    const lines = await warningLinesOf(fileOf(blocks));
     expect(lines).toHaveLength(1000);
     expect(lines.at(-1)).toBe('501 more warnings');
   });
@@ -75,7 +75,8 @@ describe('the report of an import', () => {
       ...{ operationId: 'o', status: 'requires_configuration', resourceIds: ['made'], idMap: { B: 'new' } },
       issues: [{ code: 'REFERENCE_CLEARED', workflowId: 'made', blockId: 'new', subBlockKey: 'workflowId' }],
     });
-    const warned = reportOf({ ...ids, plan: { ...plan, cleared: [] }, warnings: ['x'], idMap: new Map() });
-    expect([warned.status, warned.issues[0]?.message]).toEqual(['completed_with_warnings', 'x']);
+    const nothingCleared = { ...plan, cleared: [] };
+    const { status, issues } = reportOf({ ...ids, plan: nothingCleared, warnings: ['x'], idMap: new Map() });
+    expect([status, issues[0]?.message]).toEqual(['completed_with_warnings', 'x']);
   });
 });

@@ -47,8 +47,8 @@ export function readFile(file: PreviewRequest['workflow']): ImportFile {
     ...payload,
     graph,
     warnings,
-    name: storable(payload.name ?? '', MAX_NAME).trim() || DEFAULT_NAME,
-    description: payload.description && storable(payload.description, MAX_DESCRIPTION),
+    name: toStorable(payload.name ?? '', MAX_NAME).trim() || DEFAULT_NAME,
+    description: payload.description && toStorable(payload.description, MAX_DESCRIPTION),
   };
 }
 
@@ -62,7 +62,7 @@ function payloadOf(file: Json): Payload {
 }
 
 /** Returns the beginning of a string, in a form that both databases can store. */
-function storable(text: string, maxLength: number): string {
+function toStorable(text: string, maxLength: number): string {
   return text.replaceAll('\0', '').slice(0, maxLength).toWellFormed();
 }
 
@@ -79,10 +79,10 @@ export function expectMayBind({ mappings, bindings }: PreviewRequest, { kind }: 
 /** Returns a hash of an import and of the targets of its references. It changes when a target changes or disappears. */
 export function previewFingerprint(request: PreviewRequest, plan: ImportPlan): string {
   const { bindings, unresolvedBindings, configuration } = plan;
-  return fingerprintOf({ request: withoutReceipt(request), bindings, unresolvedBindings, configuration });
+  return fingerprintOf({ request: contentOf(request), bindings, unresolvedBindings, configuration });
 }
 
-function withoutReceipt(request: PreviewRequest): object {
+function contentOf(request: PreviewRequest): object {
   const { requestId: _id, previewFingerprint: _print, ...content } = request as { [key: string]: unknown };
   return content;
 }
@@ -90,24 +90,24 @@ function withoutReceipt(request: PreviewRequest): object {
 /** Returns the warnings of the file, and a line for each value that the imported workflow lacks. */
 export function warningsOf(file: ImportFile, plan: ImportPlan): string[] {
   const names = namesOf(file.graph);
-  const whereOf = ({ blockId, subBlockKey }: PlannedBinding['occurrence']): string =>
+  const labelOf = ({ blockId, subBlockKey }: PlannedBinding['occurrence']): string =>
     `${names.get(blockId) ?? blockId}: ${subBlockKey}`;
-  const planned = new Set(plan.bindings.map(({ occurrence }) => occurrenceKey(occurrence)));
-  const stripped = strippedReferences(file).filter(
-    ({ occurrence }) => !planned.has(occurrenceKey(occurrence)),
+  const plannedKeys = new Set(plan.bindings.map(({ occurrence }) => occurrenceKey(occurrence)));
+  const clearedReferences = strippedReferences(file).filter(
+    ({ occurrence }) => !plannedKeys.has(occurrenceKey(occurrence)),
   );
-  const emptyFields = new Set(stripped.map(({ occurrence }) => whereOf(occurrence)));
+  const emptyFields = new Set(clearedReferences.map(({ occurrence }) => labelOf(occurrence)));
   const lines = [...file.warnings];
   for (const { occurrence, kind, sourceId } of plan.unresolvedBindings) {
-    const where = whereOf(occurrence);
-    if (kind === 'credential') emptyFields.add(where);
+    const label = labelOf(occurrence);
+    if (kind === 'credential') emptyFields.add(label);
     else
       lines.push(
-        `${where} refers to the ${kind} "${sourceId.slice(0, 100)}", which does not exist in this workspace`,
+        `${label} refers to the ${kind} "${sourceId.slice(0, 100)}", which does not exist in this workspace`,
       );
   }
-  for (const place of emptyPlaces(plan.graph)) emptyFields.add(place);
-  for (const where of emptyFields) lines.push(`${where} was stripped by export; set it before running`);
+  for (const label of missingReferencesOf(plan.graph)) emptyFields.add(label);
+  for (const label of emptyFields) lines.push(`${label} was cleared by the export; set it before running`);
   return lines.length <= MAX_WARNINGS
     ? lines
     : [...lines.slice(0, MAX_WARNINGS - 1), `${lines.length - MAX_WARNINGS + 1} more warnings`];
@@ -127,29 +127,33 @@ export interface ReportData {
 
 /** Returns the report of an import. Its issues are the warnings, and the cleared references that their blocks need. */
 export function reportOf({ plan, warnings, idMap, workflowId, ...ids }: ReportData): Report {
-  const missing = plan.cleared.map(({ kind, occurrence: { blockId, subBlockKey } }) => ({
+  const clearedIssues = plan.cleared.map(({ kind, occurrence: { blockId, subBlockKey } }) => ({
     code: 'REFERENCE_CLEARED',
     message: `The ${kind} of "${subBlockKey}" was cleared, and the block needs it`,
     workflowId,
     blockId: idMap.get(blockId) ?? blockId,
     subBlockKey,
   }));
-  const others = warnings.map((message) => ({ code: 'IMPORT_WARNING', message, workflowId }));
-  const completedStatus = others.length > 0 ? 'completed_with_warnings' : 'completed';
+  const warningIssues = warnings.map((message) => ({ code: 'IMPORT_WARNING', message, workflowId }));
+  const completedStatus = warningIssues.length > 0 ? 'completed_with_warnings' : 'completed';
   return {
     ...ids,
     kind: 'workflow_import',
     applied: true,
-    status: missing.length > 0 ? 'requires_configuration' : completedStatus,
+    status: clearedIssues.length > 0 ? 'requires_configuration' : completedStatus,
     resourceIds: [workflowId],
-    issues: [...missing, ...others].slice(0, MAX_ISSUES),
+    issues: [...clearedIssues, ...warningIssues].slice(0, MAX_ISSUES),
     idMap: Object.fromEntries(idMap),
   };
 }
 
-/** Throws 409 if the caller has seen another plan (`previewed` is its fingerprint), or if the plan is not ready. */
-export function expectApplicable(plan: ImportPlan, previewed: string | undefined, current: string): void {
-  if (previewed !== current) {
+/** Throws 409 if the preview of the caller had another fingerprint than the plan, or if the plan is not ready. */
+export function expectApplicable(
+  plan: ImportPlan,
+  callerFingerprint: string | undefined,
+  planFingerprint: string,
+): void {
+  if (callerFingerprint !== planFingerprint) {
     throw new ApiError(409, 'The preview is out of date: preview the import again', {
       details: { code: 'PREVIEW_STALE' },
     });
@@ -169,9 +173,9 @@ function namesOf({ blocks }: PortableGraph): Map<string, string> {
   return new Map(Object.entries(blocks).map(([id, { name }]) => [id, typeof name === 'string' ? name : id]));
 }
 
-/** Returns the required references that have no value in any field of their block, as `<block name>: <field>`. */
-function emptyPlaces(graph: PortableGraph): string[] {
-  const places = new Map<string, string>();
+/** Returns the required references without a value in any field of their block, as `<block name>: <field>`. */
+function missingReferencesOf(graph: PortableGraph): string[] {
+  const labels = new Map<string, string>();
   const satisfied = new Set<string>();
   for (const { blockId, blockType, blockName, key, type, value } of fieldsOf(graph)) {
     const slot = { owner: blockType, key, type };
@@ -180,7 +184,7 @@ function emptyPlaces(graph: PortableGraph): string[] {
     if (!kind || (!isAccount && !kind.isRequired?.(slot))) continue;
     const requirement = `${kind.kind} ${blockId}`;
     if (!isEmpty(value)) satisfied.add(requirement);
-    else if (!places.has(requirement)) places.set(requirement, `${blockName}: ${key}`);
+    else if (!labels.has(requirement)) labels.set(requirement, `${blockName}: ${key}`);
   }
-  return [...places].filter(([requirement]) => !satisfied.has(requirement)).map(([, place]) => place);
+  return [...labels].filter(([requirement]) => !satisfied.has(requirement)).map(([, label]) => label);
 }

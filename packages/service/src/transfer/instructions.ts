@@ -25,7 +25,7 @@ interface InstructedReference {
   occurrence: Occurrence;
 }
 
-/** Maximum number of positions in the bindings of an import, and also in the references of its graph or manifest. */
+/** Maximum number of positions in each of these: the bindings of an import, the graph, and the manifest. */
 export const MAX_TOTAL_POSITIONS = 100_000;
 
 /** The mappings and bindings of references. Throws 400 for instructions that contradict each other. */
@@ -47,8 +47,8 @@ export class Instructions {
   }
 
   /**
-   * Returns a function that looks up the target for the id at a position of a reference. It throws 400 if the
-   * instructions contradict each other or the reference.
+   * Returns a function that takes a position of the reference (undefined if it has none) and returns the target of the
+   * id there. The function throws 400 if the instructions contradict each other or the reference.
    */
   lookupFor({ kind, sourceId, occurrence }: InstructedReference): (position: number | undefined) => Target {
     const mappedTarget = this.#mappings.get(idKey(kind, sourceId));
@@ -73,7 +73,7 @@ export class Instructions {
       .filter((binding) => binding.targetId !== undefined && !this.#used.has(binding));
   }
 
-  /** Returns the targets of all instructions by kind. */
+  /** Returns the targets of all instructions, each with its kind. */
   targets(): { kind: KindName; id: string }[] {
     const bindingTargets = [...this.#bindings.values()].flatMap((byPosition) =>
       [...byPosition.values()].flatMap(({ kind, targetId }) =>
@@ -93,10 +93,10 @@ export class Instructions {
     this.#bindings.set(key, byPosition);
     for (const position of binding.positions ?? [undefined]) {
       const earlier = byPosition.get(position);
-      const isOther = earlier && (earlier.targetId !== binding.targetId || earlier.kind !== binding.kind);
+      const isDifferent = earlier && (earlier.targetId !== binding.targetId || earlier.kind !== binding.kind);
       // A binding of the whole value and a binding of one of its items contradict each other as well.
       const isMixed = byPosition.size > 0 && byPosition.has(undefined) !== (position === undefined);
-      if (isOther || isMixed) throw conflictError(occurrenceName(binding));
+      if (isDifferent || isMixed) throw conflictError(occurrenceName(binding));
       byPosition.set(position, binding);
     }
   }

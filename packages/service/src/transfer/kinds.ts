@@ -45,11 +45,9 @@ export function isChosenFromList({ key, type }: Slot): boolean {
   return type === 'oauth-input' || type.endsWith('-selector') || (type === '' && !key.startsWith('manual'));
 }
 
-const ofType = (...types: string[]) => new Set(types);
-const MCP = ofType('mcp', 'mcp-server', 'mcp-server-advanced');
-const WORKFLOW = ofType('workflow', 'workflow_input');
-const KNOWLEDGE = ofType('knowledge');
-const TABLE = ofType('table', 'table_v2');
+const MCP_TYPES: ReadonlySet<string> = new Set(['mcp', 'mcp-server', 'mcp-server-advanced']);
+const WORKFLOW_TYPES: ReadonlySet<string> = new Set(['workflow', 'workflow_input']);
+const TABLE_TYPES: ReadonlySet<string> = new Set(['table', 'table_v2']);
 
 /** Returns a command that lists the resources of a workspace. */
 function listCommand(path: string, humanAuthorizationMayBeRequired = false) {
@@ -70,22 +68,22 @@ export const REFERENCE_KINDS: readonly ReferenceKind[] = [
     kind: 'knowledge-base',
     holds: ({ key, type }) =>
       type === 'knowledge-base-selector' || /^knowledgeBase(?:Ids?|Selector)$/.test(key),
-    isRequired: ({ owner }) => KNOWLEDGE.has(owner),
+    isRequired: ({ owner }) => owner === 'knowledge',
     cleared: 'without-bindings',
     discovery: listCommand('knowledge?workspaceId={workspaceId}'),
   },
   {
     kind: 'knowledge-document',
     holds: ({ owner, key, type }) =>
-      type === 'document-selector' || (KNOWLEDGE.has(owner) && /^document(?:Ids?|Selector)$/.test(key)),
+      type === 'document-selector' || (owner === 'knowledge' && /^document(?:Ids?|Selector)$/.test(key)),
     cleared: 'without-bindings',
     discovery: listCommand('knowledge/{knowledgeBaseId}/documents?workspaceId={workspaceId}'),
   },
   {
     kind: 'table',
     holds: ({ owner, key, type }) =>
-      type === 'table-selector' || (TABLE.has(owner) && /^table(?:Id|Selector)$/.test(key)),
-    isRequired: ({ owner }) => TABLE.has(owner),
+      type === 'table-selector' || (TABLE_TYPES.has(owner) && /^table(?:Id|Selector)$/.test(key)),
+    isRequired: ({ owner }) => TABLE_TYPES.has(owner),
     cleared: 'without-bindings',
     discovery: listCommand('tables?workspaceId={workspaceId}'),
   },
@@ -98,7 +96,7 @@ export const REFERENCE_KINDS: readonly ReferenceKind[] = [
   {
     kind: 'mcp-server',
     holds: ({ owner, key, type }) =>
-      type === 'mcp-server-selector' || (MCP.has(owner) && (key === 'serverId' || key === 'server')),
+      type === 'mcp-server-selector' || (MCP_TYPES.has(owner) && (key === 'serverId' || key === 'server')),
     isRequired: ({ owner }) => owner === 'mcp',
     discovery: listCommand('mcp-servers?workspaceId={workspaceId}', true),
   },
@@ -126,8 +124,8 @@ export const REFERENCE_KINDS: readonly ReferenceKind[] = [
   {
     kind: 'workflow',
     holds: ({ owner, key, type }) =>
-      type === 'workflow-selector' || (WORKFLOW.has(owner) && key === 'workflowId'),
-    isRequired: ({ owner }) => WORKFLOW.has(owner),
+      type === 'workflow-selector' || (WORKFLOW_TYPES.has(owner) && key === 'workflowId'),
+    isRequired: ({ owner }) => WORKFLOW_TYPES.has(owner),
     cleared: 'without-bindings',
     discovery: listCommand('workflows?workspaceId={workspaceId}'),
   },

@@ -15,26 +15,26 @@ export interface Destination {
   principal: Principal;
 }
 
-/** Returns the ids that exist in the workspace. Ids of other workspaces are left out, like unknown ones. */
+/** Returns those of the ids that exist in the workspace. */
 export type Lookup = (
   ids: readonly string[],
   destination: Pick<Destination, 'workspaceId'>,
 ) => Promise<ReadonlySet<string>>;
 
-/** The lookups of the kinds whose areas exist. References of other kinds remain unresolved and can only be cleared. */
+/** The lookups by kind. A reference of a kind without a lookup remains unresolved and can only be cleared. */
 export type Lookups = { readonly [K in KindName]?: Lookup };
 
 type Db = Kysely<WorkflowTables & SecretTables & SandboxTables & CredentialTables>;
 
 /** Maximum number of ids per statement, below the parameter limits of both databases. */
-const CHUNK = 500;
+const CHUNK_SIZE = 500;
 
 /** Returns the lookups of the resources in the store. */
 export function storeLookups(database: Kysely<unknown>) {
   const db = database as Db;
   return {
     // Every member of a workspace may use its credentials. Workspace keys, which cannot bind any, are refused earlier.
-    credential: lookup((ids, workspaceId) =>
+    credential: toLookup((ids, workspaceId) =>
       db
         .selectFrom('credentials')
         .select('id')
@@ -42,7 +42,7 @@ export function storeLookups(database: Kysely<unknown>) {
         .where('id', 'in', ids)
         .execute(),
     ),
-    'env-var': lookup((names, workspaceId) =>
+    'env-var': toLookup((names, workspaceId) =>
       db
         .selectFrom('secrets')
         .select('name as id')
@@ -51,7 +51,7 @@ export function storeLookups(database: Kysely<unknown>) {
         .where('name', 'in', names)
         .execute(),
     ),
-    sandbox: lookup((ids, workspaceId) =>
+    sandbox: toLookup((ids, workspaceId) =>
       db
         .selectFrom('sandboxes')
         .select('id')
@@ -64,7 +64,7 @@ export function storeLookups(database: Kysely<unknown>) {
       const find = inChunks((chunk) => findSkills(database as SkillDb, workspaceId, chunk));
       return new Set((await find(references)).flatMap(({ id, name }) => [id, name]));
     },
-    workflow: lookup((ids, workspaceId) =>
+    workflow: toLookup((ids, workspaceId) =>
       db
         .selectFrom('workflows')
         .select('id')
@@ -76,7 +76,7 @@ export function storeLookups(database: Kysely<unknown>) {
   } satisfies Lookups;
 }
 
-function lookup(find: (ids: string[], workspaceId: string) => Promise<{ id: string }[]>): Lookup {
+function toLookup(find: (ids: string[], workspaceId: string) => Promise<{ id: string }[]>): Lookup {
   return async (ids, { workspaceId }) => {
     const rows = await inChunks((chunk) => find(chunk, workspaceId))(ids);
     return new Set(rows.map(({ id }) => id));
@@ -90,8 +90,8 @@ export function inChunks<Row>(
   return async (ids) => {
     const rows: Row[] = [];
     const storable = ids.filter(isStorable);
-    for (let start = 0; start < storable.length; start += CHUNK) {
-      for (const row of await find(storable.slice(start, start + CHUNK))) rows.push(row);
+    for (let start = 0; start < storable.length; start += CHUNK_SIZE) {
+      for (const row of await find(storable.slice(start, start + CHUNK_SIZE))) rows.push(row);
     }
     return rows;
   };

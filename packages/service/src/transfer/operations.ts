@@ -4,7 +4,7 @@ import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from './schemas.ts';
 import type { Transfers } from './transfers.ts';
 
-/** Dependencies of the operations of exports and imports. */
+/** Dependencies of the operations that export and import workflows. */
 export interface TransferServices extends Pick<WorkflowServices, 'store'> {
   transfers: Transfers;
 }
@@ -67,14 +67,14 @@ export const importWorkflow = define({
       description: 'The workflow, and the report of a mapped import',
     },
   ],
-  check: ({ body }) => expectWholeRequest(body),
+  check: ({ body }) => expectComplete(body),
   async handle({ transfers }, { body, principal, record }) {
     return { status: 201, data: await transfers.import(body, { principal, record }) };
   },
 });
 
-/** Throws 400 for a mapped import without a request id or a preview. */
-function expectWholeRequest(body: schemas.ImportRequest): void {
+/** Throws 400 for a mapped import (one with any of these options) that lacks the request id or the fingerprint. */
+function expectComplete(body: schemas.ImportRequest): void {
   const { mappings, bindings, dependentValues, requestId, previewFingerprint } = body;
   const options = [mappings, bindings, dependentValues, requestId, previewFingerprint];
   if (options.every((option) => option === undefined)) return;

@@ -26,7 +26,7 @@ const lookupOf =
   (ids: readonly string[]): Promise<Set<string>> =>
     Promise.resolve(new Set(ids.filter((id) => known.includes(id))));
 
-/** Every kind has an area, in which the workspace has `mine` and `other`. */
+/** Lookups of every kind, which find the ids `mine` and `other`. */
 const ALL_LOOKUPS = Object.fromEntries(
   REFERENCE_KINDS.map(({ kind }) => [kind, lookupOf('mine', 'other')]),
 ) as unknown as Lookups;
@@ -99,7 +99,7 @@ describe.each(KINDS)('a reference of the kind %s', (kind) => {
     expect(JSON.stringify(planned.graph)).not.toContain('foreign');
   });
 
-  it('can only be cleared if there is no area of its kind', async () => {
+  it('can only be cleared if its kind has no lookup', async () => {
     const options = { lookups: {} };
     const mapped = await plan(
       graphWith(kind),
@@ -257,9 +257,9 @@ describe('an import plan', () => {
       'cannot have a',
     ],
     [
-      'a dependent value for a field that depends on no other',
+      'a dependent value for a field that depends on no reference',
       { dependentValues: [{ blockId: 'b', subBlockKey: 'workflowId', value: 'x' }] },
-      'is not a choice',
+      'is not a field whose values depend on a reference',
     ],
   ];
   it.each(refused)('refuses %s', async (_, options, message) => {
@@ -289,7 +289,7 @@ describe('an import plan', () => {
   });
   const credentialMapping = { kind: 'credential' as const, sourceId: 'theirs', targetId: 'mine' };
 
-  it('clears choices that depend on a changed reference, and applies the choices of the caller', async () => {
+  it('clears values that depend on a changed reference, and applies the values of the caller', async () => {
     const changed = await plan(mail, { mappings: [credentialMapping] });
     expect(valueOf(changed.graph, 'm', 'label')).toBeNull();
     expect(changed.configuration).toEqual([
@@ -305,7 +305,7 @@ describe('an import plan', () => {
     expect(valueOf(chosen.graph, 'm', 'to')).toBe('a');
   });
 
-  it('is not ready without a choice that the block needs', async () => {
+  it('is not ready while a required field that depends on a reference is empty', async () => {
     const graph = graphOf({
       b: ['mcp', { server: ['mcp-server-selector', 'mine'], tool: ['mcp-tool-selector', ''] }],
     });

@@ -33,7 +33,7 @@ export interface Discovery {
 
 /** The effects of an import. */
 export interface ImportPlan {
-  /** The graph with the targets, still with the ids of the file. */
+  /** The graph with the targets. Its blocks, edges and variables have the ids of the file. */
   graph: PortableGraph;
   bindings: PlannedBinding[];
   unresolvedBindings: PlannedBinding[];
@@ -82,9 +82,9 @@ export async function planImport(
   const rewritten = rewriteReferences(graph, resolved.flatMap(assignmentOf));
   const changes = dependentChanges(rewritten, dependentValues, targetsOf);
   const imported = withFieldValues(rewritten, changes);
-  const isMissing = ({ reference, state }: ResolvedReference): boolean =>
+  const isUnresolved = ({ reference, state }: ResolvedReference): boolean =>
     state === 'unresolved' || (state === 'cleared' && reference.required && reference.kind in lookups);
-  const unresolved = resolved.filter(isMissing);
+  const unresolved = resolved.filter(isUnresolved);
   const configuration = configurationOf(imported, targetsOf).slice(0, MAX_OCCURRENCES);
   return {
     graph: imported,
@@ -94,7 +94,7 @@ export async function planImport(
     unresolvedConfiguration: configuration.filter(({ required, configured }) => required && !configured),
     discovery: discoveryOf(unresolved, lookups),
     cleared: resolved
-      .filter((outcome) => outcome.state === 'cleared' && outcome.reference.required && !isMissing(outcome))
+      .filter((each) => each.state === 'cleared' && each.reference.required && !isUnresolved(each))
       .map(viewOf),
   };
 }
@@ -164,12 +164,12 @@ function isRequired(kind: KindName, slot: Slot): boolean {
   return REFERENCE_KINDS.find((each) => each.kind === kind)?.isRequired?.(slot) ?? false;
 }
 
-type Existing = ReadonlyMap<KindName, ReadonlySet<string>>;
+type ExistingIds = ReadonlyMap<KindName, ReadonlySet<string>>;
 
 async function existingIds(
   references: readonly { kind: KindName; id: string }[],
   { destination, lookups }: { destination: Destination; lookups: Lookups },
-): Promise<Existing> {
+): Promise<ExistingIds> {
   const existing = new Map<KindName, ReadonlySet<string>>();
   for (const [kind, ids] of Map.groupBy(references, (each) => each.kind)) {
     const unique = [...new Set(ids.map(({ id }) => id))];
@@ -179,7 +179,11 @@ async function existingIds(
 }
 
 /** Resolves a reference. Returns one result for each target, with all its positions. */
-function resolve(reference: Reference, instructions: Instructions, existing: Existing): ResolvedReference[] {
+function resolve(
+  reference: Reference,
+  instructions: Instructions,
+  existing: ExistingIds,
+): ResolvedReference[] {
   const { occurrence } = reference;
   const { positions } = occurrence;
   const targetAt = instructions.lookupFor(reference);
@@ -190,7 +194,7 @@ function resolve(reference: Reference, instructions: Instructions, existing: Exi
   );
 }
 
-function resolveTo(reference: Reference, target: Target, existing: Existing): ResolvedReference {
+function resolveTo(reference: Reference, target: Target, existing: ExistingIds): ResolvedReference {
   const { kind, sourceId } = reference;
   const exists = (id: string): boolean => existing.get(kind)?.has(id) === true;
   if (target === null) return { reference, target, state: 'cleared' };
@@ -205,7 +209,7 @@ function resolveTo(reference: Reference, target: Target, existing: Existing): Re
 function resolveBindings(
   graph: PortableGraph,
   bindings: readonly Binding[],
-  existing: Existing,
+  existing: ExistingIds,
 ): ResolvedReference[] {
   if (bindings.length === 0) return [];
   const fields = fieldsByPlace(graph);
@@ -217,7 +221,7 @@ function resolveBindings(
   });
 }
 
-/** Returns the assignment of a reference, even of the id in the file, because the export may have cleared the field. */
+/** Returns the assignment of a reference, even if its target is the id in the file: the export may have cleared it. */
 function assignmentOf({ reference: { occurrence }, target, state }: ResolvedReference): Assignment[] {
   return state === 'unresolved' ? [] : [{ occurrence, targetId: target }];
 }

@@ -16,7 +16,7 @@ export interface ReceiptsQuery {
 }
 
 /**
- * Returns the receipt of an earlier request with this id; undefined: there is none. Throws 409 if that request was
+ * Returns the receipt of an earlier request with this id; undefined if there is none. Throws 409 if that request was
  * different.
  */
 export async function receiptOf(
@@ -72,7 +72,7 @@ export async function pageOfReceipts(
 }
 
 /** Maximum number of receipts that one statement deletes. */
-const BATCH = 500;
+const BATCH_SIZE = 500;
 
 /** Deletes a batch of the receipts created before this time, oldest first. Returns their number; 0: none is left. */
 export async function deleteReceipts(db: Db, before: string): Promise<number> {
@@ -84,7 +84,7 @@ export async function deleteReceipts(db: Db, before: string): Promise<number> {
         .select('id')
         .where('created_at', '<', before)
         .orderBy('created_at')
-        .limit(BATCH),
+        .limit(BATCH_SIZE),
     )
     .executeTakeFirst();
   return Number(numDeletedRows);

@@ -23,7 +23,7 @@ function referencesIn(type: string, fields: FieldRow[], rest?: JsonObject): Foun
 }
 
 /** Returns the references in short form: kind, id, key, path, encoding and positions. */
-function summaries(type: string, fields: FieldRow[], rest?: JsonObject) {
+function summariesOf(type: string, fields: FieldRow[], rest?: JsonObject) {
   return referencesIn(type, fields, rest).map(
     ({ kind, sourceId, occurrence: { subBlockKey, valuePath, encoding, positions } }) =>
       [kind, sourceId, [subBlockKey, ...valuePath].join('.'), encoding, ...(positions ?? [])].join(' '),
@@ -88,7 +88,7 @@ describe('referencesOf', () => {
     ],
   ];
   it.each(kinds)('finds a %s', (_, type, row, expected) => {
-    expect(summaries(type, [row])[0]).toBe(expected);
+    expect(summariesOf(type, [row])[0]).toBe(expected);
   });
 
   it('finds the definition of a custom block in its type, and no sub-block with the key of another field', () => {
@@ -96,8 +96,8 @@ describe('referencesOf', () => {
       ['block.type', 'oauth-input', 'c'],
       ['data.count', 'oauth-input', 'c'],
     ];
-    expect(summaries('custom_block_a1', rows)).toEqual(['custom-block custom_block_a1 block.type scalar']);
-    expect(summaries('api', rows)).toEqual([]);
+    expect(summariesOf('custom_block_a1', rows)).toEqual(['custom-block custom_block_a1 block.type scalar']);
+    expect(summariesOf('api', rows)).toEqual([]);
   });
 
   it('is tested for every kind', () => {
@@ -117,40 +117,40 @@ describe('referencesOf', () => {
       'workflow w1 tools.2.params.workflowId scalar',
       'env-var TO tools.0.params.to environment 0',
     ];
-    expect(summaries('agent', [['tools', 'tool-input', tools]])).toEqual(expected);
-    expect(summaries('agent', [['tools', 'short-input', JSON.stringify(tools)]])).toEqual(expected);
+    expect(summariesOf('agent', [['tools', 'tool-input', tools]])).toEqual(expected);
+    expect(summariesOf('agent', [['tools', 'short-input', JSON.stringify(tools)]])).toEqual(expected);
   });
 
   it('finds several ids in lists and comma-separated text', () => {
-    expect(summaries('knowledge', [['knowledgeBaseIds', 'x', 'a, b,,a']])).toEqual([
+    expect(summariesOf('knowledge', [['knowledgeBaseIds', 'x', 'a, b,,a']])).toEqual([
       'knowledge-base a knowledgeBaseIds csv 0 3',
       'knowledge-base b knowledgeBaseIds csv 1',
     ]);
-    expect(summaries('knowledge', [['knowledgeBaseIds', 'x', ['a', '<start.kb>', 'b']]])).toEqual([
+    expect(summariesOf('knowledge', [['knowledgeBaseIds', 'x', ['a', '<start.kb>', 'b']]])).toEqual([
       'knowledge-base a knowledgeBaseIds array 0',
       'knowledge-base b knowledgeBaseIds array 2',
     ]);
   });
 
   it('does not treat references or placeholders as ids', () => {
-    expect(summaries('gmail', [['credential', 'oauth-input', '<start.credential>']])).toEqual([]);
-    expect(summaries('gmail', [['credential', 'oauth-input', '{{C}}']])).toEqual([
+    expect(summariesOf('gmail', [['credential', 'oauth-input', '<start.credential>']])).toEqual([]);
+    expect(summariesOf('gmail', [['credential', 'oauth-input', '{{C}}']])).toEqual([
       'env-var C credential environment 0',
     ]);
-    expect(summaries('gmail', [['credential', 'oauth-input', ' ']])).toEqual([]);
+    expect(summariesOf('gmail', [['credential', 'oauth-input', ' ']])).toEqual([]);
   });
 
   it('finds placeholders in fields of containers', () => {
-    expect(summaries('loop', [], { data: { collection: '{{ITEMS}}', width: 3 } })).toEqual([
+    expect(summariesOf('loop', [], { data: { collection: '{{ITEMS}}', width: 3 } })).toEqual([
       'env-var ITEMS data.collection environment 0',
     ]);
   });
 
   it('marks the references without which the block cannot run', () => {
-    const required = (type: string, row: FieldRow) =>
+    const requiredFlagsOf = (type: string, row: FieldRow) =>
       referencesIn(type, [row]).map((reference) => reference.required);
-    expect(required('workflow', ['workflowId', 'workflow-selector', 'w'])).toEqual([true]);
-    expect(required('function', ['sandboxId', 'dropdown', 's'])).toEqual([false]);
+    expect(requiredFlagsOf('workflow', ['workflowId', 'workflow-selector', 'w'])).toEqual([true]);
+    expect(requiredFlagsOf('function', ['sandboxId', 'dropdown', 's'])).toEqual([false]);
   });
 
   it('skips keys of Object.prototype, long keys, and values deeper than a path may be', () => {
@@ -163,7 +163,7 @@ describe('referencesOf', () => {
       ['k'.repeat(300), 'code', '{{E}}'],
       ['prototype', 'code', '{{F}}'],
     ];
-    expect(summaries('api', rows)).toEqual(['env-var C body.ok environment 0']);
+    expect(summariesOf('api', rows)).toEqual(['env-var C body.ok environment 0']);
   });
 });
 
@@ -224,7 +224,7 @@ describe('rewriteReferences', () => {
     expect(valuesOf('x', [['text', 'code', '{{a}}{{b}}']], { a: 'b', b: 'a' })).toEqual(['{{b}}{{a}}']);
   });
 
-  it('replaces ids in tools that are JSON text, which they remain', () => {
+  it('replaces ids in tools that are JSON text, and keeps the JSON text', () => {
     const tools = [{ type: 'gmail', params: { credential: 'a' } }];
     const after = [{ type: 'gmail', params: { credential: 'Z' } }];
     expect(valuesOf('agent', [['tools', 'x', JSON.stringify(tools)]], { a: 'Z' })).toEqual([
@@ -232,7 +232,7 @@ describe('rewriteReferences', () => {
     ]);
   });
 
-  it('replaces the type of a custom block, and leaves it when it is cleared', () => {
+  it('replaces the type of a custom block, and keeps the type when the reference is cleared', () => {
     const graph = graphOf('custom_block_a1', []);
     const typeAfter = (targetId: string | null) => {
       const assignments = [...referencesOf(graph, REFERENCE_KINDS)].map(({ occurrence }) => ({
@@ -250,13 +250,13 @@ describe('rewriteReferences', () => {
       ['knowledgeBaseIds', 'x', null],
       ['documentId', 'x', null],
     ]);
-    const at = (subBlockKey: string, rest: object) =>
+    const occurrenceAt = (subBlockKey: string, rest: object) =>
       ({ blockId: 'b', subBlockKey, valuePath: [], ...rest }) as never;
     const after = rewriteReferences(graph, [
-      { occurrence: at('credential', { encoding: 'scalar' }), targetId: 'C' },
-      { occurrence: at('knowledgeBaseIds', { encoding: 'csv', positions: [1] }), targetId: 'B' },
-      { occurrence: at('knowledgeBaseIds', { encoding: 'csv', positions: [0] }), targetId: 'A' },
-      { occurrence: at('documentId', { encoding: 'array', positions: [0] }), targetId: 'D' },
+      { occurrence: occurrenceAt('credential', { encoding: 'scalar' }), targetId: 'C' },
+      { occurrence: occurrenceAt('knowledgeBaseIds', { encoding: 'csv', positions: [1] }), targetId: 'B' },
+      { occurrence: occurrenceAt('knowledgeBaseIds', { encoding: 'csv', positions: [0] }), targetId: 'A' },
+      { occurrence: occurrenceAt('documentId', { encoding: 'array', positions: [0] }), targetId: 'D' },
     ]);
     const { subBlocks } = after.blocks['b'] as { subBlocks: { [key: string]: { value: Json } } };
     expect(Object.values(subBlocks).map(({ value }) => value)).toEqual(['C', 'A,B', ['D']]);

@@ -53,8 +53,9 @@ type Kinds = readonly Pick<ReferenceKind, 'kind' | 'holds' | 'isRequired'>[];
 export function* referencesOf(graph: PortableGraph, kinds: Kinds): Generator<FoundReference> {
   for (const field of fieldsOf(graph)) {
     if (!isKey(field.blockId) || !isKey(field.key)) continue;
-    for (const place of findIds(field, kinds)) yield* idsAt(field, place);
-    for (const { path, text } of textsOf(structuredValue(field), [])) yield* namesAt(field, path, text);
+    for (const place of findIds(field, kinds)) yield* idReferences(field, place);
+    for (const { path, text } of textsOf(structuredValue(field), []))
+      yield* environmentReferences(field, path, text);
   }
 }
 
@@ -123,7 +124,8 @@ function* findIds(field: Field, kinds: Kinds): Generator<FieldIds> {
   }
 }
 
-function* idsAt(field: Field, { kind, slot, path, value }: FieldIds): Generator<FoundReference> {
+/** Yields a reference for each id at a place. */
+function* idReferences(field: Field, { kind, slot, path, value }: FieldIds): Generator<FoundReference> {
   const required = kind.isRequired?.(slot) ?? false;
   const { encoding, ids } = decodeIds(value);
   const positions = new Map<string, number[]>();
@@ -171,8 +173,12 @@ function fileId(file: JsonObject): string | undefined {
   return idIn(textOf(file, 'key') || textOf(file, 'id'));
 }
 
-/** Yields the environment names in a string. */
-function* namesAt(field: Field, path: (string | number)[], text: string): Generator<FoundReference> {
+/** Yields a reference for each environment name in a string. */
+function* environmentReferences(
+  field: Field,
+  path: (string | number)[],
+  text: string,
+): Generator<FoundReference> {
   const positions = new Map<string, number[]>();
   let position = 0;
   for (const [, name = ''] of text.matchAll(PLACEHOLDER)) {

@@ -62,29 +62,30 @@ function editField(field: Field, edits: readonly Edit[]): Json {
   if (innerEdits.length === 0) return applyEdits(field.value, wholeEdits);
   const value = structuredValue(field);
   const edited = applyEdits(value, innerEdits);
-  // Edits of the whole value apply to its text if the value is text.
+  // If the field has JSON text, the edits of the whole value apply to the text.
   return applyEdits(value === field.value ? edited : JSON.stringify(edited), wholeEdits);
 }
 
 function applyEdits(value: Json, edits: readonly Edit[]): Json {
   // One copy for all edits: a long list is not copied for each of its items.
   const root: { value: Json } = { value: structuredClone(value) };
-  for (const edit of edits.toSorted((a, b) => orderOf(b) - orderOf(a))) {
-    const [parent, key] = placeOf(root, edit.path) ?? [];
+  for (const edit of edits.toSorted((a, b) => rankOf(b) - rankOf(a))) {
+    const [parent, key] = locate(root, edit.path) ?? [];
     if (parent && key !== undefined) parent[key] = replaceIds(parent[key] ?? null, edit);
   }
   return root.value;
 }
 
 /**
- * Returns the rank of an edit. Higher ranks come first, because removing list items changes the positions of others.
+ * Returns the rank of an edit. Edits of higher rank come first, because removing list items changes the positions of
+ * other items.
  */
-function orderOf({ path, encoding }: Edit): number {
+function rankOf({ path, encoding }: Edit): number {
   return encoding === 'environment' ? MAX_PATH + 1 : path.length;
 }
 
-/** Returns the object or list that has the value at a path, and its key there; undefined if it does not exist. */
-function placeOf(
+/** Returns the object or list that contains the value at a path, and the key of the value; undefined for no value. */
+function locate(
   root: { value: Json },
   path: Path,
 ): [{ [key: string | number]: Json }, string | number] | undefined {
@@ -124,13 +125,13 @@ function replaceIds(value: Json, { encoding, targets }: Edit): Json {
 function replaceItems<T extends Json, M extends Json>(
   items: readonly T[],
   targets: Edit['targets'],
-  make: (target: string, item: T | undefined) => M,
+  toItem: (target: string, item: T | undefined) => M,
 ): (T | M)[] {
   const byPosition = new Map<number, T | M>(items.entries());
   for (const [index, target] of targets) {
     const position = index ?? items.length;
     if (target === null) byPosition.delete(position);
-    else byPosition.set(position, make(target, items[position]));
+    else byPosition.set(position, toItem(target, items[position]));
   }
   return [...byPosition].toSorted(([a], [b]) => a - b).map(([, item]) => item);
 }
@@ -145,7 +146,7 @@ function listOf(value: Json): Json[] {
 
 const targetOnly = (target: string): string => target;
 
-/** Returns the value of a field for another file, without data that describes the old file, such as its URL. */
+/** Returns a reference to another file. It keeps the name of the old file, but no other data, such as the URL. */
 function fileOf(target: string, item: Json | undefined): JsonObject {
   const name = isJsonObject(item ?? null) ? own(item as JsonObject, 'name') : undefined;
   return { key: target, ...(name !== undefined && { name }) };

@@ -45,7 +45,7 @@ const SELECTOR_KEYS: ReadonlySet<string> = new Set([
 const RUNTIME_KEY = /^(?:webhookId|triggerPath|webhookUrlDisplay(?:_\w+)?)$/;
 
 /**
- * Returns the graph as an export has it. Secrets, credentials, rows of tables (request headers, for example) and URLs
+ * Returns the graph for an export. Secrets, credentials, rows of tables (request headers, for example) and URLs
  * of deployments are always cleared; choices from the workspace are kept with `keepBindings`. Text that only names a
  * value (`{{NAME}}`, `<block.output>`) stays, except in rows of tables and URLs of deployments.
  */

@@ -143,7 +143,7 @@ export const report = z.object({
 
 export type Report = z.output<typeof report>;
 
-const imported = z.object({
+const importedWorkflow = z.object({
   id: z.string(),
   name: z.string(),
   description: z.string().nullable(),
@@ -155,7 +155,7 @@ const imported = z.object({
   warnings: z.array(z.string()),
 });
 
-export const importResult = imported.extend(report.omit({ workspaceId: true }).partial().shape);
+export const importResult = importedWorkflow.extend(report.omit({ workspaceId: true }).partial().shape);
 
 export type ImportResult = z.output<typeof importResult>;
 

@@ -61,7 +61,7 @@ export function withoutSecrets(value: Json, depth = 0): Json {
 }
 
 function cleanObject(object: JsonObject, depth: number): JsonObject {
-  const secretKey = SECRET_VALUES.find(([nameKey, valueKey]) => {
+  const secretKey = NAMED_VALUE_KEYS.find(([nameKey, valueKey]) => {
     const name = Object.hasOwn(object, nameKey) ? object[nameKey] : undefined;
     return typeof name === 'string' && isSecretName(name) && Object.hasOwn(object, valueKey);
   })?.[1];
@@ -74,7 +74,7 @@ function cleanObject(object: JsonObject, depth: number): JsonObject {
 }
 
 /** Pairs of keys with which an object names a value: form fields, variables, and rows of headers. */
-const SECRET_VALUES = [
+const NAMED_VALUE_KEYS = [
   ['name', 'value'],
   ['variableName', 'value'],
   ['key', 'value'],

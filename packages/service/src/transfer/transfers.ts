@@ -95,15 +95,15 @@ export class Transfers {
   }
 
   /**
-   * Creates a workflow from a file. With a request id, the import follows its preview and stores a receipt, which a
-   * repeated request returns. Throws 409 for a request id that another request has used, for a stale preview, and for
-   * an import that is not ready; 404 and 423 for the folder.
+   * Creates a workflow from a file. An import with a request id requires a current preview and stores a receipt; a
+   * repeated request returns the result of the first. Throws 409 for a request id that another request has used, for a
+   * stale preview, and for an import that is not ready; 404 for an unknown folder, and 423 for a locked one.
    */
   async import(body: ImportRequest, { principal, record }: Importer): Promise<ImportResult> {
     const { workspaceId, requestId } = body;
     expectMayBind(body, principal);
     const request = requestId === undefined ? undefined : { requestId, hash: fingerprintOf(body) };
-    const earlier = request && (await this.#earlier(workspaceId, request));
+    const earlier = request && (await this.#earlierResult(workspaceId, request));
     if (earlier) return earlier;
     const file = readFile(body.workflow);
     // Without a preview, the caller has not seen the changes that a manifest would make.
@@ -111,7 +111,7 @@ export class Transfers {
     if (request) expectApplicable(plan, body.previewFingerprint, previewFingerprint(body, plan));
     const applied = await this.#apply(body, { file, plan, request, record });
     // Another call with the same request id has stored its receipt first.
-    const result = applied ?? (request && (await this.#earlier(workspaceId, request)));
+    const result = applied ?? (request && (await this.#earlierResult(workspaceId, request)));
     if (!result) throw new Error('The receipt of an import is missing.');
     return result;
   }
@@ -128,7 +128,7 @@ export class Transfers {
     return { reports: rows.map(({ report }) => JSON.parse(report) as Report), next };
   }
 
-  async #earlier(workspaceId: string, request: RequestKey): Promise<ImportResult | undefined> {
+  async #earlierResult(workspaceId: string, request: RequestKey): Promise<ImportResult | undefined> {
     const row = await receiptOf(this.#receipts(this.#db), { workspaceId, ...request });
     return row && (JSON.parse(row.result) as ImportResult);
   }
