@@ -10,7 +10,7 @@ import {
   providerId,
 } from './schemas.ts';
 
-// The resources of the HTTP API, in which API keys also have the type `service_account`.
+// Schemas of the HTTP API. In the API, a credential with an API key also has the type `service_account`.
 
 export const TYPES = ['oauth', 'service_account'] as const;
 const id = z.string().min(1).max(255);

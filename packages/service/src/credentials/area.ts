@@ -20,7 +20,10 @@ export const CREDENTIALS = {
   deleteCredential,
 } as const;
 
-/** Returns the area of stored credentials, which `sealer` seals. Default of `providers`: none are listed. */
+/**
+ * Returns the area (a module of API operations with its own tables) of stored credentials. `sealer` encrypts their
+ * secrets. Without `providers`, no providers are listed.
+ */
 export function credentials({
   store,
   sealer,

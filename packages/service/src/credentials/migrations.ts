@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-async function initial({ schema }: Kysely<unknown>): Promise<void> {
+async function createTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('credentials')
     .addColumn('workspace_id', 'text', (column) => column.notNull().references('workspaces.id'))
@@ -33,5 +33,5 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
 
 /** The migrations of the area. Entries are added, never changed. */
 export const CREDENTIAL_MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (db: Kysely<unknown>) => initial(db) },
+  '0001': { up: (db: Kysely<unknown>) => createTables(db) },
 };

@@ -45,7 +45,7 @@ const oauthClient = z
       issuer === undefined
         ? authorizationUrl !== undefined && tokenUrl !== undefined
         : authorizationUrl === undefined && tokenUrl === undefined,
-    'either "issuer", or both "authorizationUrl" and "tokenUrl"',
+    'set either "issuer", or both "authorizationUrl" and "tokenUrl"',
   );
 
 const oauthClients = z.record(providerId, oauthClient);
@@ -76,7 +76,10 @@ const MAX_ACCOUNT_CHARS = 255;
 /** Thrown when a server issues no token. The message contains no token, no code and no text of the server. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
-  /** `invalid_grant`: the server no longer accepts the refresh token, or the code. */
+  /**
+   * `invalid_grant`: the server no longer accepts the refresh token, or the code. `no_client`: the operator has
+   * configured no client for the provider. `failed`: any other failure.
+   */
   readonly code: 'invalid_grant' | 'no_client' | 'failed';
 
   constructor(code: OAuthError['code'], message: string) {
@@ -183,14 +186,14 @@ export class OAuthClients {
     const client = this.config(provider);
     const oauth = await import('openid-client');
     try {
-      return await use(await this.#open(provider, client, oauth), oauth);
+      return await use(await this.#configurationOf(provider, client, oauth), oauth);
     } catch (error) {
-      throw failureOf(provider, error);
+      throw toOAuthError(provider, error);
     }
   }
 
   /** Returns the configuration of a client, which is cached. After a failure, the next call tries again. */
-  #open(provider: string, client: OAuthClientConfig, oauth: OAuthLibrary): Promise<Configuration> {
+  #configurationOf(provider: string, client: OAuthClientConfig, oauth: OAuthLibrary): Promise<Configuration> {
     let configuration = this.#configurations.get(provider);
     if (!configuration) {
       configuration = this.#configure(client, oauth).catch((error: unknown) => {
@@ -320,7 +323,7 @@ function accountOf(claims: { sub: string; email?: unknown } | undefined): string
 /** Codes of OAuth errors: RFC 6749, 5.2. Anything else is text of the server, which may contain a token. */
 const ERROR_CODE = /^[a-z_]{1,64}$/;
 
-/** Codes of Node, of egress and of the client. */
+/** Codes of errors of Node.js, of the egress library and of openid-client. */
 const FAILURE_CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
 
 interface AnyFailure {
@@ -330,8 +333,8 @@ interface AnyFailure {
   cause?: unknown;
 }
 
-/** Returns a failure that contains only codes and the status, which cannot be secrets. */
-function failureOf(provider: string, error: unknown): OAuthError {
+/** Returns an error that contains only codes and the status, which cannot be secrets. */
+function toOAuthError(provider: string, error: unknown): OAuthError {
   if (error instanceof OAuthError) return error;
   const failure = (error ?? {}) as AnyFailure;
   const reason = ifMatching(failure.error, ERROR_CODE);

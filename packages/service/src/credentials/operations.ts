@@ -33,7 +33,7 @@ import {
 } from './store.ts';
 import type { CredentialInfo, CredentialTables } from './tables.ts';
 
-/** Dependencies of the operations of credentials. */
+/** Dependencies of the operations on credentials. */
 export interface CredentialServices {
   store: Pick<ServiceStore, 'database' | 'workspaces'>;
   sealer: Sealer;
@@ -50,7 +50,7 @@ const READ = {
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
 const WRITE = { tag: 'Credentials', scope: 'api:write', principals: USER_PRINCIPALS } as const;
-/** Changes of one credential, by its admins. */
+/** The common part of the operations that change one credential. Its creator and workspace admins may call them. */
 const CHANGE = {
   ...WRITE,
   role: 'read',
@@ -157,7 +157,7 @@ export const updateCredential = define({
   async handle(services, { path, query, body, principal, record }) {
     const row = await findChangeable(services, principal, { ...query, id: path.credentialId });
     const { displayName, description } = body;
-    const material = replacement(row, body);
+    const material = replacementOf(row, body);
     if (material) expectSealing(services.sealer);
     const changes = { displayName, description, material, now: isoNow(services) };
     const changed = await tablesOf(services)
@@ -218,7 +218,7 @@ function isCreator({ created_by: creator }: CredentialInfo, { userId }: Principa
   return creator !== null && creator === userId;
 }
 
-/** Returns the material in the text of a new credential: a key, or else the key of a service account. */
+/** Returns the material (the secret part) of a new credential: the API key in `keyJson`, or a service account's key. */
 function materialIn(text: string): Material {
   const key = schemas.keyJson.safeParse(jsonIn(text));
   if (key.success) return { type: 'api_key', key: key.data.apiToken };
@@ -235,7 +235,7 @@ function jsonIn(text: string): unknown {
 }
 
 /** Returns the new material; undefined to keep the current one. */
-function replacement(
+function replacementOf(
   { type }: CredentialInfo,
   { apiToken, serviceAccountJson }: z.output<typeof schemas.updateBody>,
 ): Material | undefined {
@@ -248,7 +248,7 @@ function replacement(
   throw badRequest(
     field === undefined
       ? 'The account of this credential must be connected again to change its tokens'
-      : `The secret of this credential is ${field}`,
+      : `The secret of this credential can only be replaced with ${field}`,
   );
 }
 

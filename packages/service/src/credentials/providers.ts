@@ -25,11 +25,11 @@ export async function providersWith(
   search: string | undefined,
 ): Promise<ProviderView[]> {
   const lowerSearch = search?.toLowerCase() ?? '';
-  const views: ProviderView[] = [...oauth.map(oauthView), ...(await keys()).map(keyView)];
+  const views: ProviderView[] = [...oauth.map(toOAuthView), ...(await keys()).map(toKeyView)];
   return views.filter(({ serviceId, name }) => `${serviceId}\n${name}`.toLowerCase().includes(lowerSearch));
 }
 
-function oauthView(id: string): ProviderView {
+function toOAuthView(id: string): ProviderView {
   return {
     type: 'oauth',
     serviceId: id,
@@ -42,7 +42,7 @@ function oauthView(id: string): ProviderView {
   };
 }
 
-function keyView({ id, name, keyUrl }: KeyProvider): ProviderView {
+function toKeyView({ id, name, keyUrl }: KeyProvider): ProviderView {
   const field = { id: 'apiToken', label: 'API key', placeholder: `A key of ${name}` };
   return {
     type: 'service_account',

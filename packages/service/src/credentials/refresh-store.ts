@@ -89,7 +89,7 @@ export function markReconnect(
   });
 }
 
-/** Returns an update of the row that has no effect if its material has changed since it was read. */
+/** Returns an update of the row that has no effect if the material has changed since the row was read. */
 function updateVersion(db: Db, { workspace_id, id, version }: CredentialRow) {
   return db
     .updateTable('credentials')

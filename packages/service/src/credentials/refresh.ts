@@ -76,12 +76,12 @@ export class TokenRefresher {
     return running;
   }
 
-  /** Refreshes the token, or waits until another process has. */
+  /** Refreshes the token, or waits until another process has refreshed it. */
   async #refresh(key: CredentialKey): Promise<OAuthMaterial | undefined> {
     const untilMs = this.#now() + MAX_WAIT_MS;
     for (;;) {
-      const leased = await acquireRefresh(this.#db, key, this.#lease());
-      if (leased) return this.#renew(leased);
+      const leasedRow = await acquireRefresh(this.#db, key, this.#newLease());
+      if (leasedRow) return this.#renew(leasedRow);
       const row = await findCredentialRow(this.#db, key);
       if (!row) return undefined;
       if (row.state === 'reconnect') throw reconnectError(row);
@@ -133,7 +133,7 @@ export class TokenRefresher {
   }
 
   /**
-   * Marks the credential for reconnection. If its token has changed since it was read, returns the new token instead.
+   * Marks the credential for reconnection. If the token has changed since it was read, returns the new token instead.
    */
   async #disconnect(row: CredentialRow): Promise<OAuthMaterial | undefined> {
     const isMarked = await markReconnect(this.#db, this.#audit, { row, now: this.#isoNow() });
@@ -164,7 +164,7 @@ export class TokenRefresher {
     throw new Error(`The credential ${nameOf(row)} has no token.`);
   }
 
-  #lease() {
+  #newLease() {
     const now = this.#now();
     return { owner: this.#owner, now: iso(now), until: iso(now + REFRESH_LEASE_MS) };
   }

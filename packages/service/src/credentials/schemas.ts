@@ -14,7 +14,7 @@ const MAX_KEY_CHARS = 8_192;
 export const MAX_ACCOUNT_KEY_CHARS = 131_072;
 const MAX_TOKEN_CHARS = 16_384;
 
-/** Written out, because not every consumer of the schema supports `\p{Cc}`, the class of control characters. */
+/** The control characters, written out, because not every consumer of the schema supports `\p{Cc}`. */
 const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
 const NAME = new RegExp(String.raw`^[^\s${CONTROL}](?:[^${CONTROL}]*[^\s${CONTROL}])?$`, 'u');
 
@@ -25,7 +25,7 @@ export const credentialName = z
   .regex(NAME, 'a name has no control characters and no white space at its ends')
   .refine((name) => name.isWellFormed(), 'the name is not valid Unicode');
 
-/** A name that can be PROVIDER in a model's name, PROVIDER/MODEL. */
+/** The id of a provider. Names of models contain it: PROVIDER/MODEL. */
 export const providerId = z
   .string()
   .min(1)

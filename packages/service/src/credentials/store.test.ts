@@ -18,15 +18,15 @@ const [OLD_KEY, NEW_KEY] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString(
 ];
 const KEY = 'sk-the-key-of-the-shop';
 
-const NAMES = sampledStores('stored credentials');
+const STORE_KINDS = sampledStores('stored credentials');
 
-describe.each(NAMES)('stored credentials on %s', (kind) => {
+describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
   let url: string | undefined;
   beforeAll(async () => {
     url = kind === 'postgres' ? await postgresDatabase() : undefined;
   });
 
-  /** Two new workspaces. */
+  /** Creates a store with two workspaces. */
   async function setup(postgres = url) {
     const secret = 'x'.repeat(32);
     const store = await openServiceStore(
@@ -45,23 +45,23 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
         material: { type: 'api_key', key: KEY },
         ...overrides,
       });
-    const row = async (id: string, workspace = workspaceId) =>
+    const readRow = async (id: string, workspace = workspaceId) =>
       (await findCredentialRow(db, { workspaceId: workspace, id })) as CredentialRow;
-    return { database, db, sealer, workspaceId, other, add, row };
+    return { database, db, sealer, workspaceId, other, add, readRow };
   }
 
-  it('are stored sealed, replaced by their name, listed without secrets and removed', async () => {
-    const { database, db, sealer, workspaceId, add, row } = await setup();
+  it('are sealed, replaced if the name exists, listed without secrets and removed', async () => {
+    const { database, db, sealer, workspaceId, add, readRow } = await setup();
     const { credential, isNew } = await add({ description: 'of the shop' });
     expect(isNew).toBe(true);
-    expect(openMaterial(sealer, await row(credential.id))).toEqual({ type: 'api_key', key: KEY });
+    expect(openMaterial(sealer, await readRow(credential.id))).toEqual({ type: 'api_key', key: KEY });
     const replaced = await add({ material: { type: 'api_key', key: 'sk-another-key' } });
     expect(replaced).toMatchObject({
       isNew: false,
       credential: { id: credential.id, description: 'of the shop' },
     });
-    expect(await row(credential.id)).toMatchObject({ version: 2 });
-    expect(openMaterial(sealer, await row(credential.id))).toMatchObject({ key: 'sk-another-key' });
+    expect(await readRow(credential.id)).toMatchObject({ version: 2 });
+    expect(openMaterial(sealer, await readRow(credential.id))).toMatchObject({ key: 'sk-another-key' });
     const rows = JSON.stringify(await db.selectFrom('credentials').selectAll().execute());
     const listed = await listCredentials(database, workspaceId);
     expect(listed).toMatchObject([
@@ -85,12 +85,12 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
   });
 
   it('are not opened in another workspace, under another id, provider or type', async () => {
-    const { db, sealer, workspaceId, other, add, row } = await setup();
+    const { db, sealer, workspaceId, other, add, readRow } = await setup();
     const { credential } = await add({
       material: { type: 'service_account', key: '{"private":"of the shop"}' },
     });
     const { id } = credential;
-    const copy = await row(id);
+    const copy = await readRow(id);
     for (const change of [
       { workspace_id: other },
       { id: 'another', display_name: 'Another' },
@@ -98,11 +98,11 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
     ]) {
       const movedRow = { ...copy, ...change };
       await db.insertInto('credentials').values(movedRow).execute();
-      const stored = await row(movedRow.id, movedRow.workspace_id);
+      const stored = await readRow(movedRow.id, movedRow.workspace_id);
       expect(() => openMaterial(sealer, stored)).toThrow(expect.objectContaining({ code: 'NOT_AUTHENTIC' }));
     }
     await db.updateTable('credentials').set({ type: 'api_key' }).where('id', '=', id).execute();
-    const changed = await row(id, workspaceId);
+    const changed = await readRow(id, workspaceId);
     expect(() => openMaterial(sealer, changed)).toThrow(expect.objectContaining({ code: 'NOT_AUTHENTIC' }));
   });
 
@@ -132,16 +132,16 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
     ['token', { material: { type: 'oauth', accessToken: '' } }],
   ])('refuse an invalid %s without showing it: %j', async (field, input) => {
     const { add } = await setup();
-    const refused = await add(input).catch((error: unknown) => error as Error);
-    expect(refused).toMatchObject({ name: 'RangeError' });
-    expect((refused as Error).message).toMatch(new RegExp(`^The ${field} is invalid: `));
-    expect((refused as Error).message).not.toContain(KEY);
+    const refusal = await add(input).catch((error: unknown) => error as Error);
+    expect(refusal).toMatchObject({ name: 'RangeError' });
+    expect((refusal as Error).message).toMatch(new RegExp(`^The ${field} is invalid: `));
+    expect((refusal as Error).message).not.toContain(KEY);
   });
 
   it('are limited in number', async () => {
-    const { database, db, workspaceId, add, row } = await setup();
+    const { database, db, workspaceId, add, readRow } = await setup();
     const { credential } = await add();
-    const first = await row(credential.id);
+    const first = await readRow(credential.id);
     const rows = Array.from({ length: MAX_CREDENTIALS - 1 }, (_, index) => ({
       ...first,
       id: `c${index}`,
@@ -158,7 +158,7 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
   });
 
   it('are sealed again with the secrets when the key is rotated', async () => {
-    const { database, workspaceId, add, row } = await setup(
+    const { database, workspaceId, add, readRow } = await setup(
       kind === 'postgres' ? await postgresDatabase() : undefined,
     );
     const oldSealer = new Sealer(keysInText(OLD_KEY));
@@ -169,8 +169,9 @@ describe.each(NAMES)('stored credentials on %s', (kind) => {
     expect(await rotateStoredSecrets(database, bothSealer, undefined)).toMatchObject({ resealed: 121 });
     expect(await rotateStoredSecrets(database, bothSealer, undefined)).toMatchObject({ resealed: 0 });
     const sealer = new Sealer(keysInText(NEW_KEY));
-    for (const id of ids) expect(openMaterial(sealer, await row(id))).toEqual({ type: 'api_key', key: KEY });
-    expect(await row(ids[0] as string)).toMatchObject({ version: 1 });
+    for (const id of ids)
+      expect(openMaterial(sealer, await readRow(id))).toEqual({ type: 'api_key', key: KEY });
+    expect(await readRow(ids[0] as string)).toMatchObject({ version: 1 });
     expect(
       (await sql`select * from secrets where key_id = ${oldSealer.currentKeyId()}`.execute(database)).rows,
     ).toEqual([]);

@@ -57,12 +57,12 @@ const SORT_COLUMNS = {
 
 type BoundRow = Pick<CredentialRow, 'workspace_id' | 'id' | 'provider_id'>;
 
-/** The binding of sealed material to its row. */
+/** Returns the values to which sealed material is bound, so that it cannot be opened in another row. */
 function bindingOf({ workspace_id, id, provider_id }: BoundRow): string[] {
   return ['credential', workspace_id, id, provider_id];
 }
 
-/** Returns the columns of sealed material. */
+/** Seals the material. Returns the columns that store it. */
 export function sealMaterial(
   sealer: Sealer,
   row: BoundRow,
@@ -119,7 +119,7 @@ export async function addCredential(
   return added;
 }
 
-/** Records the event, for the triggers of the workspace. */
+/** Records the change as an event for the triggers of the workspace. */
 function recordChange(db: Db, row: CredentialInfo, change: 'created' | 'updated' | 'deleted'): Promise<void> {
   return recordEvents(db, [credentialEvent('credential_changed', row, change)]);
 }
@@ -279,15 +279,15 @@ export function oldestCredentialRow(
     .executeTakeFirst();
 }
 
-/** Returns the ids of the keys that sealed the material of the table. */
+/** Returns the ids of the keys that have sealed the material in the table. */
 export async function credentialKeyIds(db: Db): Promise<Set<string>> {
   const rows = await db.selectFrom('credentials').select('key_id').distinct().execute();
   return new Set(rows.map((row) => row.key_id));
 }
 
 /**
- * Reseals with the current key the material of up to `limit` rows that another key sealed. Returns the number of these
- * rows; 0: all have the current key. Material that is replaced at the same time is not changed.
+ * Seals up to `limit` rows, whose material another key has sealed, with the current key. Returns the number of these
+ * rows; 0 if the current key has sealed all. Material that is replaced at the same time is not changed.
  */
 export async function resealCredentials(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const rows = await db

@@ -31,7 +31,7 @@ export interface CredentialRow {
 /** The columns that lists read. */
 export type CredentialInfo = Omit<CredentialRow, 'key_id' | 'sealed' | 'refresh_owner' | 'refresh_until'>;
 
-/** The tables of the area. */
+/** The tables of credentials. */
 export interface CredentialTables {
   credentials: CredentialRow;
 }

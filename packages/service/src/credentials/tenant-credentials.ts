@@ -14,9 +14,9 @@ const WITHOUT_CLIENTS: RefreshOptions = {
 };
 
 /**
- * Returns a lookup for stored credentials. Blocks can read only the credentials of their workspace.
- * The engine redacts the secrets in everything that the run records. `refresh` renews access
- * tokens; without it, they are used until they expire.
+ * Returns a lookup for stored credentials. Blocks can read only the credentials of their workspace. The engine redacts
+ * the secrets in everything that the run records. `refresh` configures how access tokens are refreshed; without it, they
+ * are used until they expire.
  */
 export function storedCredentials(
   database: Kysely<unknown>,

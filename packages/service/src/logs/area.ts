@@ -37,7 +37,8 @@ export interface OpenedLogs extends LogServices {
 }
 
 /**
- * Returns the area of the log of runs, with its index. Pass the same `triggers` to the areas of workflows and triggers.
+ * Returns the area (a module of API operations with its own tables) of the log of runs. Pass the same `triggers` to the
+ * areas of workflows and triggers.
  */
 export function logs({ triggers = new Triggers() }: { triggers?: Triggers } = {}): Area<
   OpenedLogs,

@@ -7,7 +7,7 @@ import { LOG_STATUSES } from './tables.ts';
 const MAX_LIMIT = 1000;
 
 /**
- * Returns the filters of a list or search. Throws 400 for lists that are too long, unknown statuses and inverted
+ * Returns the filters of a list or search. Throws 400 for filters with too many values, unknown statuses and inverted
  * bounds.
  */
 export function filtersOf(query: Omit<SearchQuery, 'text' | 'in'>): LogFilters {
@@ -21,7 +21,7 @@ export function filtersOf(query: Omit<SearchQuery, 'text' | 'in'>): LogFilters {
   };
 }
 
-/** Returns the filters that lists and statistics have in common. Throws 400. */
+/** Returns the filters that lists and statistics have in common. Throws 400 for too many values and inverted bounds. */
 export function commonFilters(
   query: Pick<
     StatsQuery,
@@ -32,21 +32,21 @@ export function commonFilters(
   const fromMs = startDate === undefined ? undefined : Date.parse(startDate);
   const toMs = endDate === undefined ? undefined : Date.parse(endDate);
   expectOrder('startDate', fromMs, 'endDate', toMs);
-  const triggers = listOf('triggers', query.triggers, MAX_TRIGGERS);
+  const triggers = splitList('triggers', query.triggers, MAX_TRIGGERS);
   return {
     ...{ workspaceId, level, fromMs, toMs },
-    workflowIds: listOf('workflowIds', query.workflowIds, MAX_WORKFLOW_IDS),
-    folderPaths: listOf('folderPaths', query.folderPaths, MAX_FOLDER_PATHS)?.map(folderPath),
+    workflowIds: splitList('workflowIds', query.workflowIds, MAX_WORKFLOW_IDS),
+    folderPaths: splitList('folderPaths', query.folderPaths, MAX_FOLDER_PATHS)?.map(normalizePath),
     triggers: triggers?.includes('all') ? undefined : triggers,
   };
 }
 
-/** Returns the number of entries of a page. */
+/** Returns the limit, clamped to the numbers of runs that a page may have. */
 export function clampedLimit(limit: number): number {
   return Math.min(MAX_LIMIT, Math.max(1, limit));
 }
 
-/** Returns the position of a cursor. Throws 400 if it does not fit the sort order. */
+/** Returns the position that a cursor encodes, if any. Throws 400 for the position of another sort order. */
 export function positionOf(
   position: readonly [string | number, string] | undefined,
   sortBy: LogSort,
@@ -63,13 +63,13 @@ function isNumberFor(sortBy: LogSort, value: string | number): boolean {
 }
 
 function statusesOf(text: string | undefined): readonly string[] | undefined {
-  const statuses = listOf('status', text, LOG_STATUSES.length);
+  const statuses = splitList('status', text, LOG_STATUSES.length);
   const unknown = statuses?.find((status) => !LOG_STATUSES.some((known) => known === status));
   if (unknown === undefined) return statuses;
   throw new ApiError(400, `status cannot be "${unknown}". Use ${LOG_STATUSES.join(', ')}`);
 }
 
-function listOf(name: string, text: string | undefined, maxValues: number): string[] | undefined {
+function splitList(name: string, text: string | undefined, maxValues: number): string[] | undefined {
   if (text === undefined) return undefined;
   const values = [
     ...new Set(
@@ -84,7 +84,7 @@ function listOf(name: string, text: string | undefined, maxValues: number): stri
 }
 
 /** Adds a missing slash at the beginning, and removes one at the end. */
-function folderPath(text: string): string {
+function normalizePath(text: string): string {
   const path = text.startsWith('/') ? text : `/${text}`;
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }

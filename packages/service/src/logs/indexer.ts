@@ -17,16 +17,16 @@ type IndexedEngine = Pick<Engine, 'runChanges' | 'getTrace' | 'readValue'>;
 /** Maximum number of changes in one batch. Each batch is one transaction. */
 const BATCH_SIZE = 200;
 /** Interval at which changes are read, even if nobody reads the log. */
-const BEAT_MS = 500;
+const POLL_INTERVAL_MS = 500;
 /** Maximum number of batches that a reader of the log waits for. */
 const BATCHES_PER_READ = 5;
-/** Maximum number of batches of ended runs that one beat adds to the totals. */
-const BATCHES_PER_BEAT = 5;
+/** Maximum number of batches of ended runs that one poll adds to the totals. */
+const BATCHES_PER_POLL = 5;
 
 interface IndexerOptions {
   engine: IndexedEngine;
   db: Db;
-  every: (ms: number, beat: () => void) => () => void;
+  every: (ms: number, action: () => void) => () => void;
   report: (error: unknown) => void;
   now: () => number;
   /** Counts failures of the runs of triggers. */
@@ -41,23 +41,23 @@ interface IndexerOptions {
 export class LogIndexer {
   readonly #options: IndexerOptions;
   readonly #stop: () => void;
-  #working: Promise<boolean> | undefined;
-  #totalling: Promise<void> | undefined;
+  #currentBatch: Promise<boolean> | undefined;
+  #currentTotals: Promise<void> | undefined;
   /**
    * Whether the totals may lack ended runs. Initially true, because an earlier process or version may have left some.
    */
-  #mayHaveEnded = true;
+  #totalsMayLackRuns = true;
   #isClosed = false;
 
   constructor(options: IndexerOptions) {
     this.#options = options;
-    this.#stop = options.every(BEAT_MS, () => this.#beat());
+    this.#stop = options.every(POLL_INTERVAL_MS, () => this.#poll());
   }
 
   /** Resolves when the changes before the call are in the table, or after a few batches if there are many. */
   async update(): Promise<void> {
     // A batch that has begun may have read its changes before the call.
-    await this.#working?.catch(() => undefined);
+    await this.#currentBatch?.catch(() => undefined);
     for (let batches = 0; batches < BATCHES_PER_READ && (await this.#batch()); batches += 1);
   }
 
@@ -70,44 +70,44 @@ export class LogIndexer {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stop();
-    await this.#working?.catch(() => undefined);
-    await this.#totalling?.catch(() => undefined);
+    await this.#currentBatch?.catch(() => undefined);
+    await this.#currentTotals?.catch(() => undefined);
   }
 
   /**
    * Adds ended runs to the totals of the statistics, up to a few batches, so that many old runs do not delay requests.
-   * Returns whether there may be more. Statistics read the runs that the totals lack one by one.
+   * Returns whether there may be more. Statistics read each run that the totals lack from its row.
    */
   async total(): Promise<boolean> {
-    for (let batches = 0; batches < BATCHES_PER_BEAT && this.#mayHaveEnded; batches += 1) {
+    for (let batches = 0; batches < BATCHES_PER_POLL && this.#totalsMayLackRuns; batches += 1) {
       if (this.#isClosed) return false;
       if (batches > 0) await new Promise(setImmediate);
-      this.#mayHaveEnded = false;
+      this.#totalsMayLackRuns = false;
       try {
-        if (await totalBatch(this.#options.db)) this.#mayHaveEnded = true;
+        if (await totalBatch(this.#options.db)) this.#totalsMayLackRuns = true;
       } catch (error) {
-        this.#mayHaveEnded = true;
+        this.#totalsMayLackRuns = true;
         throw error;
       }
     }
-    return this.#mayHaveEnded;
+    return this.#totalsMayLackRuns;
   }
 
-  #beat(): void {
+  #poll(): void {
     const { report } = this.#options;
-    if (!this.#working) this.updateAll().catch(report);
-    this.#totalling ??= this.total()
+    if (!this.#currentBatch) this.updateAll().catch(report);
+    this.#currentTotals ??= this.total()
       .then(() => undefined, report)
       .finally(() => {
-        this.#totalling = undefined;
+        this.#currentTotals = undefined;
       });
   }
 
   /** Indexes one batch, which concurrent callers of this process share. Returns whether there may be more. */
   #batch(): Promise<boolean> {
     if (this.#isClosed) return Promise.resolve(false);
-    return (this.#working ??= this.#indexBatch().finally(() => {
-      this.#working = undefined;
+    return (this.#currentBatch ??= this.#indexBatch().finally(() => {
+      this.#currentBatch = undefined;
     }));
   }
 
@@ -121,15 +121,15 @@ export class LogIndexer {
     const logs = await newLogs({ engine, db, report }, runs);
     const endings = await triggers.endedRuns(db, { engine, report }, logs);
     await db.transaction().execute(async (transaction) => {
-      const withdrawn = await subtractFromTotals(transaction, [...runs.keys(), ...removedIds]);
+      const totalsChange = await subtractFromTotals(transaction, [...runs.keys(), ...removedIds]);
       await saveLogs(transaction, logs);
       const ended = await countRuns(transaction, logs);
       await recordEvents(transaction, ended.flatMap(eventOf));
       await triggers.countEnded(transaction, ended, { ended: endings, nowMs: now() });
       await removeLogs(transaction, removedIds);
-      await changeTotals(transaction, withdrawn);
+      await changeTotals(transaction, totalsChange);
     });
-    this.#mayHaveEnded = true;
+    this.#totalsMayLackRuns = true;
     await batch.acknowledge();
     return batch.more;
   }
@@ -142,17 +142,18 @@ async function newLogs(
 ): Promise<NewLog[]> {
   if (runs.size === 0) return [];
   const workflowIds = [...new Set([...runs.values()].map(({ workflowId }) => workflowId))];
-  const stored: ServiceRecords = {
+  const records: ServiceRecords = {
     claims: await claimsOf(db, [...runs.keys()]),
     workspaces: await workspacesOf(db, workflowIds),
     versions: await versionsOf(db, workflowIds),
   };
   const logs: NewLog[] = [];
   for (const [engineId, run] of runs) {
-    const workspaceId = stored.claims.get(engineId)?.workspace_id ?? stored.workspaces.get(run.workflowId);
+    const workspaceId = records.claims.get(engineId)?.workspace_id ?? records.workspaces.get(run.workflowId);
     if (workspaceId === undefined) continue;
     const usage = await usageOfRun({ engine, report }, engineId, run);
-    logs.push({ ...identityOf(engineId, run, stored), workspace_id: workspaceId, ...stateOf(run), ...usage });
+    const identity = identityOf(engineId, run, records);
+    logs.push({ ...identity, workspace_id: workspaceId, ...stateOf(run), ...usage });
   }
   return logs;
 }
@@ -174,7 +175,7 @@ interface ServiceRecords {
   claims: ReadonlyMap<string, LogTables['claims']>;
   /** By workflow. */
   workspaces: ReadonlyMap<string, string>;
-  /** By the engine's number of the version and the workflow. */
+  /** The version numbers of the service, by `<version number of the engine> <workflow id>`. */
   versions: ReadonlyMap<string, number>;
 }
 
@@ -205,7 +206,7 @@ function stateOf(
   };
 }
 
-/** Returns the status in the log, in which queued and paused runs are pending. Resources of runs tell them apart. */
+/** Returns the status in the log, in which queued and paused runs are pending. Single runs have the exact status. */
 function statusOf(status: RunSummary['status']): LogStatus {
   return status === 'paused' || status === 'queued' ? 'pending' : status;
 }
@@ -254,7 +255,8 @@ async function workspacesOf(db: Db, workflowIds: readonly string[]): Promise<Map
 }
 
 /**
- * Returns the numbers of versions, by the version in the engine and the workflow; the newest one if several share it.
+ * Returns the version numbers of the service, by `<version number of the engine> <workflow id>`. If several versions
+ * share a key, the newest one is returned.
  */
 async function versionsOf(db: Db, workflowIds: readonly string[]): Promise<Map<string, number>> {
   const rows = await db

@@ -30,7 +30,7 @@ export interface LogServices {
   report: (error: unknown) => void;
 }
 
-/** Returns a page of the log, and the position at which the next page begins. Throws 400. */
+/** Returns a page of the log, and the position at which the next page begins. Throws 400 for invalid filters. */
 export async function listLogs(
   { engine, db, indexer }: LogServices,
   query: LogsQuery,
@@ -46,16 +46,16 @@ export async function listLogs(
     ...{ ...filters, sortBy, sortOrder, limit },
     after: positionOf(after, sortBy),
   });
-  const withParts = query.includeTraceSpans || query.includeFinalOutput;
-  const full = query.details === 'full' || withParts;
-  const workflows = full
+  const hasParts = query.includeTraceSpans || query.includeFinalOutput;
+  const isFull = query.details === 'full' || hasParts;
+  const workflows = isFull
     ? await workflowsOf(
         db,
         rows.map(({ workflow_id: id }) => id),
       )
     : new Map<string, never>();
   const view = {
-    options: { full, traceSpans: query.includeTraceSpans, finalOutput: query.includeFinalOutput },
+    options: { full: isFull, traceSpans: query.includeTraceSpans, finalOutput: query.includeFinalOutput },
     budget: { ...TRACE_BUDGET },
   };
   const entries: LogEntry[] = [];
@@ -89,7 +89,7 @@ export async function logDetailOf(services: LogServices, row: LogRow) {
     workflow: {
       ...workflowOf(row, workflow),
       folderPath: workflow?.folder_path ?? null,
-      // Workflows belong to workspaces.
+      // Workflows belong to workspaces, not to people.
       ownerEmail: null,
       workspaceId: row.workspace_id,
       createdAt: workflow?.created_at ?? null,
@@ -124,7 +124,7 @@ export async function snapshotOf(
   return withoutCredentials(graph);
 }
 
-/** Returns statistics of the runs that match. Throws 400. */
+/** Returns statistics of the runs that match. Throws 400 for invalid filters. */
 export async function logStatsOf({ db, indexer, now }: LogServices, query: StatsQuery) {
   const filters = commonFilters(query);
   await indexer.update();

@@ -14,12 +14,12 @@ const FILTER_COLUMNS: readonly string[] = [
   'cost',
 ];
 
-/** The columns of the index for one sort order. */
+/** Returns the columns of the index for lists that are sorted by a column. */
 function sortIndexColumns(by: string): string[] {
   return ['workspace_id', by, 'engine_id', ...FILTER_COLUMNS.filter((column) => column !== by)];
 }
 
-async function initial({ schema }: Kysely<unknown>): Promise<void> {
+async function createTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('run_logs')
     .addColumn('engine_id', 'text', (column) => column.primaryKey())
@@ -67,18 +67,18 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** The triggers by which reservations were counted, with the table of each. */
+/** The database triggers that counted reservations, each with its table. */
 const OLD_TRIGGERS = [
   ['run_counts_reserved', 'claims'],
   ['run_counts_released', 'claims'],
 ] as const;
 
 /**
- * Counts runs when they end; before, triggers counted reservations. Counts never decrease, so the reservation of a run
- * that has begun remains counted, and the run is not counted again when it ends. Reservations of queued runs are
- * subtracted.
+ * Counts runs when they end. Before, database triggers counted reservations. Counts never decrease, so the reservation
+ * of a run that has begun remains counted, and the run is not counted again when it ends. Reservations of queued runs
+ * are subtracted.
  */
-async function endedRuns(db: Kysely<unknown>): Promise<void> {
+async function countEndedRuns(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('run_logs')
     .addColumn('counted', 'integer', (column) => column.notNull().defaultTo(0))
@@ -102,7 +102,7 @@ async function endedRuns(db: Kysely<unknown>): Promise<void> {
 }
 
 /** Adds the totals for statistics. Runs that have already ended are added in the background. */
-async function totals(db: Kysely<unknown>): Promise<void> {
+async function createTotals(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('run_logs')
     .addColumn('totalled', 'integer', (column) => column.notNull().defaultTo(0))
@@ -146,7 +146,7 @@ async function totals(db: Kysely<unknown>): Promise<void> {
 
 /** The migrations of the area. Entries are added, never changed. */
 export const LOG_MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (db: Kysely<unknown>) => initial(db) },
-  '0002': { up: (db: Kysely<unknown>) => endedRuns(db) },
-  '0003': { up: (db: Kysely<unknown>) => totals(db) },
+  '0001': { up: (db: Kysely<unknown>) => createTables(db) },
+  '0002': { up: (db: Kysely<unknown>) => countEndedRuns(db) },
+  '0003': { up: (db: Kysely<unknown>) => createTotals(db) },
 };

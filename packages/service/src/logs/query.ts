@@ -51,8 +51,8 @@ const SORT_COLUMNS = {
 } as const;
 
 /**
- * Returns whether some run may match the filters by trigger, folder and name. It reads totals and the runs that they
- * lack, so a page without matches does not read every run of the workspace.
+ * Returns whether some run may match the filters by trigger, folder and name. The query reads the totals and the runs
+ * that the totals lack, so a page without matches does not read every run of the workspace.
  */
 export async function mayMatch(
   db: Db,
@@ -71,16 +71,16 @@ export function sortColumn(sortBy: LogSort): (typeof SORT_COLUMNS)[LogSort] {
   return SORT_COLUMNS[sortBy];
 }
 
-/** Returns the query of a page. It selects one row more than the limit, if there is one. */
+/** Returns the query of a page. It selects one row more than the limit, which shows that another page follows. */
 export function pageQuery(db: Db, query: LogPageQuery) {
   const column = SORT_COLUMNS[query.sortBy];
   const { sortOrder } = query;
-  if (!isPostgres(db)) return positions(db, query).selectAll();
+  if (!isPostgres(db)) return positionQuery(db, query).selectAll();
   // The indexes have all columns of the filters, but PostgreSQL reads the row before it compares, unless only the index
   // is needed.
   return db
     .selectFrom(
-      positions(db, query)
+      positionQuery(db, query)
         .select(['engine_id as id', `${column} as position`])
         .as('page'),
     )
@@ -90,7 +90,7 @@ export function pageQuery(db: Db, query: LogPageQuery) {
     .orderBy('page.id', sortOrder);
 }
 
-function positions(db: Db, query: LogPageQuery) {
+function positionQuery(db: Db, query: LogPageQuery) {
   const column = SORT_COLUMNS[query.sortBy];
   const { after, sortOrder } = query;
   return db
@@ -130,20 +130,20 @@ function workflowConditions({
   folderPaths,
   workflowName,
 }: LogFilters): RawBuilder<boolean>[] {
-  const [firstId, second] = workflowIds ?? [];
-  const isOne = firstId !== undefined && second === undefined;
+  const [firstId, secondId] = workflowIds ?? [];
+  const isOneWorkflow = firstId !== undefined && secondId === undefined;
   return [
-    isOne
+    isOneWorkflow
       ? sql<boolean>`workflow_id = ${firstId} and coalesce(workspace_id, '') = ${workspaceId}`
       : sql<boolean>`workspace_id = ${workspaceId}`,
-    ...(workflowIds && !isOne ? [oneOf('workflow_id', workflowIds)] : []),
+    ...(workflowIds && !isOneWorkflow ? [oneOf('workflow_id', workflowIds)] : []),
     ...folderCondition(workspaceId, folderPaths),
     ...ifSet(workflowName, (name) => inWorkflows(workspaceId, contains('name', name))),
   ];
 }
 
 /**
- * Returns the conditions of statistics, without their times. They apply to runs and totals, and use the workspace's
+ * Returns the conditions of statistics, except those on times. They apply to runs and totals, and use the workspace's
  * index.
  */
 export function statsConditions(filters: LogFilters): RawBuilder<boolean>[] {

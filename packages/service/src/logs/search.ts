@@ -10,8 +10,8 @@ import type { LogRow } from './tables.ts';
 import { entryOf, traceOf } from './views.ts';
 
 /**
- * Limits of one request. It ends with the run that reaches one of them. Values of more than `valueBytes` bytes are not
- * searched.
+ * Limits of one request. The search ends with the run that reaches one of the limits. Values of more than `valueBytes`
+ * bytes are not searched.
  */
 export const SEARCH_BOUNDS = { runs: 100, spans: 50_000, bytes: 16 * 2 ** 20, valueBytes: 2 ** 20 } as const;
 
@@ -23,15 +23,16 @@ type SearchPart = 'input' | 'output' | 'error';
 export interface SearchMatch {
   run: LogEntry;
   in: SearchPart;
-  /** The block whose error it is; null for the run itself. */
+  /** The name of the block whose error has the text; null for errors and values of the run itself. */
   blockName: string | null;
   preview: string;
 }
 
 export interface SearchResult {
   matches: SearchMatch[];
-  /** Number of runs that were read, and number of their values that were too large. */
+  /** Number of runs that were read. */
   searchedRuns: number;
+  /** Number of values of these runs that were too large to search. */
   skippedValues: number;
   next: LogPosition | undefined;
 }
@@ -52,12 +53,12 @@ export async function searchLogs(
   const { rows, next } = await pageOfLogs(db, { ...filters, ...page });
   const search = new ValueSearch(services, query);
   const hits: { row: LogRow; match: Omit<SearchMatch, 'run'> }[] = [];
-  let last: LogRow | undefined;
+  let lastRow: LogRow | undefined;
   for (const row of rows) {
     if (search.isExhausted) break;
     const match = await search.matchIn(row);
     if (match) hits.push({ row, match });
-    last = row;
+    lastRow = row;
   }
   const workflows = await workflowsOf(
     db,
@@ -72,12 +73,12 @@ export async function searchLogs(
     const workflow = workflows.get(row.workflow_id);
     matches.push({ run: await entryOf(engine, { row, workflow }, view), ...match });
   }
-  const isWholePage = last === rows.at(-1);
+  const isWholePage = lastRow === rows.at(-1);
   return {
     matches,
     searchedRuns: search.runs,
     skippedValues: search.skippedValues,
-    next: isWholePage ? next : last && [last.started_ms, last.engine_id],
+    next: isWholePage ? next : lastRow && [lastRow.started_ms, lastRow.engine_id],
   };
 }
 
@@ -87,8 +88,9 @@ class ValueSearch {
   skippedValues = 0;
   readonly #services: LogServices;
   readonly #parts: ReadonlySet<SearchPart>;
-  /** The text in lower case: as in errors, and escaped as in the JSON of values. */
+  /** The text in lower case, as errors have it. */
   readonly #text: string;
+  /** The text in lower case and escaped, as the JSON text of values has it. */
   readonly #jsonText: string;
   #spans = 0;
   #bytes = 0;

@@ -91,10 +91,10 @@ function itemsValue(collection: Extract<ContainerConfig, { kind: 'forEach' }>['c
 
 function edgesOf({ nodes, entries }: Region, container?: { id: string; kind: string }): Json[] {
   const startEdges = container
-    ? entries.map((index) => edge(container.id, `${container.kind}-start-source`, nodes[index]?.id))
+    ? entries.map((index) => toEdge(container.id, `${container.kind}-start-source`, nodes[index]?.id))
     : [];
   const flowEdges = nodes.flatMap(({ id, ins }) =>
-    ins.map(({ from, port }) => edge(nodes[from]?.id, port, id)),
+    ins.map(({ from, port }) => toEdge(nodes[from]?.id, port, id)),
   );
   const innerEdges = nodes.flatMap(({ id, kind, subflow }) =>
     subflow ? edgesOf(subflow.body, { id, kind }) : [],
@@ -102,6 +102,6 @@ function edgesOf({ nodes, entries }: Region, container?: { id: string; kind: str
   return [...startEdges, ...flowEdges, ...innerEdges];
 }
 
-function edge(source = '', sourceHandle: string, target = ''): Json {
+function toEdge(source = '', sourceHandle: string, target = ''): Json {
   return { id: `${source}-${sourceHandle}-${target}`, source, sourceHandle, target };
 }

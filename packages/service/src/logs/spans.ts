@@ -4,7 +4,7 @@ import type { Engine } from '@heddle/engine';
 import { modelUsage, usageOf } from './usage.ts';
 import type { ModelUsage } from './usage.ts';
 
-/** A span in the form of responses. */
+/** A span as responses have it. */
 export interface TraceSpan {
   id: string;
   name: string;
@@ -48,7 +48,7 @@ type Reader = Pick<Engine, 'readValue'>;
 
 /**
  * Returns the spans of a run's blocks, without the span of the run itself. Reduces `budget` by their size: spans and
- * values beyond it are left out, and so are outputs of containers, whose parts are the outputs of the spans inside.
+ * values beyond it are left out, and so are outputs of containers, because the spans inside have the same values.
  */
 export async function traceSpans(engine: Reader, root: Span, budget: TraceBudget): Promise<TraceSpan[]> {
   return childrenOf(engine, root, { budget, rootId: root.id, startMs: root.startMs });
@@ -127,7 +127,7 @@ export function bytesOf(stored: Stored): number {
   return stored.results.flat().reduce((sum, value) => sum + bytesOf(value), 0);
 }
 
-/** Returns the costs of the blocks of a run, item by item. Reads the outputs of blocks that call a model. */
+/** Returns the cost items of a run. Reads the outputs of the blocks that call a model. */
 export async function costItems(engine: Reader, root: Span): Promise<CostItem[]> {
   const usages = await modelUsage(engine, root);
   return usages.flatMap(({ name, usage: { model, tokens, cost } }) => {

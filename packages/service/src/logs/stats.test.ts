@@ -4,8 +4,8 @@ import type { StatsRow } from './stats.ts';
 
 const DAY = 86_400_000;
 
-function row(workflow_id: string, segment: number, more: Partial<StatsRow> = {}): StatsRow {
-  return { workflow_id, segment, total: 1, errors: 0, duration: 100, ended: 1, cost: 0, ...more };
+function row(workflow_id: string, segment: number, rest: Partial<StatsRow> = {}): StatsRow {
+  return { workflow_id, segment, total: 1, errors: 0, duration: 100, ended: 1, cost: 0, ...rest };
 }
 
 it('the window is divided into the requested number of periods of at least a minute', () => {
@@ -46,10 +46,10 @@ it('statistics average over ended runs only, and give rates in percent', () => {
 
 it('statistics show the workflows with the most runs, fewer with many periods, and report that some were left out', () => {
   const rows = Array.from({ length: 300 }, (_, index) => row(`w${index}`, 0, { total: index }));
-  const few = statsOf(rows, windowOf(0, DAY, 10), new Map());
-  expect(few.workflows).toHaveLength(200);
-  expect(few.workflows[0]).toMatchObject({ workflowId: 'w299' });
-  expect(few.workflowsTruncated).toBe(true);
+  const tenPeriods = statsOf(rows, windowOf(0, DAY, 10), new Map());
+  expect(tenPeriods.workflows).toHaveLength(200);
+  expect(tenPeriods.workflows[0]).toMatchObject({ workflowId: 'w299' });
+  expect(tenPeriods.workflowsTruncated).toBe(true);
   expect(statsOf(rows, windowOf(0, DAY, 500), new Map()).workflows).toHaveLength(40);
   expect(statsOf(rows.slice(0, 3), windowOf(0, DAY, 500), new Map()).workflowsTruncated).toBe(false);
 });

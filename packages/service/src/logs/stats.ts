@@ -85,7 +85,7 @@ export function statsOf(rows: readonly StatsRow[], window: Window, names: Readon
     aggregateSegments: segmentsOf(rows, window),
     totalRuns: totals.total,
     totalErrors: totals.errors,
-    avgLatency: average(totals),
+    avgLatency: averageDurationOf(totals),
     totalCost: totals.cost / 1e6,
     timeBounds: { start: new Date(fromMs).toISOString(), end: new Date(toMs).toISOString() },
     segmentMs,
@@ -100,7 +100,7 @@ function segmentsOf(rows: readonly StatsRow[], { fromMs, segmentMs, count }: Win
       timestamp: new Date(fromMs + index * segmentMs).toISOString(),
       totalExecutions: sums.total,
       successfulExecutions: sums.total - sums.errors,
-      avgDurationMs: average(sums),
+      avgDurationMs: averageDurationOf(sums),
     };
   });
 }
@@ -117,6 +117,6 @@ function sumOf(rows: readonly Sums[]): Sums {
   return sums;
 }
 
-function average({ duration, ended }: Sums): number {
+function averageDurationOf({ duration, ended }: Sums): number {
   return ended === 0 ? 0 : duration / ended;
 }

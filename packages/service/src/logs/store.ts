@@ -74,16 +74,16 @@ export async function countRuns(db: Db, logs: readonly NewLog[]): Promise<EndedL
     .where('counted', '=', 0)
     .returning(['engine_id', 'workspace_id', 'workflow_id', 'status', 'trigger', 'is_child', 'ended_ms'])
     .execute();
-  const endedOf = Map.groupBy(ended, ({ workflow_id: id }) => id);
-  const byWorkflow = [...Map.groupBy(logs, ({ workflow_id: id }) => id)];
+  const endedByWorkflow = Map.groupBy(ended, ({ workflow_id: id }) => id);
+  const logsByWorkflow = [...Map.groupBy(logs, ({ workflow_id: id }) => id)];
   // In a fixed order, so that two processes cannot deadlock.
-  for (const [workflowId, workflowLogs] of byWorkflow.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    const runs = endedOf.get(workflowId)?.length ?? 0;
+  for (const [workflowId, workflowLogs] of logsByWorkflow.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+    const endedCount = endedByWorkflow.get(workflowId)?.length ?? 0;
     const lastAt = new Date(Math.max(...workflowLogs.map(({ started_ms: at }) => at))).toISOString();
     await db
       .updateTable('run_counts')
       .set((eb) => ({
-        runs: eb('runs', '+', runs),
+        runs: eb('runs', '+', endedCount),
         last_at: sql<string>`case when last_at > ${lastAt} then last_at else ${lastAt} end`,
       }))
       .where('workflow_id', '=', workflowId)
@@ -111,7 +111,7 @@ export async function pageOfLogs(
   return { rows, next: last && [last[sortColumn(query.sortBy)], last.engine_id] };
 }
 
-/** Returns the rows of a run id in these workspaces. */
+/** Returns the runs with this id in these workspaces. */
 export async function findLogs(db: Db, runId: string, workspaceIds: readonly string[]): Promise<LogRow[]> {
   if (workspaceIds.length === 0) return [];
   const rows = await db

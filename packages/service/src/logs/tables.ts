@@ -18,7 +18,7 @@ export interface LogRow {
   trigger: string;
   started_ms: number;
   ended_ms: number | null;
-  /** -1: not ended, so that these sort below every duration. */
+  /** -1 for a run that has not ended, so that such runs sort below all others. */
   duration_ms: number;
   /** In USD; -1: no cost is known. */
   cost: number;
@@ -67,7 +67,7 @@ export const LOG_STATUSES = [
 ] as const;
 export type LogStatus = (typeof LOG_STATUSES)[number];
 
-/** The tables of the area, and the columns of other tables that it reads. */
+/** The tables of the log, and the columns of other tables that the log reads. */
 export interface LogTables {
   run_logs: StoredLog;
   /** The models that a run used. */

@@ -76,7 +76,7 @@ export async function subtractFromTotals(db: Db, engineIds: readonly string[]): 
 }
 
 /**
- * Changes the totals. Call it as the last statement of a transaction that waits for locks. It takes them in a fixed
+ * Changes the totals. Call it as the last statement of a transaction that waits for locks. It locks the rows in a fixed
  * order, so that processes cannot deadlock.
  */
 export async function changeTotals(db: Db, { runs, sign }: TotalsChange): Promise<void> {
@@ -121,7 +121,7 @@ function totalsOf(runs: readonly EndedRun[], sign: 1 | -1): RunTotals[] {
   return [...totals].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
-/** A range of times of one period of the statistics. `to` is excluded. */
+/** A range of times within one period of the statistics, in milliseconds since the epoch. `to` is excluded. */
 interface Range {
   from: number;
   to: number;

@@ -59,10 +59,10 @@ export function microsOf(dollars: number): number {
 function toolCallsIn(value: Json | undefined): Pick<ModelUsage, 'toolCalls'> {
   const list = isJsonObject(value) ? value['list'] : undefined;
   if (!Array.isArray(list) || list.length === 0) return {};
-  return { toolCalls: list.filter((call) => isJsonObject(call)).map(toolCall) };
+  return { toolCalls: list.filter((call) => isJsonObject(call)).map(toToolCall) };
 }
 
-function toolCall({ name, arguments: args, result, error }: JsonObject): LoggedToolCall {
+function toToolCall({ name, arguments: args, result, error }: JsonObject): LoggedToolCall {
   return {
     ...(typeof name === 'string' && { name }),
     ...(args !== undefined && { arguments: args }),

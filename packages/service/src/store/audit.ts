@@ -19,7 +19,7 @@ export class AuditStore implements Audit {
     await db.insertInto('audit').values(rowOf(event)).execute();
   }
 
-  /** Records the event before its action. Until it is confirmed, its outcome is `intended`. */
+  /** Records an event before its action. The outcome of the event is `intended` until `confirm` is called. */
   async prepare(event: RecordedEvent): Promise<PreparedEvent> {
     const row = rowOf(event);
     await this.#db

@@ -14,7 +14,7 @@ export class Batches<Item, Result> {
   readonly #maxItems: number;
   readonly #run: (items: readonly Item[]) => Promise<readonly Result[]>;
   readonly #waiting: WaitingItem<Item, Result>[] = [];
-  #working: Promise<void> | undefined;
+  #processing: Promise<void> | undefined;
 
   constructor(maxItems: number, run: (items: readonly Item[]) => Promise<readonly Result[]>) {
     this.#maxItems = maxItems;
@@ -25,23 +25,23 @@ export class Batches<Item, Result> {
   add(item: Item): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     this.#waiting.push({ item, resolve, reject });
-    this.#working ??= this.#work();
+    this.#processing ??= this.#processWaiting();
     return promise;
   }
 
   /** Resolves when no item waits. */
   async idle(): Promise<void> {
-    await this.#working;
+    await this.#processing;
   }
 
-  async #work(): Promise<void> {
+  async #processWaiting(): Promise<void> {
     while (this.#waiting.length > 0) {
       // Lets the event loop read more items first: requests of other connections, or runs that have started.
       await new Promise(setImmediate);
       await this.#runAll(this.#waiting.splice(0, this.#maxItems));
     }
     // In the same turn as the last check of the items, so that an item that is added later starts the work again.
-    this.#working = undefined;
+    this.#processing = undefined;
   }
 
   async #runAll(batch: readonly WaitingItem<Item, Result>[]): Promise<void> {

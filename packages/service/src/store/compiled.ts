@@ -3,8 +3,9 @@ import type { Compilable, Kysely } from 'kysely';
 import type { Db } from './database.ts';
 
 /**
- * Returns a query whose SQL is compiled once. It is for queries that each request or run sends: compiling takes longer
- * than running. `build` fills its parameters with placeholders; each call passes the values, in the order of the SQL.
+ * Returns a function that runs a query whose SQL is compiled once, for queries that each request or run sends:
+ * compiling takes longer than running. `build` returns the query with placeholders as parameters. Each call passes the
+ * values of the parameters, in the order of the SQL.
  */
 export function compiledQuery<Row>(
   db: Db,
@@ -34,11 +35,11 @@ export function compiledQueryIn<Tables, Row>(
   build: (db: Kysely<Tables>) => Compilable<Row>,
 ): (db: Kysely<Tables>, values: readonly unknown[]) => Promise<Row[]> {
   // A transaction has the adapter of its database.
-  const byAdapter = new WeakMap<object, string>();
+  const sqlByAdapter = new WeakMap<object, string>();
   return async (db, values) => {
     const { adapter } = db.getExecutor();
-    const sql = byAdapter.get(adapter) ?? build(db).compile().sql;
-    byAdapter.set(adapter, sql);
+    const sql = sqlByAdapter.get(adapter) ?? build(db).compile().sql;
+    sqlByAdapter.set(adapter, sql);
     const { rows } = await db.executeQuery<Row>(CompiledQuery.raw(sql, [...values]));
     return rows;
   };

@@ -10,7 +10,7 @@ import { NamingPostgresDialect } from './table-names.ts';
 
 export type Db = Kysely<Tables>;
 
-/** A SQLite file (`:memory:` for none), or a PostgreSQL database. */
+/** A SQLite file (`:memory:` for a database in memory), or a PostgreSQL database. */
 export type DatabaseLocation = { file: string } | { url: string; schema?: string; maxConnections?: number };
 
 const DEFAULT_SCHEMA = 'heddle_api';
@@ -19,18 +19,20 @@ const DEFAULT_CONNECTIONS = 10;
 /** An open database. */
 export interface OpenDatabase {
   db: Db;
-  /** Runs the migrations of an area that have not run yet. */
+  /** Runs the migrations of an area (a module of API operations with its own tables) that have not run yet. */
   migrate: (area: string, migrations: Migrations) => Promise<void>;
 }
 
-/** Opens the database and migrates the tables that all areas use to the newest version. */
+/** Opens the database. Migrates the tables that all areas share to the newest version. */
 export async function openDatabase(
   location: DatabaseLocation,
   migrations: Migrations = MIGRATIONS,
 ): Promise<OpenDatabase> {
   const isPostgres = 'url' in location;
   const schema = isPostgres ? (location.schema ?? DEFAULT_SCHEMA) : undefined;
-  const dialect = isPostgres ? postgres(location, schema ?? DEFAULT_SCHEMA) : nodeSqlite(location.file);
+  const dialect = isPostgres
+    ? createPostgresDialect(location, schema ?? DEFAULT_SCHEMA)
+    : nodeSqlite(location.file);
   const db = new Kysely<Tables>({ dialect });
   try {
     await migrate(db, schema, { migrations });
@@ -50,8 +52,8 @@ export async function countOf<DB, TB extends keyof DB>(
 }
 
 /**
- * Runs new migrations. Each area records its own in a separate table, so a process with fewer areas can open the
- * database.
+ * Runs new migrations. Each area records its migrations in a separate table, so a process with fewer areas can open
+ * the database.
  */
 async function migrate(
   db: Db,
@@ -68,15 +70,18 @@ async function migrate(
     }),
   });
   const { error } = await migrator.migrateToLatest();
-  if (error !== undefined) throw asError(error);
+  if (error !== undefined) throw toError(error);
 }
 
-function asError(error: unknown): Error {
+function toError(error: unknown): Error {
   return error instanceof Error ? error : new Error('The tables could not be created.', { cause: error });
 }
 
-/** Sets the search path to the schema, so that both databases run the same queries with unqualified names. */
-function postgres(location: { url: string; maxConnections?: number }, schema: string): Dialect {
+/**
+ * Returns the dialect for PostgreSQL. Sets the search path to the schema, so that both databases run the same queries
+ * with unqualified names.
+ */
+function createPostgresDialect(location: { url: string; maxConnections?: number }, schema: string): Dialect {
   const pool = new Pool({
     connectionString: location.url,
     max: location.maxConnections ?? DEFAULT_CONNECTIONS,
@@ -88,6 +93,7 @@ function postgres(location: { url: string; maxConnections?: number }, schema: st
   return new NamingPostgresDialect({ pool });
 }
 
+// Codes of violated unique constraints: SQLite's extended result codes, and PostgreSQL's SQLSTATE.
 const SQLITE_UNIQUE = 2067;
 const SQLITE_PRIMARY_KEY = 1555;
 const POSTGRES_UNIQUE = '23505';

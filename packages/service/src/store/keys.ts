@@ -5,7 +5,7 @@ import { compiledQuery } from './compiled.ts';
 import type { Db } from './database.ts';
 import type { ApiKeyRow } from './schema.ts';
 
-/** The prefix of every key, with which scanners find leaked keys. */
+/** The prefix of every key. Scanners find leaked keys by it. */
 export const KEY_PREFIX = 'sk-heddle-';
 
 /** 256 bits cannot be guessed, so hashes need no salt. */

@@ -58,7 +58,7 @@ export function listQuery(db: Db, query: WorkflowListQuery): Rows {
     .limit(limit + 1);
 }
 
-/** Selects the workflows whose name contains `search`, in which wildcards are escaped. */
+/** Selects the workflows whose name contains `search`. Wildcards in `search` stand for themselves. */
 function withSearch(rows: Rows, search: string | undefined): Rows {
   if (search === undefined) return rows;
   const pattern = `%${escapeLike(search.toLowerCase())}%`;

@@ -5,22 +5,22 @@ import { isPostgres } from './dialect.ts';
 
 /** The migrations, for SQLite and PostgreSQL. Entries are added, never changed. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (db: Kysely<unknown>) => initial(db) },
-  '0002': { up: (db: Kysely<unknown>) => publicWorkflows(db) },
-  '0003': { up: (db: Kysely<unknown>) => runIdsPerWorkspace(db) },
-  '0004': { up: (db: Kysely<unknown>) => publicRuns(db) },
-  '0005': { up: (db: Kysely<unknown>) => runCounts(db) },
-  '0006': { up: (db: Kysely<unknown>) => intendedEvents(db) },
-  '0007': { up: (db: Kysely<unknown>) => heldRuns(db) },
+  '0001': { up: (db: Kysely<unknown>) => createInitialTables(db) },
+  '0002': { up: (db: Kysely<unknown>) => addPublicColumn(db) },
+  '0003': { up: (db: Kysely<unknown>) => scopeRunIdsToWorkspaces(db) },
+  '0004': { up: (db: Kysely<unknown>) => createPublicRuns(db) },
+  '0005': { up: (db: Kysely<unknown>) => createRunCounts(db) },
+  '0006': { up: (db: Kysely<unknown>) => addOutcomeColumn(db) },
+  '0007': { up: (db: Kysely<unknown>) => addHeldColumn(db) },
 };
 
-async function initial(db: Kysely<unknown>): Promise<void> {
-  await people(db);
-  await definitions(db);
-  await runs(db);
+async function createInitialTables(db: Kysely<unknown>): Promise<void> {
+  await createPeopleTables(db);
+  await createWorkflowTables(db);
+  await createRunTables(db);
 }
 
-async function people(db: Kysely<unknown>): Promise<void> {
+async function createPeopleTables(db: Kysely<unknown>): Promise<void> {
   const { schema } = db;
   await schema
     .createTable('users')
@@ -60,7 +60,7 @@ async function people(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-async function definitions(db: Kysely<unknown>): Promise<void> {
+async function createWorkflowTables(db: Kysely<unknown>): Promise<void> {
   const { schema } = db;
   await schema
     .createTable('workflows')
@@ -106,7 +106,7 @@ async function definitions(db: Kysely<unknown>): Promise<void> {
   await schema.createIndex('graph_ids_workflow').on('graph_ids').column('workflow_id').execute();
 }
 
-async function runs(db: Kysely<unknown>): Promise<void> {
+async function createRunTables(db: Kysely<unknown>): Promise<void> {
   const { schema } = db;
   await schema
     .createTable('claims')
@@ -119,7 +119,7 @@ async function runs(db: Kysely<unknown>): Promise<void> {
     .addColumn('waiting', 'text')
     .addColumn('failure', 'text')
     .execute();
-  await reservationIndexes(db);
+  await createReservationIndexes(db);
   await schema
     .createTable('audit')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -135,7 +135,7 @@ async function runs(db: Kysely<unknown>): Promise<void> {
   await schema.createIndex('audit_workspace').on('audit').columns(['workspace_id', 'created_at']).execute();
 }
 
-async function publicWorkflows(db: Kysely<unknown>): Promise<void> {
+async function addPublicColumn(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('workflows')
     .addColumn('public_api', 'integer', (column) => column.notNull().defaultTo(0))
@@ -145,7 +145,7 @@ async function publicWorkflows(db: Kysely<unknown>): Promise<void> {
 /**
  * Makes run ids unique per workspace. Earlier ids were unique over all workspaces, so they are the engine's ids too.
  */
-async function runIdsPerWorkspace(db: Kysely<unknown>): Promise<void> {
+async function scopeRunIdsToWorkspaces(db: Kysely<unknown>): Promise<void> {
   const { schema } = db;
   await schema
     .createTable('claims_3')
@@ -164,10 +164,10 @@ async function runIdsPerWorkspace(db: Kysely<unknown>): Promise<void> {
   await sql`insert into claims_3 (engine_id, ${columns}) select run_id, ${columns} from claims`.execute(db);
   await schema.dropTable('claims').execute();
   await schema.alterTable('claims_3').renameTo('claims').execute();
-  await reservationIndexes(db);
+  await createReservationIndexes(db);
 }
 
-async function reservationIndexes({ schema }: Kysely<unknown>): Promise<void> {
+async function createReservationIndexes({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('claims_workflow').on('claims').columns(['workflow_id', 'created_at']).execute();
   await schema
     .createIndex('claims_waiting')
@@ -178,7 +178,7 @@ async function reservationIndexes({ schema }: Kysely<unknown>): Promise<void> {
 }
 
 /** Adds the table of runs that callers without a credential have started. */
-async function publicRuns(db: Kysely<unknown>): Promise<void> {
+async function createPublicRuns(db: Kysely<unknown>): Promise<void> {
   const { schema } = db;
   await schema
     .createTable('public_runs')
@@ -198,16 +198,16 @@ async function publicRuns(db: Kysely<unknown>): Promise<void> {
  * Database triggers count, so that no write is missed: they add a row with each workflow, and update it with each
  * reservation.
  */
-async function runCounts(db: Kysely<unknown>): Promise<void> {
+async function createRunCounts(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('run_counts')
     .addColumn('workflow_id', 'text', (column) => column.primaryKey())
     .addColumn('runs', 'integer', (column) => column.notNull())
     .addColumn('last_at', 'text')
     .execute();
-  // Before the table is filled: PostgreSQL then locks the counted tables until the migration ends.
+  // Created before the table is filled: PostgreSQL then locks the counted tables until the migration ends.
   for (const { name, event, statement } of COUNT_TRIGGERS) {
-    if (isPostgres(db)) await postgresTrigger(db, { name, event, statement });
+    if (isPostgres(db)) await createPostgresTrigger(db, { name, event, statement });
     else await sql.raw(`create trigger ${name} ${event} for each row begin ${statement}; end`).execute(db);
   }
   await sql`
@@ -218,7 +218,7 @@ async function runCounts(db: Kysely<unknown>): Promise<void> {
 }
 
 /** Adds the outcome of events that are recorded before their action. */
-async function intendedEvents({ schema }: Kysely<unknown>): Promise<void> {
+async function addOutcomeColumn({ schema }: Kysely<unknown>): Promise<void> {
   await schema.alterTable('audit').addColumn('outcome', 'text').execute();
 }
 
@@ -250,13 +250,16 @@ const COUNT_TRIGGERS: readonly Trigger[] = [
   },
 ];
 
-async function postgresTrigger(db: Kysely<unknown>, { name, event, statement }: Trigger): Promise<void> {
+async function createPostgresTrigger(
+  db: Kysely<unknown>,
+  { name, event, statement }: Trigger,
+): Promise<void> {
   const body = `begin ${statement}; return null; end`;
   await sql.raw(`create function ${name}() returns trigger language plpgsql as $$ ${body} $$`).execute(db);
   await sql.raw(`create trigger ${name} ${event} for each row execute function ${name}()`).execute(db);
 }
 
 /** Adds the column that marks the queued runs that wait for flow control. */
-async function heldRuns({ schema }: Kysely<unknown>): Promise<void> {
+async function addHeldColumn({ schema }: Kysely<unknown>): Promise<void> {
   await schema.alterTable('claims').addColumn('held', 'integer').execute();
 }

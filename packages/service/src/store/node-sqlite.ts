@@ -14,13 +14,13 @@ export function nodeSqlite(file: string): SqliteDialect {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
   const db = new Database(file, { timeout: BUSY_TIMEOUT_MS });
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON');
-  return new NamingSqliteDialect({ database: adapter(db) });
+  return new NamingSqliteDialect({ database: adaptConnection(db) });
 }
 
 type Parameters = readonly unknown[];
 
 /** Adapts the connection to kysely's interface. Caches statements: they are few, and slow to prepare. */
-function adapter(db: DatabaseSync) {
+function adaptConnection(db: DatabaseSync) {
   const statements = new Map<string, ReturnType<typeof statementOf>>();
   return {
     close: () => db.close(),
@@ -28,7 +28,7 @@ function adapter(db: DatabaseSync) {
       // Otherwise a transaction that reads first fails to write when another process has written in between.
       const text = sql === 'begin' ? 'begin immediate' : sql;
       const statement = statements.get(text) ?? statementOf(db.prepare(text));
-      // Schema statements run once.
+      // Other statements change the schema, and run once.
       if (/^(select|insert|update|delete|with)/i.test(text)) statements.set(text, statement);
       return statement;
     },

@@ -35,8 +35,11 @@ import { Sessions } from './sessions.ts';
 import { WorkflowStore } from './workflows.ts';
 import { WorkspaceStore } from './workspaces.ts';
 
-/** The migrations that run when the store opens, by area. Those of other areas run when the area opens. */
-const AREAS = {
+/**
+ * The migrations that run when the store opens, by area (a module of API operations with its own tables). The
+ * migrations of other areas run when the area opens.
+ */
+const AREA_MIGRATIONS = {
   credentials: CREDENTIAL_MIGRATIONS,
   events: EVENT_MIGRATIONS,
   feeds: FEED_MIGRATIONS,
@@ -103,7 +106,7 @@ export async function openServiceStore(options: ServiceStoreOptions = {}): Promi
   return {
     database: db as unknown as Kysely<unknown>,
     migrate: async (area, migrations) => {
-      if (!Object.hasOwn(AREAS, area)) await migrate(area, migrations);
+      if (!Object.hasOwn(AREA_MIGRATIONS, area)) await migrate(area, migrations);
     },
     workspaces: new WorkspaceStore(db),
     keys,
@@ -118,8 +121,8 @@ export async function openServiceStore(options: ServiceStoreOptions = {}): Promi
 }
 
 /**
- * Opens the part of the store that workers need, without a secret for keys. `sealer` opens the secrets and credentials
- * of workspaces; `refresh` configures how access tokens are refreshed; without it, they are not.
+ * Opens the part of the store that workers need, without a secret for keys. `sealer` decrypts the secrets and
+ * credentials of workspaces. `refresh` configures how access tokens are refreshed; without `refresh`, they are not.
  */
 export async function openServiceOwnership(
   options: Omit<ServiceStoreOptions, 'secret'>,
@@ -143,7 +146,8 @@ export async function openServiceOwnership(
 async function openMigrated(location: DatabaseLocation): Promise<OpenDatabase> {
   const database = await openDatabase(location);
   try {
-    for (const [area, migrations] of Object.entries(AREAS)) await database.migrate(area, migrations);
+    for (const [area, migrations] of Object.entries(AREA_MIGRATIONS))
+      await database.migrate(area, migrations);
   } catch (error) {
     await database.db.destroy();
     throw error;

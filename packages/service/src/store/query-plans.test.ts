@@ -15,42 +15,42 @@ import type { ServiceStore } from './open.ts';
 
 const SECRET = 'a secret that is only for the tests of this file';
 
-/** Patterns in the query plans of a database. */
-interface Plans {
+/** A database, and what its query plans contain. */
+interface TestDatabase {
   open(): Promise<ServiceStore>;
   /** Returns the plan with which the database reads the rows of a query, as one string. */
   planOf(db: Db, query: CompiledQuery): Promise<string>;
-  /** Rows are read from an index. */
-  byIndex: RegExp;
-  /** All rows are read, or rows are sorted. */
-  slow: RegExp;
-  /** A page by the number of runs: the rows of a workspace by an index, the counts by their key, and sorted. */
-  byRuns: RegExp;
-  /** A condition on the time is a part of the search in the index. */
-  byTime: RegExp;
+  /** Matches a plan that reads rows from an index. */
+  indexScan: RegExp;
+  /** Matches a plan that reads all rows, or sorts rows. */
+  slowScan: RegExp;
+  /** Matches a plan that reads the workflows of a workspace by an index and their counts by the key, and sorts them. */
+  sortByRuns: RegExp;
+  /** Matches a plan in which a condition on the time is a part of the search in the index. */
+  searchByTime: RegExp;
   /** The number of searches of each index in the plan of statistics: totals of some widths, and runs. */
-  ofStatistics: { [index: string]: number };
+  statisticsSearches: { [index: string]: number };
 }
 
-const sqlite: Plans = {
+const sqlite: TestDatabase = {
   open: () => openServiceStore(),
   async planOf(db, query) {
     const explain = CompiledQuery.raw(`EXPLAIN QUERY PLAN ${query.sql}`, [...query.parameters]);
     const { rows } = await db.executeQuery<{ detail: string }>(explain);
     return rows.map(({ detail }) => detail).join('\n');
   },
-  byIndex: /USING (COVERING )?INDEX/,
-  slow: /\bSCAN\b|TEMP B-TREE/,
-  byRuns: /SEARCH workflows USING INDEX[^]*SEARCH run_counts USING[^]*TEMP B-TREE FOR ORDER BY/,
-  byTime: /SEARCH run_logs USING INDEX \w+ \(workspace_id=\? AND started_ms>\?/,
-  ofStatistics: {
+  indexScan: /USING (COVERING )?INDEX/,
+  slowScan: /\bSCAN\b|TEMP B-TREE/,
+  sortByRuns: /SEARCH workflows USING INDEX[^]*SEARCH run_counts USING[^]*TEMP B-TREE FOR ORDER BY/,
+  searchByTime: /SEARCH run_logs USING INDEX \w+ \(workspace_id=\? AND started_ms>\?/,
+  statisticsSearches: {
     'SEARCH run_totals USING PRIMARY KEY (workspace_id=? AND width_ms=? AND start_ms>? AND start_ms<?)': 4,
     'SEARCH run_logs USING COVERING INDEX run_logs_started (workspace_id=? AND started_ms>? AND started_ms<?)': 1,
     'SEARCH run_logs USING INDEX run_logs_untotalled (workspace_id=? AND started_ms>? AND started_ms<?)': 1,
   },
 };
 
-const postgres: Plans = {
+const postgres: TestDatabase = {
   open: async () => openServiceStore({ postgres: { url: await postgresDatabase() }, secret: SECRET }),
   planOf: (db, query) =>
     db.transaction().execute(async (tx) => {
@@ -62,18 +62,21 @@ const postgres: Plans = {
       const { rows } = await tx.executeQuery<{ 'QUERY PLAN': string }>(explain);
       return rows.map((row) => row['QUERY PLAN']).join('\n');
     }),
-  byIndex: /Index (Only )?Scan/,
-  slow: /Seq Scan|\bSort\b|Bitmap/,
-  byRuns: /Sort[^]*Index Scan using workflows_\w+ on workflows[^]*Index Scan using run_counts_pkey/,
-  byTime: /Index Cond: \(\(workspace_id = '\w+'::text\) AND \(started_ms >= /,
-  ofStatistics: {
+  indexScan: /Index (Only )?Scan/,
+  slowScan: /Seq Scan|\bSort\b|Bitmap/,
+  sortByRuns: /Sort[^]*Index Scan using workflows_\w+ on workflows[^]*Index Scan using run_counts_pkey/,
+  searchByTime: /Index Cond: \(\(workspace_id = '\w+'::text\) AND \(started_ms >= /,
+  statisticsSearches: {
     'Index Scan using run_totals_key': 4,
     // Every index of an empty table costs the same.
     ' using run_logs_': 2,
   },
 };
 
-const DATABASES: { [name: string]: Plans } = { SQLite: sqlite, ...(hasPostgres && { PostgreSQL: postgres }) };
+const DATABASES: { [name: string]: TestDatabase } = {
+  SQLite: sqlite,
+  ...(hasPostgres && { PostgreSQL: postgres }),
+};
 const ORDERS = ['asc', 'desc'] as const;
 
 const WORKFLOWS: WorkflowListQuery = {
@@ -110,54 +113,54 @@ const LOG_ROWS = (['startedAt', 'durationMs', 'cost', 'status'] as const).flatMa
   ),
 );
 
-describe.each(Object.entries(DATABASES))('on %s', (_name, plans) => {
+describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
   let store: ServiceStore;
   beforeAll(async () => {
-    store = await plans.open();
+    store = await database.open();
   });
   afterAll(() => store.close());
   const workflowPlan = (query: Partial<WorkflowListQuery>): Promise<string> => {
     const db = store.database as Db;
-    return plans.planOf(db, listQuery(db, { ...WORKFLOWS, ...query }).compile());
+    return database.planOf(db, listQuery(db, { ...WORKFLOWS, ...query }).compile());
   };
   const logPlan = (query: Partial<LogPageQuery>): Promise<string> => {
     const logs = store.database as Kysely<LogTables>;
-    return plans.planOf(store.database as Db, pageQuery(logs, { ...LOGS, ...query }).compile());
+    return database.planOf(store.database as Db, pageQuery(logs, { ...LOGS, ...query }).compile());
   };
 
   it.each(WORKFLOW_ROWS)('a page of workflows is read in the order of an index: %j', async (row) => {
     const plan = await workflowPlan(row);
-    expect(plan).toMatch(plans.byIndex);
-    expect(plan).not.toMatch(plans.slow);
+    expect(plan).toMatch(database.indexScan);
+    expect(plan).not.toMatch(database.slowScan);
   });
 
   it('a page by the number of runs is sorted: counts change too often for an index', async () => {
     const plan = await workflowPlan({ sortBy: 'runCount' });
-    expect(plan).toMatch(plans.byRuns);
+    expect(plan).toMatch(database.sortByRuns);
     expect(plan).not.toMatch(/\bSCAN\b|Seq Scan/);
   });
 
   it.each(LOG_ROWS)('a page of the log is read in the order of an index: %j', async (row) => {
     const plan = await logPlan(row);
-    expect(plan).toMatch(plans.byIndex);
-    expect(plan).not.toMatch(plans.slow);
+    expect(plan).toMatch(database.indexScan);
+    expect(plan).not.toMatch(database.slowScan);
   });
 
   it('statistics search the index of the totals and of the log for each period', async () => {
     const window = windowOf(1, 9e9, 72);
     const filters = { workspaceId: 'looms', triggers: ['api'], workflowIds: ['w1'] };
     const query = statsQueryOf(filters, window).compile(store.database);
-    const plan = await plans.planOf(store.database as Db, query);
-    for (const [index, times] of Object.entries(plans.ofStatistics))
-      expect([index, plan.split(index).length - 1]).toEqual([index, times]);
+    const plan = await database.planOf(store.database as Db, query);
+    for (const [index, count] of Object.entries(database.statisticsSearches))
+      expect([index, plan.split(index).length - 1]).toEqual([index, count]);
     expect(plan).not.toMatch(/SCAN run_|Seq Scan/);
   });
 
   it.each([...ORDERS])('a page of a period is read from the index by time, %s', async (sortOrder) => {
-    const time = { fromMs: 1, toMs: 9, minDurationMs: 1, sortOrder };
-    const byTime = await logPlan(time);
-    expect(byTime).toMatch(plans.byTime);
-    expect(byTime).not.toMatch(plans.slow);
+    const period = { fromMs: 1, toMs: 9, minDurationMs: 1, sortOrder };
+    const plan = await logPlan(period);
+    expect(plan).toMatch(database.searchByTime);
+    expect(plan).not.toMatch(database.slowScan);
   });
 });
 

@@ -12,20 +12,20 @@ const OPENERS: { [name: string]: () => Promise<Reservations> } = {
   },
 };
 
-function reservation(more: Partial<NewReservation> = {}): NewReservation {
+function newReservation(rest: Partial<NewReservation> = {}): NewReservation {
   return {
     ...{ engineId: 'e1', runId: 'mine', workflowId: 'w', workspaceId: 'looms' },
     ...{ trigger: 'api', mode: 'sync', createdAt: '2026-01-01T00:00:00.000Z' },
-    ...more,
+    ...rest,
   };
 }
 
 describe.each(Object.entries(OPENERS))('reservations %s', (_name, open) => {
   it('accept a run id once per workspace', async () => {
     const reservations = await open();
-    expect(await reservations.reserve(reservation())).toBe(true);
-    expect(await reservations.reserve(reservation({ engineId: 'e2' }))).toBe(false);
-    expect(await reservations.reserve(reservation({ engineId: 'e3', workspaceId: 'dyers' }))).toBe(true);
+    expect(await reservations.reserve(newReservation())).toBe(true);
+    expect(await reservations.reserve(newReservation({ engineId: 'e2' }))).toBe(false);
+    expect(await reservations.reserve(newReservation({ engineId: 'e3', workspaceId: 'dyers' }))).toBe(true);
     expect(await reservations.byRunId('mine', ['looms'])).toMatchObject([
       { engineId: 'e1', isQueued: false },
     ]);
@@ -36,23 +36,23 @@ describe.each(Object.entries(OPENERS))('reservations %s', (_name, open) => {
 
   it('release the id of a run that was never created', async () => {
     const reservations = await open();
-    await reservations.reserve(reservation());
+    await reservations.reserve(newReservation());
     await reservations.release('e1');
     await reservations.release('unknown');
     expect(await reservations.byEngineIds(['e1'])).toEqual(new Map());
-    expect(await reservations.reserve(reservation({ engineId: 'e2' }))).toBe(true);
+    expect(await reservations.reserve(newReservation({ engineId: 'e2' }))).toBe(true);
   });
 
   it('keep the id of a run that was not started, with the reason', async () => {
     const reservations = await open();
-    await reservations.reserve(reservation());
+    await reservations.reserve(newReservation());
     const failure = { reason: 'INVALID_INPUT', message: 'It does not fit.' } as const;
     await reservations.fail('e1', failure);
     expect((await reservations.byEngineIds(['e1', 'unknown'])).get('e1')).toEqual({
-      ...reservation(),
+      ...newReservation(),
       isQueued: false,
       failure,
     });
-    expect(await reservations.reserve(reservation({ engineId: 'e2' }))).toBe(false);
+    expect(await reservations.reserve(newReservation({ engineId: 'e2' }))).toBe(false);
   });
 });

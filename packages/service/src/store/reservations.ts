@@ -91,7 +91,7 @@ export async function releaseQueued(
 
 type NewRow = Omit<ReservationRow, 'waiting' | 'failure' | 'held'>;
 
-/** Determines the order of the columns in the insert statement. */
+/** An empty row. It determines the order of the columns in the insert statement. */
 const TEMPLATE: NewRow = {
   engine_id: '',
   run_id: '',

@@ -62,7 +62,7 @@ async function addRun(
   );
 }
 
-async function sortedIds(db: Db, query: Partial<WorkflowListQuery> = {}): Promise<string[]> {
+async function listIds(db: Db, query: Partial<WorkflowListQuery> = {}): Promise<string[]> {
   return (await listQuery(db, { ...QUERY, ...query }).execute()).map(({ id }) => id);
 }
 
@@ -80,11 +80,11 @@ describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, loc
       ['two', 2],
     ] as const)
       await db.updateTable('run_counts').set({ runs }).where('workflow_id', '=', id).execute();
-    expect(await sortedIds(db)).toEqual(['two', 'one', 'none']);
-    expect(await sortedIds(db, { sortOrder: 'asc', after: [0, 'none'] })).toEqual(['one', 'two']);
+    expect(await listIds(db)).toEqual(['two', 'one', 'none']);
+    expect(await listIds(db, { sortOrder: 'asc', after: [0, 'none'] })).toEqual(['one', 'two']);
   });
 
-  it('keep the counts of the triggers, and include ended runs that had no reservation', async () => {
+  it('keep the counts of the database triggers, and include ended runs that had no reservation', async () => {
     const { '0001': first } = LOG_MIGRATIONS;
     if (!first) throw new Error('A migration is missing.');
     const { db, migrate } = await open(await location(), { '0001': first });

@@ -94,7 +94,7 @@ export interface ReservationRow {
   trigger: 'api' | 'manual' | 'schedule' | 'webhook' | 'event' | 'feed' | 'chat' | 'form';
   mode: 'sync' | 'async' | 'stream';
   created_at: string;
-  /** The data with which a queued run starts, as JSON; null when nothing is queued. */
+  /** The data with which a queued run starts, as JSON; null for a run that is not queued. */
   waiting: string | null;
   /** Why the run was not started, as JSON. */
   failure: string | null;
@@ -103,7 +103,8 @@ export interface ReservationRow {
 }
 
 /**
- * The number of runs of a workflow. A database trigger adds the row with the workflow; the indexer of the log counts.
+ * The number of runs of a workflow. A database trigger adds the row with the workflow; the indexer of the log counts
+ * the runs.
  */
 export interface RunCountRow {
   workflow_id: string;

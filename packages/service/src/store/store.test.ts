@@ -19,7 +19,7 @@ const GREETING = workflow(
   ['Start -> Reply'],
 );
 
-function folder(): string {
+function createFolder(): string {
   const data = mkdtempSync(join(tmpdir(), 'heddle-api-'));
   afterAll(() => rmSync(data, { recursive: true, force: true }));
   return data;
@@ -31,19 +31,19 @@ function openStore(options: ServiceStoreOptions): Promise<ServiceStore> {
   return store;
 }
 
-async function onPostgres(): Promise<[ServiceStore, ServiceStore]> {
+async function openOnPostgres(): Promise<[ServiceStore, ServiceStore]> {
   const options = { postgres: { url: await postgresDatabase() }, secret: SECRET };
   // Concurrently: one of them creates the tables.
   return Promise.all([openStore(options), openStore(options)]);
 }
 
-async function onFolder(): Promise<[ServiceStore, ServiceStore]> {
-  const store = await openStore({ data: folder() });
+async function openOnFolder(): Promise<[ServiceStore, ServiceStore]> {
+  const store = await openStore({ data: createFolder() });
   return [store, store];
 }
 
-function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void {
-  async function twoApis() {
+function testTwoApis(stores: () => Promise<[ServiceStore, ServiceStore]>): void {
+  async function openTwoApis() {
     const [first, second] = await stores();
     const one = await testApi({ store: first });
     const other = await testApi({ store: second, engine: one.engine });
@@ -51,25 +51,25 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
   }
 
   it('accept the same keys, and refuse a key that either has revoked', async () => {
-    const { one, other } = await twoApis();
+    const { one, other } = await openTwoApis();
     const { key } = one;
     expect(await other.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 200 });
-    const [mine] = (await one.store.keys.list()).filter(({ user_id }) => user_id === one.userId);
-    expect(await other.store.keys.revoke(mine?.id ?? '')).toBe(true);
+    const [ownKey] = (await one.store.keys.list()).filter(({ user_id }) => user_id === one.userId);
+    expect(await other.store.keys.revoke(ownKey?.id ?? '')).toBe(true);
     expect(await one.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 401 });
   });
 
   it('reserve a run id for one of many concurrent requests', async () => {
-    const { one, other } = await twoApis();
+    const { one, other } = await openTwoApis();
     const id = await one.deploy(GREETING);
     const { key } = one;
     const options = { key, headers: { 'X-Run-Id': crypto.randomUUID() }, body: {} };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
         (index % 2 === 0 ? one : other).call('POST', `/api/v2/workflows/${id}/execute`, options),
       ),
     );
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       200,
       ...Array<number>(9).fill(409),
     ]);
@@ -77,18 +77,18 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
   });
 
   it('number versions without gaps when both deploy at the same time', async () => {
-    const { one, other } = await twoApis();
+    const { one, other } = await openTwoApis();
     const id = await one.createDraft(GREETING);
     const { key } = one;
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 6 }, (_, index) =>
         (index % 2 === 0 ? one : other).call<{ version: number }>('POST', `/api/v2/workflows/${id}/deploy`, {
           key,
         }),
       ),
     );
-    expect(answers.map(({ status }) => status)).toEqual(Array<number>(6).fill(200));
-    expect(answers.map(({ data }) => data.version).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(responses.map(({ status }) => status)).toEqual(Array<number>(6).fill(200));
+    expect(responses.map(({ data }) => data.version).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6]);
     const list = await other.call<{ isActive: boolean }[]>('GET', `/api/v2/workflows/${id}/versions`, {
       key,
     });
@@ -96,29 +96,29 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
   });
 
   it('give a block id to one of two workflows that use it at the same time', async () => {
-    const { one, other } = await twoApis();
+    const { one, other } = await openTwoApis();
     const { key } = one;
     const ids = [await one.createDraft(GREETING), await one.createDraft(GREETING)];
     const body = draftOf(GREETING);
     const put = (api: typeof one, id: string | undefined) =>
       api.call('PUT', `/api/v2/workflows/${id}/state`, { key, body });
-    const answers = await Promise.all([put(one, ids[0]), put(other, ids[1])]);
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+    const responses = await Promise.all([put(one, ids[0]), put(other, ids[1])]);
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
   });
 
   it('keep all concurrent edits of one draft, and variables that a replaced graph leaves out', async () => {
-    const { one, other } = await twoApis();
+    const { one, other } = await openTwoApis();
     const id = await one.createDraft(GREETING);
     const { key } = one;
-    const at = `/api/v2/workflows/${id}`;
+    const path = `/api/v2/workflows/${id}`;
     const add = (api: typeof one, name: string) => {
       const params = { type: 'wait', name };
       const operations = [{ operation_type: 'add', block_id: name, params }];
-      return api.call('POST', `${at}/operations`, { key, body: { operations } });
+      return api.call('POST', `${path}/operations`, { key, body: { operations } });
     };
     const names = Array.from({ length: 8 }, (_, index) => `W${index}`);
     await Promise.all(names.map((name, index) => add(index % 2 === 0 ? one : other, name)));
-    const added = await one.call<{ blocks: { [id: string]: { name: string } } }>('GET', `${at}/state`, {
+    const added = await one.call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`, {
       key,
     });
     const blockNames = Object.values(added.data.blocks).map(({ name }) => name);
@@ -126,17 +126,20 @@ function describeTwo(stores: () => Promise<[ServiceStore, ServiceStore]>): void 
     const { blocks, edges } = added.data as unknown as { blocks: object; edges: object[] };
     const set = (name: string) => {
       const operations = [{ operation: 'add', name, type: 'string', value: 'x' }];
-      return other.call('PATCH', `${at}/variables`, { key, body: { operations } });
+      return other.call('PATCH', `${path}/variables`, { key, body: { operations } });
     };
     await Promise.all(
-      names.flatMap((name) => [set(name), one.call('PUT', `${at}/state`, { key, body: { blocks, edges } })]),
+      names.flatMap((name) => [
+        set(name),
+        one.call('PUT', `${path}/state`, { key, body: { blocks, edges } }),
+      ]),
     );
-    const { data } = await one.call<{ variables: object }>('GET', `${at}/state`, { key });
+    const { data } = await one.call<{ variables: object }>('GET', `${path}/state`, { key });
     expect(Object.keys(data.variables)).toHaveLength(names.length);
   });
 
   it('list the same workflows in the same order', async () => {
-    const { one, other } = await twoApis();
+    const { one, other } = await openTwoApis();
     const { key, workspaceId } = one;
     for (const name of ['b', 'a', 'c'])
       await one.call('POST', '/api/v2/workflows', { key, body: { workspaceId, name } });
@@ -153,7 +156,7 @@ const FORMATS = Object.keys(MIGRATIONS).slice(0, -1);
 const AT = '2026-01-01T00:00:00.000Z';
 
 /** Creates the tables of an older format, with a row in each. */
-async function createOlder(location: DatabaseLocation, format: string): Promise<void> {
+async function createOlderTables(location: DatabaseLocation, format: string): Promise<void> {
   const earlier = Object.entries(MIGRATIONS).filter(([name]) => name <= format);
   const { db } = await openDatabase(location, Object.fromEntries(earlier));
   const rows: { [table: string]: { [column: string]: string | number } } = {
@@ -234,8 +237,8 @@ async function expectOlderReservations({ reservations }: ServiceStore): Promise<
 
 describe.each(FORMATS)('a store of format %s', (format) => {
   it('keeps its rows in a data folder', async () => {
-    const data = folder();
-    await createOlder({ file: join(data, 'api.db') }, format);
+    const data = createFolder();
+    await createOlderTables({ file: join(data, 'api.db') }, format);
     const store = await openStore({ data });
     await expectRowsOfOlder(store);
     await expectOlderReservations(store);
@@ -247,7 +250,7 @@ const SAMPLED_FORMATS = sample(FORMATS, 1, 'older formats of the store on Postgr
 describe.each(SAMPLED_FORMATS)('a store of format %s', (format) => {
   it.skipIf(!hasPostgres)('keeps its rows in PostgreSQL', async () => {
     const url = await postgresDatabase();
-    await createOlder({ url }, format);
+    await createOlderTables({ url }, format);
     const store = await openStore({ postgres: { url }, secret: SECRET });
     await expectRowsOfOlder(store);
     await expectOlderReservations(store);
@@ -255,16 +258,16 @@ describe.each(SAMPLED_FORMATS)('a store of format %s', (format) => {
 });
 
 describe('two APIs on the store of a data folder', () => {
-  describeTwo(onFolder);
+  testTwoApis(openOnFolder);
 });
 
 describe.skipIf(!hasPostgres)('two APIs with separate stores on one PostgreSQL database', () => {
-  describeTwo(onPostgres);
+  testTwoApis(openOnPostgres);
 });
 
 describe('a store', () => {
   it('in a folder keeps its data and secret when it is reopened', async () => {
-    const data = folder();
+    const data = createFolder();
     const first = await openServiceStore({ data });
     const userId = await first.workspaces.createUser({ email: 'a@heddle.test', name: 'Ada' });
     const { key } = await first.keys.create({ userId }, 'kept');

@@ -6,8 +6,8 @@ type Database = Kysely<unknown>;
 /** Kysely's dialect for SQLite, whose introspector reads only the names of tables. */
 export class NamingSqliteDialect extends SqliteDialect {
   override createIntrospector(db: Database): DatabaseIntrospector {
-    return namesOnly(super.createIntrospector(db), async () => {
-      const names = sql<Name>`select name from sqlite_master where type = 'table'`;
+    return introspectNames(super.createIntrospector(db), async () => {
+      const names = sql<TableName>`select name from sqlite_master where type = 'table'`;
       return (await names.execute(db)).rows;
     });
   }
@@ -16,20 +16,23 @@ export class NamingSqliteDialect extends SqliteDialect {
 /** Kysely's dialect for PostgreSQL, whose introspector reads only the names of tables. */
 export class NamingPostgresDialect extends PostgresDialect {
   override createIntrospector(db: Database): DatabaseIntrospector {
-    return namesOnly(super.createIntrospector(db), async () => {
-      const names = sql<Name>`select tablename as name, schemaname as schema from pg_tables`;
+    return introspectNames(super.createIntrospector(db), async () => {
+      const names = sql<TableName>`select tablename as name, schemaname as schema from pg_tables`;
       return (await names.execute(db)).rows;
     });
   }
 }
 
-type Name = Pick<TableMetadata, 'name' | 'schema'>;
+type TableName = Pick<TableMetadata, 'name' | 'schema'>;
 
 /**
  * Returns an introspector whose tables have no columns. Kysely's migrator lists the tables twice for each area, and
  * reading all their columns would take most of the time that opening a database takes.
  */
-function namesOnly(all: DatabaseIntrospector, names: () => Promise<readonly Name[]>): DatabaseIntrospector {
+function introspectNames(
+  all: DatabaseIntrospector,
+  names: () => Promise<readonly TableName[]>,
+): DatabaseIntrospector {
   return {
     getSchemas: () => all.getSchemas(),
     getTables: async () =>

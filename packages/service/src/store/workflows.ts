@@ -7,8 +7,8 @@ import type { VersionRow, WorkflowRow } from './schema.ts';
 import { listQuery } from './list-query.ts';
 import type { ListedWorkflow, WorkflowListQuery } from './list-query.ts';
 
-/** Ids per statement, below the parameter limits of both databases. */
-const CHUNK = 500;
+/** Maximum number of ids per statement, below the parameter limits of both databases. */
+const CHUNK_SIZE = 500;
 
 /** Records a change in its transaction. */
 export type Recorder<Changed = void> = (transaction: Db, changed: Changed) => Promise<void>;
@@ -56,9 +56,9 @@ export class WorkflowStore {
     return new Map(rows.map(({ workflow_id: id, runs, last_at: last }) => [id, { count: runs, last }]));
   }
 
-  /** Returns the ids that another workflow of the workspace uses. */
+  /** Returns those of the ids that another workflow of the workspace uses. */
   async foreignIds(workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
-    return foreignIds(this.#db, workflow, ids);
+    return findForeignIds(this.#db, workflow, ids);
   }
 
   /**
@@ -80,7 +80,7 @@ export class WorkflowStore {
           .executeTakeFirstOrThrow();
         const edited = edit(current.state);
         ({ ids } = edited);
-        const foreign = await foreignIds(db, workflow, ids);
+        const foreign = await findForeignIds(db, workflow, ids);
         if (foreign.length > 0) return foreign;
         await db
           .updateTable('workflows')
@@ -94,7 +94,7 @@ export class WorkflowStore {
       });
     } catch (error) {
       // Another workflow has taken an id since the check.
-      if (isDuplicate(error)) return foreignIds(this.#db, workflow, ids);
+      if (isDuplicate(error)) return findForeignIds(this.#db, workflow, ids);
       throw error;
     }
   }
@@ -208,9 +208,9 @@ async function setActive(
     .execute();
 }
 
-async function foreignIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
+async function findForeignIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
   const foreign: string[] = [];
-  for (const chunk of chunks(ids)) {
+  for (const chunk of toChunks(ids)) {
     const rows = await db
       .selectFrom('graph_ids')
       .select('id')
@@ -224,15 +224,15 @@ async function foreignIds(db: Db, workflow: WorkflowRow, ids: readonly string[])
 }
 
 async function insertGraphIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<void> {
-  for (const chunk of chunks(ids)) {
+  for (const chunk of toChunks(ids)) {
     const rows = chunk.map((id) => ({ workspace_id: workflow.workspace_id, id, workflow_id: workflow.id }));
     await db.insertInto('graph_ids').values(rows).execute();
   }
 }
 
-function chunks(ids: readonly string[]): string[][] {
+function toChunks(ids: readonly string[]): string[][] {
   const uniqueIds = [...new Set(ids)];
-  return Array.from({ length: Math.ceil(uniqueIds.length / CHUNK) }, (_, index) =>
-    uniqueIds.slice(index * CHUNK, (index + 1) * CHUNK),
+  return Array.from({ length: Math.ceil(uniqueIds.length / CHUNK_SIZE) }, (_, index) =>
+    uniqueIds.slice(index * CHUNK_SIZE, (index + 1) * CHUNK_SIZE),
   );
 }

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-async function receipts({ schema }: Kysely<unknown>): Promise<void> {
+async function createReceipts({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('operation_receipts')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -22,7 +22,7 @@ async function receipts({ schema }: Kysely<unknown>): Promise<void> {
 }
 
 /** Adds the index with which old receipts are found. */
-async function ageIndex({ schema }: Kysely<unknown>): Promise<void> {
+async function addAgeIndex({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createIndex('operation_receipts_oldest')
     .on('operation_receipts')
@@ -32,6 +32,6 @@ async function ageIndex({ schema }: Kysely<unknown>): Promise<void> {
 
 /** The migrations of the area. Entries are added, never changed. */
 export const TRANSFER_MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (db: Kysely<unknown>) => receipts(db) },
-  '0002': { up: (db: Kysely<unknown>) => ageIndex(db) },
+  '0001': { up: (db: Kysely<unknown>) => createReceipts(db) },
+  '0002': { up: (db: Kysely<unknown>) => addAgeIndex(db) },
 };

@@ -15,7 +15,7 @@ export interface EventSummary {
   attempt?: number;
 }
 
-/** Returns how many events a reconnecting client has received. Throws 400. */
+/** Returns how many events a reconnecting client has received. Throws 400 for an invalid `Last-Event-ID`. */
 export function receivedEvents(headers: Headers): number {
   const lastEventId = headers.get('last-event-id') ?? '0';
   if (/^\d{1,15}$/.test(lastEventId)) return Number(lastEventId);
@@ -23,8 +23,8 @@ export function receivedEvents(headers: Headers): number {
 }
 
 /**
- * Returns the events after the first `received` ones. An id is the number of an event. Pauses and resumes have no id:
- * only current readers get them. Emissions of running blocks are left out.
+ * Yields the events after the first `received` ones. The id of an event is its number, from 1. Pauses and resumes have
+ * no id: only current readers get them. Emissions of running blocks are left out.
  */
 export async function* leanEvents(
   events: AsyncIterable<RunEvent>,
@@ -34,15 +34,15 @@ export async function* leanEvents(
   for await (const event of events) {
     if (event.type === 'block:emission') continue;
     if (event.type === 'run:paused' || event.type === 'run:resumed') {
-      yield { data: leanEvent(event) };
+      yield { data: toSummary(event) };
       continue;
     }
     count += 1;
-    if (count > received) yield { id: count, data: leanEvent(event) };
+    if (count > received) yield { id: count, data: toSummary(event) };
   }
 }
 
-function leanEvent(event: Exclude<RunEvent, { type: 'block:emission' }>): EventSummary {
+function toSummary(event: Exclude<RunEvent, { type: 'block:emission' }>): EventSummary {
   const base = { type: event.type, at: new Date(event.atMs).toISOString() };
   if ('log' in event) {
     const { blockId, status } = event.log;
@@ -62,7 +62,7 @@ function leanEvent(event: Exclude<RunEvent, { type: 'block:emission' }>): EventS
   }
 }
 
-/** Returns the id of the span of a log, without the id of the run. */
+/** Returns the id of the span of a block's log, without the id of the run. */
 function spanIdOf({ blockId, container, parents }: BlockLog): string {
   const scopes = [...parents, ...(container ? [container] : [])];
   return [...scopes.flatMap((scope) => [scope.blockId, String(scope.index)]), blockId].join('/');

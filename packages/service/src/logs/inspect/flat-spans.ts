@@ -25,7 +25,7 @@ export interface FlatSpan {
   errorHandled: boolean;
   /** `line`: where the code of a block threw, from 1; null for other errors. */
   error: { type: string; message: string; line: number | null } | null;
-  /** Size as JSON text; null if there is no value. */
+  /** Size as JSON text; null if there is no value or it is hidden. */
   inputBytes: number | null;
   outputBytes: number | null;
   childCount: number;
@@ -87,7 +87,7 @@ export function pageOfSpans(
     if (matches(child, filter)) {
       if (spans.length === limit) hasMore = true;
       else if (position >= from)
-        spans.push(flatSpan(child, { root, parent: parent.span, depth: parent.depth }));
+        spans.push(toFlatSpan(child, { root, parent: parent.span, depth: parent.depth }));
       position += 1;
     }
     if (filter.direct !== true) parents.push({ span: child, depth: parent.depth + 1, next: 0 });
@@ -116,7 +116,7 @@ function matches(span: Span, { status, blockId, index }: SpanFilter): boolean {
   );
 }
 
-function flatSpan(
+function toFlatSpan(
   span: Span,
   { root, parent, depth }: { root: Span; parent: Span; depth: number },
 ): FlatSpan {

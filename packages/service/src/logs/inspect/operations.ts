@@ -181,7 +181,7 @@ async function valueOf(
   { spanId, part, path }: { spanId: string; part: 'input' | 'output'; path: string },
 ): Promise<Json> {
   const keys = keysOfPointer(path);
-  if (!keys) throw badRequest('path is a JSON pointer: empty, or keys with a slash before each');
+  if (!keys) throw badRequest('path must be a JSON pointer: empty, or keys with a slash before each');
   const span = findSpan(await rootOf(services, row), spanId);
   if (!span) throw notFound('Span');
   const isHidden = part === 'output' ? hidesOutput(span) : hidesInput(span);

@@ -12,9 +12,8 @@ import type { LogRow, LogTables } from '../tables.ts';
 const MAX_CHILDREN = 1000;
 
 /**
- * Returns the state of a run, its pauses, its child runs and its graph. `mayResume`: the caller
- * may answer pause points, so their tokens are included. Returns undefined if the run was deleted in
- * the meantime.
+ * Returns the state of a run, its pauses, its child runs and its graph; undefined if the run was deleted in the
+ * meantime. With `mayResume`, the pauses have their tokens, with which the caller can resume the run.
  */
 export async function overviewOf(services: LogServices, row: LogRow, mayResume: boolean) {
   const { engine, db } = services;
@@ -25,8 +24,8 @@ export async function overviewOf(services: LogServices, row: LogRow, mayResume: 
   const parentId = run.parentRunId;
   const allChildren = await engine.childRuns(row.engine_id);
   const children = allChildren.slice(0, MAX_CHILDREN);
-  const relatives = [...(parentId === null ? [] : [parentId]), ...children.map(({ runId }) => runId)];
-  const rows = await rowsOf(db, row.workspace_id, relatives);
+  const relativeIds = [...(parentId === null ? [] : [parentId]), ...children.map(({ runId }) => runId)];
+  const rows = await rowsOf(db, row.workspace_id, relativeIds);
   const workflow = (await workflowsOf(db, [row.workflow_id])).get(row.workflow_id);
   const parent = parentId === null ? undefined : rows.get(parentId);
   return {
@@ -71,7 +70,8 @@ function errorOf({ error }: RunDetail, { engine_id: engineId, run_id: runId }: L
 }
 
 /**
- * Returns a pause; for readers who may not resume, without the token, and without the output, whose links contain it.
+ * Returns a pause. Readers who may not resume the run get neither the token nor the output, because links in the output
+ * contain the token.
  */
 function pauseOf(pause: RunDetail['pauses'][number], mayResume: boolean) {
   const { blockId, blockName, scope, kind, pausedAt, resumesAt, inputFormat, output, token } = pause;

@@ -152,19 +152,19 @@ export const states = z.object({
 });
 
 const MAX_OFFSET = 2 ** 31 - 1;
-const selected = {
+const valueSelection = {
   spanId: spanId.default('').meta({ description: 'Empty: the run itself' }),
   part: z.enum(['input', 'output']),
   path: z.string().max(4096).default('').meta({ description: 'A JSON pointer into the value (RFC 6901)' }),
 };
 
 export const valueQuery = z.strictObject({
-  ...selected,
+  ...valueSelection,
   offset: z.int().min(0).max(MAX_OFFSET).default(0).meta({ description: 'Where the text begins' }),
   entry: z.int().min(0).max(MAX_OFFSET).default(0).meta({ description: 'The number of the first entry' }),
 });
 
-export const downloadQuery = z.strictObject(selected);
+export const downloadQuery = z.strictObject(valueSelection);
 
 const kind = z.enum(['object', 'array', 'string', 'number', 'boolean', 'null']);
 

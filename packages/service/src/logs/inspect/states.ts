@@ -33,14 +33,14 @@ export function statesOf(root: Span, scope: string): BlockState[] {
   const states = new Map<string, BlockState>();
   const stack = [root];
   for (let span = stack.pop(); span; span = stack.pop()) {
-    if (span.blockId !== undefined) add(states, span, root);
+    if (span.blockId !== undefined) countSpan(states, span, root);
     // Not as arguments: a span can have more children than a call can have arguments.
     for (const child of spansInScope(span.children, scopeId).toReversed()) stack.push(child);
   }
   return [...states.values()];
 }
 
-/** Returns the iteration that is the scope or contains it, if it is one of these spans; otherwise all spans. */
+/** Returns only the iteration that is or contains the scope, if the spans have one; otherwise all spans. */
 function spansInScope(spans: readonly Span[], scopeId: string): readonly Span[] {
   if (scopeId === '') return spans;
   const iteration = spans.find(
@@ -49,7 +49,7 @@ function spansInScope(spans: readonly Span[], scopeId: string): readonly Span[] 
   return iteration ? [iteration] : spans;
 }
 
-function add(states: Map<string, BlockState>, span: Span, root: Span): void {
+function countSpan(states: Map<string, BlockState>, span: Span, root: Span): void {
   const blockId = span.blockId as string;
   const previous = states.get(blockId) ?? { ...noCounts(), blockId, handled: 0 };
   const isContainer = span.children.some(({ index }) => index !== undefined);

@@ -35,12 +35,12 @@ it('the trace cache builds the trace of an ended run once, for all of its pages'
 it('the trace cache builds the trace of an unfinished run once for all of its pages, and again for a new first page', async () => {
   const { cache, readIds, advance } = cacheOf(40_000);
   const openRun = { engine_id: 'a', ended_ms: null, status: 'running' } as LogRow;
-  const list = async (pages: number) => {
+  const readPages = async (pages: number) => {
     for (let page = 0; page < pages; page += 1) await cache.read(openRun, { isNextPage: page > 0 });
   };
-  await list(80);
+  await readPages(80);
   expect(readIds).toEqual(['a']);
-  await list(2);
+  await readPages(2);
   expect(readIds).toEqual(['a', 'a']);
   advance(5001);
   await cache.read(openRun, { isNextPage: true });

@@ -28,7 +28,7 @@ interface CachedTrace {
 export class TraceCache {
   readonly #engine: Pick<Engine, 'getTrace'>;
   readonly #now: () => number;
-  /** By the engine's id, in the order of their last use. */
+  /** By the engine's id of the run; the least recently used trace is first. */
   readonly #cache = new Map<string, CachedTrace>();
   /** Traces of ended runs that are being read. Concurrent requests share them. */
   readonly #pending = new Map<string, Promise<Span | undefined>>();
@@ -69,10 +69,10 @@ export class TraceCache {
     return root;
   }
 
-  #store(id: string, entry: CachedTrace): void {
+  #store(id: string, trace: CachedTrace): void {
     this.#cache.delete(id);
-    if (entry.spans > MAX_SPANS) return;
-    this.#cache.set(id, entry);
+    if (trace.spans > MAX_SPANS) return;
+    this.#cache.set(id, trace);
     let total = [...this.#cache.values()].reduce((sum, { spans }) => sum + spans, 0);
     for (const [key, { spans }] of this.#cache) {
       if (total <= MAX_SPANS && this.#cache.size <= MAX_TRACES) return;

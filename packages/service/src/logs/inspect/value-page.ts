@@ -9,10 +9,11 @@ const PREVIEW_CHARACTERS = 120;
 
 export type ValueKind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null';
 
-/** An entry of an array or object, with the beginning of its JSON text, or with its number of entries. */
+/** An entry of an array or object. */
 export interface ValueEntry {
   key: string;
   kind: ValueKind;
+  /** The beginning of the JSON text of a scalar, or the number of entries of an array or object. */
   preview: string;
 }
 
@@ -41,12 +42,12 @@ export function keysOfPointer(pointer: string): string[] | undefined {
 
 /** Returns the value at the keys; undefined if there is none. */
 export function valueAtKeys(value: Json, keys: readonly string[]): Json | undefined {
-  let at: Json | undefined = value;
+  let current: Json | undefined = value;
   for (const key of keys) {
-    if (Array.isArray(at)) at = /^(0|[1-9]\d*)$/.test(key) ? at[Number(key)] : undefined;
-    else at = isJsonObject(at) && Object.hasOwn(at, key) ? at[key] : undefined;
+    if (Array.isArray(current)) current = /^(0|[1-9]\d*)$/.test(key) ? current[Number(key)] : undefined;
+    else current = isJsonObject(current) && Object.hasOwn(current, key) ? current[key] : undefined;
   }
-  return at;
+  return current;
 }
 
 /**
@@ -69,9 +70,9 @@ export function pageOfValue(value: Json, { offset, entry }: { offset: number; en
 }
 
 /** Returns the position, or the previous position if the text would end within a surrogate pair. */
-function endOfText(text: string, at: number): number {
-  const code = text.charCodeAt(at - 1);
-  return at < text.length && code >= 0xd800 && code < 0xdc00 ? at - 1 : at;
+function endOfText(text: string, position: number): number {
+  const code = text.charCodeAt(position - 1);
+  return position < text.length && code >= 0xd800 && code < 0xdc00 ? position - 1 : position;
 }
 
 function keysOf(value: Json): string[] | undefined {
