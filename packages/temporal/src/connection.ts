@@ -20,7 +20,7 @@ export async function connect({
     return connection;
   } catch (error) {
     await connection.close();
-    throw unreachable(
+    throw unreachableError(
       `The namespace "${namespace}" of the Temporal server at ${address} cannot be used`,
       error,
     );
@@ -34,14 +34,14 @@ async function connectTo(
   try {
     return await NativeConnection.connect({ ...options, address });
   } catch (error) {
-    throw unreachable(`The Temporal server at ${address} cannot be reached`, error);
+    throw unreachableError(`The Temporal server at ${address} cannot be reached`, error);
   }
 }
 
-function unreachable(problem: string, error: unknown): EngineError {
+function unreachableError(problem: string, error: unknown): EngineError {
   return new EngineError(
     'RUNTIME_UNREACHABLE',
-    `${problem}: ${reasonOf(error)}. Check that it is running, and check the address, namespace and credentials.`,
+    `${problem}: ${reasonOf(error)}. Check that the server is running, and check the address, namespace and credentials.`,
     { cause: error },
   );
 }

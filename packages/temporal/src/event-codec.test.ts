@@ -5,21 +5,27 @@ import { decodeEvent, encodeEvent, tokenHashOf } from './event-codec.ts';
 
 const at = fc.array(fc.nat(200), { minLength: 1, maxLength: 5 });
 const atMs = fc.nat();
-const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+const optionalOf = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
 /** Events that activities produce; undefined fields are omitted. */
 const events: fc.Arbitrary<Event> = fc
   .oneof(
-    fc.record({ type: fc.constant('completed'), at, atMs, attempt: fc.nat(9), port: optional(fc.string()) }),
+    fc.record({
+      type: fc.constant('completed'),
+      at,
+      atMs,
+      attempt: fc.nat(9),
+      port: optionalOf(fc.string()),
+    }),
     fc.record({
       type: fc.constant('failed'),
       at,
       atMs,
       attempt: fc.nat(9),
       retryable: fc.boolean(),
-      iteration: optional(fc.nat()),
-      retryAfterMs: optional(fc.nat()),
-      jitter: optional(fc.double({ min: 0, max: 1, noNaN: true })),
+      iteration: optionalOf(fc.nat()),
+      retryAfterMs: optionalOf(fc.nat()),
+      jitter: optionalOf(fc.double({ min: 0, max: 1, noNaN: true })),
     }),
     fc.record({ type: fc.constant('expanded'), at, atMs, iteration: fc.nat(), count: fc.nat() }),
     fc.record({
@@ -28,14 +34,14 @@ const events: fc.Arbitrary<Event> = fc
       atMs,
       attempt: fc.nat(9),
       kind: fc.constantFrom('human', 'time'),
-      dueMs: optional(fc.nat()),
+      dueMs: optionalOf(fc.nat()),
     }),
     fc.record({
       type: fc.constant('fired'),
       at,
       atMs,
       timer: fc.constantFrom('timeout', 'retry'),
-      attempt: optional(fc.nat(9)),
+      attempt: optionalOf(fc.nat(9)),
     }),
   )
   .map((event) => JSON.parse(JSON.stringify(event)) as Event);

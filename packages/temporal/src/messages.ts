@@ -7,8 +7,9 @@ export const INPUT_FORMAT = 2;
 
 /** Workflow type of every run. */
 export const RUN_WORKFLOW = 'heddle.run';
-/** Activity types that are not block types. */
+/** Activity type of segments: compute blocks that share one activity. Effect blocks have their block type. */
 export const SEGMENT_ACTIVITY = 'heddle.segment';
+/** Activity type that writes a run's journal, record and logs. */
 export const SETTLE_ACTIVITY = 'heddle.settle';
 export const CANCEL_SIGNAL = 'heddle.cancel';
 export const CHILD_SIGNAL = 'heddle.child';
@@ -117,33 +118,36 @@ export interface ChildStart {
   input: RunInput;
 }
 
-/** An event in compact form: type, address, time, then fields by type. Tokens of pause points are hashed. */
+/**
+ * An event in compact form. The types are `c` (completed), `f` (failed), `e` (expanded), `p` (paused) and `t` (a timer
+ * has fired). Tokens of pause points are hashed.
+ */
 export type EncodedEvent =
-  | ['c', Address, number, number, (string | null)?, (number | null)?]
+  | [type: 'c', at: Address, atMs: number, attempt: number, port?: string | null, resumes?: number | null]
   | [
-      'f',
-      Address,
-      number,
-      number,
-      boolean,
-      (number | null)?,
-      (number | null)?,
-      (number | null)?,
-      (number | null)?,
+      type: 'f',
+      at: Address,
+      atMs: number,
+      attempt: number,
+      retryable: boolean,
+      iteration?: number | null,
+      retryAfterMs?: number | null,
+      jitter?: number | null,
+      resumes?: number | null,
     ]
-  | ['e', Address, number, number, number]
+  | [type: 'e', at: Address, atMs: number, iteration: number, count: number]
   | [
-      'p',
-      Address,
-      number,
-      number,
-      'human' | 'time',
-      (number | null)?,
-      (string | null)?,
-      (number | null)?,
-      (1 | null)?,
+      type: 'p',
+      at: Address,
+      atMs: number,
+      attempt: number,
+      kind: 'human' | 'time',
+      dueMs?: number | null,
+      tokenHash?: string | null,
+      resumes?: number | null,
+      continues?: 1 | null,
     ]
-  | ['t', Address, number, string, (number | null)?];
+  | [type: 't', at: Address, atMs: number, timer: string, attempt?: number | null];
 
 /** Argument of the update that resumes a run: the answer to a pause point, with its journal entry. */
 export interface ResumeMessage {

@@ -30,7 +30,10 @@ export interface DeploymentOptions {
   taskQueue?: string;
   /** `segment` (default): compute blocks share activities; `block`: every block has its own. */
   checkpoint?: Profile['checkpoint'];
-  /** Short segments run within the workflow task. False: workers of the role `segments` run them. Default true. */
+  /**
+   * Segments (compute blocks that share one activity) run within the workflow task while they are short. False: workers
+   * of the role `segments` run all of them. Default true.
+   */
   localSegments?: boolean;
   /** Maximum number of concurrent activities of one run; default 200. */
   maxActivitiesPerRun?: number;

@@ -21,7 +21,7 @@ export async function registerSearchAttributes(options: ServerOptions = {}): Pro
   const connection = await connect(options);
   const { namespace = DEFAULT_NAMESPACE } = options;
   try {
-    const missing = await missingOn(connection, namespace);
+    const missing = await findMissing(connection, namespace);
     if (missing.length > 0) await register(connection, namespace, missing);
     return missing;
   } catch (error) {
@@ -38,14 +38,14 @@ export async function registerSearchAttributes(options: ServerOptions = {}): Pro
 /** True if the search attributes are registered on the namespace; false if the server does not allow the request. */
 export async function hasSearchAttributes(connection: NativeConnection, namespace: string): Promise<boolean> {
   try {
-    return (await missingOn(connection, namespace)).length === 0;
+    return (await findMissing(connection, namespace)).length === 0;
   } catch {
-    // Temporal Cloud lists them through another API. There, the option `attributes` determines their use.
+    // Temporal Cloud lists them through another API. There, the option `searchAttributes` determines their use.
     return false;
   }
 }
 
-async function missingOn(connection: NativeConnection, namespace: string): Promise<string[]> {
+async function findMissing(connection: NativeConnection, namespace: string): Promise<string[]> {
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
   return NAMES.filter((name) => customAttributes?.[name] !== KEYWORD);
 }
@@ -53,7 +53,7 @@ async function missingOn(connection: NativeConnection, namespace: string): Promi
 async function register(connection: NativeConnection, namespace: string, names: string[]): Promise<void> {
   const searchAttributes = Object.fromEntries(names.map((name) => [name, KEYWORD]));
   await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
-  for (let attempts = 1; (await missingOn(connection, namespace)).length > 0; attempts++) {
+  for (let attempts = 1; (await findMissing(connection, namespace)).length > 0; attempts++) {
     if (attempts > POLL.attempts) throw new Error('the server accepted them and still does not list them');
     await new Promise((resolve) => setTimeout(resolve, POLL.everyMs));
   }

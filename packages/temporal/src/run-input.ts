@@ -33,7 +33,7 @@ export function expectFit(plan: Plan): void {
 export function runInputOf(plan: Plan, header: NewRun, first: Started, profile: Profile): RunInput {
   expectFit(plan);
   const { atMs, graceMs } = first;
-  // -1 starts no block: the plan does not have the start of this run.
+  // -1 starts no block. It stands for a start that the plan does not have.
   const started = startedEventOf(indexPlan(plan), first) ?? { type: 'started', atMs, start: -1, graceMs };
   return {
     format: started.inside ? INPUT_FORMAT : 1,

@@ -17,7 +17,7 @@ interface Attribute {
 
 /** Returns the search attribute with a run's status. */
 export function statusAttribute(status: VisibleStatus): Attribute {
-  return attribute(SEARCH_ATTRIBUTES.status, status);
+  return toAttribute(SEARCH_ATTRIBUTES.status, status);
 }
 
 /** Returns start options that make a run visible on the server: search attributes, or a memo. */
@@ -27,12 +27,12 @@ export function visibilityOptions({ labels, profile }: Pick<RunInput, 'labels' |
     return { memo: Object.fromEntries(entries.map(([key, value]) => [SEARCH_ATTRIBUTES[key], value])) };
   return {
     typedSearchAttributes: [
-      ...entries.map(([key, value]) => attribute(SEARCH_ATTRIBUTES[key], value)),
+      ...entries.map(([key, value]) => toAttribute(SEARCH_ATTRIBUTES[key], value)),
       statusAttribute('running'),
     ],
   };
 }
 
-function attribute(name: string, value: string): Attribute {
+function toAttribute(name: string, value: string): Attribute {
   return { key: { name, type: 'KEYWORD' }, value };
 }

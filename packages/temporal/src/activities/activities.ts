@@ -27,10 +27,10 @@ interface ActivityParts {
 
 /** Returns the activities of a worker by type. `default` runs every block type. */
 export function activitiesOf(parts: ActivityParts) {
-  const segment = (input: SegmentActivityInput): Promise<SegmentActivityResult> => runSegment(parts, input);
+  const execute = (input: SegmentActivityInput): Promise<SegmentActivityResult> => runSegment(parts, input);
   return {
-    [SEGMENT_ACTIVITY]: segment,
-    default: (...args: unknown[]): Promise<SegmentActivityResult> => segment(args[0] as SegmentActivityInput),
+    [SEGMENT_ACTIVITY]: execute,
+    default: (...args: unknown[]): Promise<SegmentActivityResult> => execute(args[0] as SegmentActivityInput),
     [SETTLE_ACTIVITY]: ({ runId, position, fault }: SettleActivityInput): Promise<void> =>
       withFailureCode(() => parts.segments.save(runId, position, fault)),
   };

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { EngineError } from '@heddle/core';
+import { EngineError, isEngineError } from '@heddle/core';
 import type { Json, RunRecord } from '@heddle/core';
 import { isEnded, pointClosed, RemoteRuns, runNotFound } from '@heddle/engine/runtime';
 import type { LiveRun, RecordedRun, StartRequest, RuntimeParts, RuntimePort } from '@heddle/engine/runtime';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { chunkOf } from '../chunk.ts';
-import { hashToken } from '../chunk.ts';
+import { chunkOf, hashToken } from '../chunk.ts';
 import { CANCEL_SIGNAL, RESUME_UPDATE } from '../messages.ts';
 import type { CancelMessage, Profile, ResumeMessage } from '../messages.ts';
 import { expectFit, runInputOf } from '../run-input.ts';
@@ -44,7 +43,7 @@ export class TemporalRuntime implements RuntimePort {
     // R29: a run that is cancelled before its start runs no block.
     const cancel = signal?.aborted ? await this.#cancelMessage(runId, ABORT_REASON) : undefined;
     await this.#launch(recorded, cancel);
-    if (signal) this.#cancelWith(signal, runId);
+    if (signal) this.#cancelOnAbort(signal, runId);
     return this.#liveRun(runId, 1, () => this.#runs.events(runId));
   }
 
@@ -63,7 +62,7 @@ export class TemporalRuntime implements RuntimePort {
     }
   }
 
-  #cancelWith(signal: AbortSignal, runId: string): void {
+  #cancelOnAbort(signal: AbortSignal, runId: string): void {
     if (signal.aborted) return;
     const cancel = (): void => {
       this.cancel(runId, ABORT_REASON).catch((error: unknown) => this.#parts.runtime.report(error, runId));
@@ -112,7 +111,7 @@ export class TemporalRuntime implements RuntimePort {
     await this.#runs.expectRemote(runId);
     const answer = await this.#runs.resumeAnswer(runId, request);
     const parent = await this.#findParent(runId);
-    const seq = answer === undefined ? 1 : await this.#submit(runId, answer);
+    const seq = answer === undefined ? 1 : await this.#submitAnswer(runId, answer);
     await this.#untilIdle(runId, seq);
     // The parent's record also shows the change.
     if (answer && parent) await this.#waiter.untilChanged(parent.runId, parent.seq);
@@ -123,7 +122,7 @@ export class TemporalRuntime implements RuntimePort {
     return parentRunId === undefined ? undefined : this.#runs.find(parentRunId);
   }
 
-  async #submit(
+  async #submitAnswer(
     runId: string,
     { token, at, entry, seq }: NonNullable<Awaited<ReturnType<RemoteRuns['resumeAnswer']>>>,
   ) {
@@ -152,7 +151,7 @@ export class TemporalRuntime implements RuntimePort {
       if (error instanceof WorkflowUpdateFailedError && isPointClosed(error.cause)) throw pointClosed(runId);
       if (error instanceof WorkflowNotFoundError)
         throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it can be resumed.`);
-      throw error instanceof EngineError ? error : serverError(error);
+      throw isEngineError(error) ? error : serverError(error);
     }
   }
 
@@ -210,8 +209,8 @@ export class TemporalRuntime implements RuntimePort {
   async #cancelMessage(runId: string, reason: string | undefined): Promise<CancelMessage> {
     const { clock, values } = this.#parts.runtime;
     const atMs = clock.now();
-    const redacted = reason === undefined ? {} : { reason: await this.#runs.redact(runId, reason) };
-    const entry = { atMs, type: 'cancelled', ...redacted };
+    const reasonField = reason === undefined ? {} : { reason: await this.#runs.redact(runId, reason) };
+    const entry = { atMs, type: 'cancelled', ...reasonField };
     return {
       atMs,
       id: `cancelled:${randomUUID()}`,

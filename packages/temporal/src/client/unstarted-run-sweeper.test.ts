@@ -72,11 +72,11 @@ it('reports an unreachable server and tries again', async () => {
   const { clock, runs, sweeper, start, onError } = setup();
   await runs.record(request);
   clock.advance(60_000);
-  const unreachable = new EngineError('RUNTIME_UNREACHABLE', 'unreachable');
-  start.mockRejectedValueOnce(unreachable);
+  const unreachableError = new EngineError('RUNTIME_UNREACHABLE', 'unreachable');
+  start.mockRejectedValueOnce(unreachableError);
   await sweeper.sweep();
   await sweeper.sweep();
   await sweeper.sweep();
   expect(start).toHaveBeenCalledTimes(2);
-  expect(onError.mock.calls.map(([error]) => error)).toEqual([unreachable]);
+  expect(onError.mock.calls.map(([error]) => error)).toEqual([unreachableError]);
 });

@@ -23,8 +23,8 @@ export class UnstartedRunSweeper {
   /** Open runs that this process need not start. */
   #ignored = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
-  #sweeping: Promise<void> | undefined;
-  #stopped = false;
+  #currentSweep: Promise<void> | undefined;
+  #isStopped = false;
 
   constructor(parts: SweeperParts) {
     this.#parts = parts;
@@ -33,8 +33,8 @@ export class UnstartedRunSweeper {
 
   /** Sweeps immediately, and then periodically until `stop`. */
   start(): void {
-    this.#sweeping = this.sweep().then(() => {
-      if (this.#stopped) return;
+    this.#currentSweep = this.sweep().then(() => {
+      if (this.#isStopped) return;
       this.#timer = setTimeout(() => this.start(), SWEEP_INTERVAL_MS);
       this.#timer.unref();
     });
@@ -42,9 +42,9 @@ export class UnstartedRunSweeper {
 
   /** Stops sweeping. Resolves when the current sweep has ended. */
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#isStopped = true;
     clearTimeout(this.#timer);
-    await this.#sweeping;
+    await this.#currentSweep;
   }
 
   /** Starts every overdue run. Never rejects: errors are reported, and the next sweep retries an unreachable server. */
@@ -55,11 +55,11 @@ export class UnstartedRunSweeper {
       const stillOpen = new Set(openRunIds);
       this.#ignored = new Set([...this.#ignored].filter((runId) => stillOpen.has(runId)));
       for (const runId of openRunIds) {
-        if (this.#stopped) return;
+        if (this.#isStopped) return;
         if (!this.#ignored.has(runId)) await this.#startIfDue(runId);
       }
     } catch (error) {
-      if (!this.#stopped) runtime.report(error, undefined);
+      if (!this.#isStopped) runtime.report(error, undefined);
     }
   }
 

@@ -19,18 +19,18 @@ export function goInstaller(version: string, env: Env, say: (line: string) => vo
         'This takes 3 to 5 minutes, once: the result is cached.',
     );
     const startMs = performance.now();
-    const timer = setInterval(() => say(`Still building Temporal: ${elapsed(startMs)}.`), REPORT_MS);
+    const timer = setInterval(() => say(`Still building Temporal: ${formatElapsed(startMs)}.`), REPORT_MS);
     try {
       const result = await runCommand(go, installArgs(version), {
         cwd: scratch,
-        env: { ...env, ...hostBuild, GOBIN: join(scratch, 'bin') },
+        env: { ...env, ...HOST_BUILD_ENV, GOBIN: join(scratch, 'bin') },
         timeoutMs: BUILD_TIMEOUT_MS,
       });
       if (result.problem !== undefined) return { problem: result.problem };
     } finally {
       clearInterval(timer);
     }
-    say(`Built Temporal in ${elapsed(startMs)}.`);
+    say(`Built Temporal in ${formatElapsed(startMs)}.`);
     return { file: join(scratch, 'bin', 'temporal') };
   };
 }
@@ -40,9 +40,9 @@ function installArgs(version: string): string[] {
   return ['install', '-ldflags=-s -w', `github.com/temporalio/cli/cmd/temporal@${version}`];
 }
 
-/** Builds for this machine, even if the user's environment sets another target, and without a C compiler. */
-const hostBuild = { GOFLAGS: '', GOOS: '', GOARCH: '', GOWORK: 'off', CGO_ENABLED: '0' };
+/** Variables that build for this machine, even if the user's environment sets another target, without a C compiler. */
+const HOST_BUILD_ENV = { GOFLAGS: '', GOOS: '', GOARCH: '', GOWORK: 'off', CGO_ENABLED: '0' };
 
-function elapsed(startMs: number): string {
+function formatElapsed(startMs: number): string {
   return `${Math.round((performance.now() - startMs) / 1000)} s`;
 }

@@ -18,15 +18,15 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Returns a fake server command that logs its arguments, one per line, and runs `body`. */
-function temporal(body: string): string {
+function createCommand(body: string): string {
   const file = join(folder, 'temporal');
   writeFileSync(file, `#!/bin/sh\nprintf '%s\\n' "$@" '' >> "${folder}/arguments"\n${body}\n`);
   chmodSync(file, 0o755);
   return file;
 }
 
-/** Arguments of each start. */
-const starts = (): string[][] =>
+/** Returns the arguments of each start. */
+const readStarts = (): string[][] =>
   readFileSync(join(folder, 'arguments'), 'utf8')
     .split('\n\n')
     .slice(0, -1)
@@ -34,8 +34,8 @@ const starts = (): string[][] =>
 
 describe('startDevServer', () => {
   it('passes the namespace, the loopback address and the raised poll limits', async () => {
-    await startDevServer({ binary: temporal('exit 1'), namespace: 'loom', port: PORT });
-    expect(starts()).toEqual([
+    await startDevServer({ binary: createCommand('exit 1'), namespace: 'loom', port: PORT });
+    expect(readStarts()).toEqual([
       [
         ...[
           'server',
@@ -58,13 +58,13 @@ describe('startDevServer', () => {
     const dbFile = join(folder, 'data/temporal.db');
     const searchAttributes = { Status: 'Keyword', Count: 'Int' } as const;
     await startDevServer({
-      binary: temporal('exit 1'),
+      binary: createCommand('exit 1'),
       namespace: 'loom',
       uiPort: 4001,
       dbFile,
       searchAttributes,
     });
-    const [args] = starts();
+    const [args] = readStarts();
     expect(args).not.toContain('--headless');
     expect(args?.join(' ')).toContain(
       `--ui-port 4001 --db-filename ${dbFile} --sqlite-pragma journal_mode=WAL --search-attribute Status=Keyword --search-attribute Count=Int`,
@@ -72,7 +72,7 @@ describe('startDevServer', () => {
   });
 
   it('reports the exit and the last output of a server that did not start', async () => {
-    const binary = temporal('echo "level=ERROR out of thread" >&2; exit 7');
+    const binary = createCommand('echo "level=ERROR out of thread" >&2; exit 7');
     expect(await startDevServer({ binary, namespace: 'loom', port: PORT })).toEqual({
       kind: 'failed',
       reason: `${binary} did not start on 127.0.0.1:${PORT}: it ended with exit code 7. Its last output: level=ERROR out of thread`,
@@ -81,14 +81,15 @@ describe('startDevServer', () => {
 
   it('appends the output to the log file', async () => {
     const logFile = join(folder, 'logs/server.log');
-    const options = { binary: temporal('echo one line; exit 1'), namespace: 'loom', port: PORT, logFile };
+    const binary = createCommand('echo one line; exit 1');
+    const options = { binary, namespace: 'loom', port: PORT, logFile };
     await startDevServer(options);
     await startDevServer(options);
     expect(readFileSync(logFile, 'utf8')).toBe('one line\none line\n');
   });
 
   it('stops a server that does not become ready in time', async () => {
-    const binary = temporal('exec sleep 600');
+    const binary = createCommand('exec sleep 600');
     const result = await startDevServer({ binary, namespace: 'loom', readyTimeoutMs: 100 });
     expect(result).toEqual({
       kind: 'failed',
@@ -108,11 +109,11 @@ describe('startDevServer', () => {
   });
 
   it('retries with another free port, but not if the options have a port', async () => {
-    const binary = temporal('echo "bind: address already in use"; exit 1');
+    const binary = createCommand('echo "bind: address already in use"; exit 1');
     await startDevServer({ binary, namespace: 'loom', port: PORT });
-    expect(starts()).toHaveLength(1);
+    expect(readStarts()).toHaveLength(1);
     await startDevServer({ binary, namespace: 'loom' });
-    expect(starts()).toHaveLength(4);
-    expect(new Set(starts().map((args) => args[5])).size).toBeGreaterThan(1);
+    expect(readStarts()).toHaveLength(4);
+    expect(new Set(readStarts().map((args) => args[5])).size).toBeGreaterThan(1);
   });
 });

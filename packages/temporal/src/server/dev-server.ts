@@ -128,7 +128,7 @@ async function whyNotServing(
 
 function commandOf(port: number, options: DevServerOptions): [file: string, ...args: string[]] {
   const { binary, namespace, uiPort, dbFile, searchAttributes = {} } = options;
-  const pairs = (flag: string, entries: [string, string | number][]): string[] =>
+  const flagsOf = (flag: string, entries: [string, string | number][]): string[] =>
     entries.flatMap(([key, value]) => [flag, `${key}=${value}`]);
   return [
     binary,
@@ -137,8 +137,8 @@ function commandOf(port: number, options: DevServerOptions): [file: string, ...a
     ...['--ip', '127.0.0.1', '--port', String(port), '--namespace', namespace],
     ...(uiPort === undefined ? ['--headless'] : ['--ui-port', String(uiPort)]),
     ...(dbFile === undefined ? [] : ['--db-filename', dbFile, '--sqlite-pragma', JOURNAL_MODE]),
-    ...pairs('--search-attribute', Object.entries(searchAttributes)),
-    ...pairs('--dynamic-config-value', Object.entries(POLL_LIMITS)),
+    ...flagsOf('--search-attribute', Object.entries(searchAttributes)),
+    ...flagsOf('--dynamic-config-value', Object.entries(POLL_LIMITS)),
   ];
 }
 
@@ -146,12 +146,12 @@ function commandOf(port: number, options: DevServerOptions): [file: string, ...a
 export async function freePorts(count: number): Promise<number[]> {
   // All servers listen until the end, so that the ports are distinct.
   const servers = Array.from({ length: count }, () => createServer());
-  const listening = servers.map(async (server) => {
+  const portPromises = servers.map(async (server) => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return (server.address() as AddressInfo).port;
   });
-  const ports = await Promise.all(listening);
+  const ports = await Promise.all(portPromises);
   await Promise.all(servers.map(async (server) => once(server.close(), 'close')));
   return ports;
 }

@@ -48,7 +48,7 @@ async function requestArchive(version: string, service: string): Promise<Archive
   const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
   if (!response.ok) throw new Error(`${url} returned status ${response.status}`);
   const { archiveUrl, fileToExtract } = (await response.json()) as Partial<Archive>;
-  if (typeof archiveUrl !== 'string' || typeof fileToExtract !== 'string' || isOutside(fileToExtract)) {
+  if (typeof archiveUrl !== 'string' || typeof fileToExtract !== 'string' || isUnsafePath(fileToExtract)) {
     throw new Error(`${url} returned no valid archive`);
   }
   // An HTTPS service must not redirect to an unencrypted archive.
@@ -58,8 +58,8 @@ async function requestArchive(version: string, service: string): Promise<Archive
   return { archiveUrl, fileToExtract };
 }
 
-/** True for a path that leads out of the folder into which it is unpacked. */
-function isOutside(name: string): boolean {
+/** True for a path that leads out of the folder into which it is unpacked, or that `tar` would read as an option. */
+function isUnsafePath(name: string): boolean {
   return isAbsolute(name) || normalize(name).startsWith('..') || name.startsWith('-');
 }
 

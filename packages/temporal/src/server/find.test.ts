@@ -16,11 +16,11 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const temporal = (serverVersion: string): string =>
+const temporalScript = (serverVersion: string): string =>
   `echo "temporal version 1.0.0 (Server ${serverVersion}, UI 2.0.0)"`;
 
 /** Creates a shell script at `path` in the test's folder. Returns its absolute path. */
-function script(path: string, body: string): string {
+function createScript(path: string, body: string): string {
   const file = join(folder, path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `#!/bin/sh\n${body}\n`);
@@ -31,16 +31,16 @@ function script(path: string, body: string): string {
 const CACHED = 'cache/heddle/temporal/v1.3.0/temporal';
 
 /** Creates a `go` that runs `setup`, logs its call to the file `built`, and builds a command with server 3.0.0. */
-function scriptGo(setup = ''): void {
-  script(
+function createGo(setup = ''): void {
+  createScript(
     'bin/go',
     `${setup}
      echo "$*" >> "${folder}/built"
-     mkdir -p "$GOBIN" && cp "${script('made', temporal('3.0.0'))}" "$GOBIN/temporal"`,
+     mkdir -p "$GOBIN" && cp "${createScript('made', temporalScript('3.0.0'))}" "$GOBIN/temporal"`,
   );
 }
 
-const builds = (): string[] =>
+const readBuilds = (): string[] =>
   existsSync(join(folder, 'built')) ? readFileSync(join(folder, 'built'), 'utf8').trim().split('\n') : [];
 
 const messages: string[] = [];
@@ -62,14 +62,14 @@ async function find(options: Partial<FindOptions> = {}): Promise<FoundServer> {
 
 describe('the order of the sources', () => {
   it('an address comes first', async () => {
-    script('bin/temporal', temporal('1.0.0'));
+    createScript('bin/temporal', temporalScript('1.0.0'));
     const env = { TEMPORAL_ADDRESS: 'temporal.example:7233', TEMPORAL_CLI: '/bin/false' };
     expect(await find({ env })).toEqual({ kind: 'address', address: 'temporal.example:7233' });
   });
 
   it('TEMPORAL_CLI comes before PATH', async () => {
-    script('bin/temporal', temporal('1.0.0'));
-    const path = script('mine', temporal('2.0.0'));
+    createScript('bin/temporal', temporalScript('1.0.0'));
+    const path = createScript('mine', temporalScript('2.0.0'));
     expect(await find({ env: { TEMPORAL_CLI: path } })).toEqual({
       kind: 'binary',
       binary: { path, serverVersion: '2.0.0' },
@@ -78,42 +78,42 @@ describe('the order of the sources', () => {
   });
 
   it('TEMPORAL_CLI without a folder is looked up on PATH', async () => {
-    const path = script('bin/temporal-next', temporal('2.0.0'));
+    const path = createScript('bin/temporal-next', temporalScript('2.0.0'));
     expect(await find({ env: { TEMPORAL_CLI: 'temporal-next' } })).toMatchObject({ binary: { path } });
   });
 
   it('the command on PATH comes before the cache', async () => {
-    const path = script('bin/temporal', temporal('1.0.0'));
-    script(CACHED, temporal('2.0.0'));
+    const path = createScript('bin/temporal', temporalScript('1.0.0'));
+    createScript(CACHED, temporalScript('2.0.0'));
     expect(await find()).toMatchObject({ source: 'PATH', binary: { path } });
   });
 
   it('the cache comes before a build', async () => {
-    scriptGo();
-    const path = script(CACHED, temporal('2.0.0'));
+    createGo();
+    const path = createScript(CACHED, temporalScript('2.0.0'));
     expect(await find()).toMatchObject({ source: 'cache', binary: { path } });
-    expect(builds()).toEqual([]);
+    expect(readBuilds()).toEqual([]);
   });
 
   it('a build comes before the download, and fills the cache', async () => {
-    scriptGo();
+    createGo();
     const path = join(folder, CACHED);
     expect(await find()).toEqual({ kind: 'binary', source: 'go', binary: { path, serverVersion: '3.0.0' } });
     expect(await find()).toMatchObject({ source: 'cache' });
-    expect(builds()).toEqual(['install -ldflags=-s -w github.com/temporalio/cli/cmd/temporal@v1.3.0']);
+    expect(readBuilds()).toEqual(['install -ldflags=-s -w github.com/temporalio/cli/cmd/temporal@v1.3.0']);
   });
 
   it('without XDG_CACHE_HOME the cache is in the home folder', async () => {
-    const path = script(`home/.${CACHED}`, temporal('2.0.0'));
+    const path = createScript(`home/.${CACHED}`, temporalScript('2.0.0'));
     const env = { XDG_CACHE_HOME: undefined, HOME: join(folder, 'home') };
     expect(await find({ env })).toMatchObject({ source: 'cache', binary: { path } });
   });
 
   it('tries only the sources of the options', async () => {
-    scriptGo();
+    createGo();
     const result = await find({ sources: ['PATH', 'cache'] });
     expect(result).toEqual({ kind: 'none', reason: expect.not.stringMatching(/go:|download:/) });
-    expect(builds()).toEqual([]);
+    expect(readBuilds()).toEqual([]);
   });
 });
 
@@ -125,7 +125,7 @@ describe('an invalid variable', () => {
     ['TEMPORAL_CLI', 'temporal-next', 'temporal-next is not on PATH'],
     ['TEMPORAL_CLI', '/bin/echo', "/bin/echo is not Temporal's command"],
   ])('%s=%s ends the search', async (name, value, reason) => {
-    script('bin/temporal', temporal('1.0.0'));
+    createScript('bin/temporal', temporalScript('1.0.0'));
     expect(await find({ env: { [name]: value } })).toEqual({
       kind: 'none',
       reason: expect.stringContaining(reason),
@@ -135,26 +135,26 @@ describe('an invalid variable', () => {
 
 describe('a source that does not work', () => {
   it('a broken command on PATH is skipped', async () => {
-    script('bin/temporal', 'echo no library >&2; exit 127');
-    script(CACHED, temporal('2.0.0'));
+    createScript('bin/temporal', 'echo no library >&2; exit 127');
+    createScript(CACHED, temporalScript('2.0.0'));
     expect(await find()).toMatchObject({ source: 'cache' });
   });
 
   it('a broken command in the cache is rebuilt', async () => {
-    script(CACHED, 'exit 1');
-    scriptGo();
+    createScript(CACHED, 'exit 1');
+    createGo();
     expect(await find()).toMatchObject({ source: 'go', binary: { serverVersion: '3.0.0' } });
   });
 
   it('leftovers of a killed build are not used', async () => {
-    script('cache/heddle/temporal/v1.3.0/making/bin/temporal', temporal('1.0.0'));
-    scriptGo('test ! -e "$GOBIN" || exit 9');
+    createScript('cache/heddle/temporal/v1.3.0/making/bin/temporal', temporalScript('1.0.0'));
+    createGo('test ! -e "$GOBIN" || exit 9');
     expect(await find()).toMatchObject({ source: 'go', binary: { serverVersion: '3.0.0' } });
   });
 
   it('the reason names each source with its problem, and a remedy', async () => {
-    script('bin/temporal', 'echo no library >&2; exit 127');
-    script('bin/go', 'echo downloading; echo no network >&2; exit 1');
+    createScript('bin/temporal', 'echo no library >&2; exit 127');
+    createScript('bin/go', 'echo downloading; echo no network >&2; exit 1');
     const { reason } = (await find()) as { reason: string };
     expect(reason).toMatch(/^No Temporal server found\. TEMPORAL_ADDRESS: not set; TEMPORAL_CLI: not set; /);
     expect(reason).toMatch(
@@ -170,7 +170,7 @@ describe('a source that does not work', () => {
   });
 
   it('the reason names an unusable cache folder', async () => {
-    scriptGo();
+    createGo();
     writeFileSync(join(folder, 'cache'), '');
     const result = await find();
     expect(result).toMatchObject({
@@ -181,20 +181,20 @@ describe('a source that does not work', () => {
 
 describe('a build', () => {
   it('is announced with its duration', async () => {
-    scriptGo();
+    createGo();
     await find();
     expect(messages[0]).toMatch(/^No Temporal server found: building v1\.3\.0 with .*go\. .*3 to 5 minutes/);
   });
 
   it('targets this machine, even if go is configured for another target', async () => {
-    scriptGo(`test -z "$GOOS$GOARCH$GOFLAGS" || { echo "$GOOS $GOARCH $GOFLAGS" >&2; exit 1; }`);
+    createGo(`test -z "$GOOS$GOARCH$GOFLAGS" || { echo "$GOOS $GOARCH $GOFLAGS" >&2; exit 1; }`);
     const env = { GOOS: 'plan9', GOARCH: 'mips', GOFLAGS: '-mod=vendor' };
     expect(await find({ env })).toMatchObject({ source: 'go' });
   });
 
   it('runs once for several concurrent searches', async () => {
     // The first search waits until the second one waits for it.
-    scriptGo(`while [ ! -e "${folder}/waiting" ]; do sleep 0.05; done`);
+    createGo(`while [ ! -e "${folder}/waiting" ]; do sleep 0.05; done`);
     const say = (line: string): void => {
       if (line.startsWith('Waiting for another process')) writeFileSync(join(folder, 'waiting'), '');
     };
@@ -203,13 +203,13 @@ describe('a build', () => {
       expect.objectContaining({ kind: 'binary', source: 'go' }),
       expect.objectContaining({ kind: 'binary', source: 'go' }),
     ]);
-    expect(builds()).toHaveLength(1);
+    expect(readBuilds()).toHaveLength(1);
   });
 });
 
 describe('a download', () => {
   /** Starts a service that returns `reply` and serves `archive`. Returns its URL and its requests. */
-  async function service(reply: object, archive?: Buffer): Promise<{ url: string; requests: string[] }> {
+  async function startService(reply: object, archive?: Buffer): Promise<{ url: string; requests: string[] }> {
     const requests: string[] = [];
     const server = createServer((request, response) => {
       requests.push(request.url ?? '');
@@ -221,10 +221,10 @@ describe('a download', () => {
   }
 
   it('requests the archive of this platform, and unpacks the command into the cache', async () => {
-    script('packed/temporal', temporal('4.0.0'));
+    createScript('packed/temporal', temporalScript('4.0.0'));
     execFileSync('tar', ['-czf', join(folder, 'a.tar.gz'), '-C', join(folder, 'packed'), 'temporal']);
     const reply = { archiveUrl: '', fileToExtract: 'temporal' };
-    const { url, requests } = await service(reply, readFileSync(join(folder, 'a.tar.gz')));
+    const { url, requests } = await startService(reply, readFileSync(join(folder, 'a.tar.gz')));
     reply.archiveUrl = `${url}/archive`;
     const path = join(folder, CACHED);
     expect(await find({ sources: ['download'], downloads: url })).toEqual({
@@ -240,7 +240,7 @@ describe('a download', () => {
     [{ archiveUrl: 'http://127.0.0.1:9/a', fileToExtract: '../temporal' }, 'no valid archive'],
     [{ archiveUrl: 'http://127.0.0.1:9/a', fileToExtract: '/bin/temporal' }, 'no valid archive'],
   ])('rejects the reply %j', async (reply, reason) => {
-    const { url } = await service(reply);
+    const { url } = await startService(reply);
     expect(await find({ sources: ['download'], downloads: url })).toEqual({
       kind: 'none',
       reason: expect.stringContaining(reason),
@@ -249,7 +249,7 @@ describe('a download', () => {
 
   it('leaves nothing in the cache if the archive is broken', async () => {
     const reply = { archiveUrl: '', fileToExtract: 'temporal' };
-    const { url } = await service(reply, Buffer.from('no archive'));
+    const { url } = await startService(reply, Buffer.from('no archive'));
     reply.archiveUrl = `${url}/archive`;
     const result = await find({ sources: ['download'], downloads: url });
     expect(result).toMatchObject({ kind: 'none', reason: expect.stringMatching(/tar -xzf failed with/) });

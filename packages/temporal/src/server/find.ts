@@ -79,24 +79,24 @@ function isConfigured(source: ServerSource, env: Env): boolean {
 const FINDERS: Readonly<Record<ServerSource, Finder>> = {
   TEMPORAL_ADDRESS: async ({ env }) => {
     const address = env['TEMPORAL_ADDRESS'];
-    if (!address) return unavailable('not set');
+    if (!address) return toUnavailable('not set');
     return /^[^\s/]+:\d+$/.test(address)
       ? { kind: 'address', address }
-      : unavailable(`"${address}" is not of the form host:port`);
+      : toUnavailable(`"${address}" is not of the form host:port`);
   },
   TEMPORAL_CLI: async ({ env }) => {
     const command = env['TEMPORAL_CLI'];
-    if (!command) return unavailable('not set');
+    if (!command) return toUnavailable('not set');
     const path = command.includes('/') ? command : onPath(command, env);
-    return path ? probe(path, 'TEMPORAL_CLI', env) : unavailable(`${command} is not on PATH`);
+    return path ? probe(path, 'TEMPORAL_CLI', env) : toUnavailable(`${command} is not on PATH`);
   },
   PATH: async ({ env }) => {
     const path = onPath('temporal', env);
-    return path ? probe(path, 'PATH', env) : unavailable('temporal is not on it');
+    return path ? probe(path, 'PATH', env) : toUnavailable('temporal is not on PATH');
   },
   cache: async ({ env }) => {
     const path = cachedBinary(cacheFolder(env, VERSION));
-    return isExecutable(path) ? probe(path, 'cache', env) : unavailable(`${path} does not exist yet`);
+    return isExecutable(path) ? probe(path, 'cache', env) : toUnavailable(`${path} does not exist yet`);
   },
   go: async (options) => install('go', options, goInstaller(VERSION, options.env, options.log)),
   download: async (options) => {
@@ -105,13 +105,13 @@ const FINDERS: Readonly<Record<ServerSource, Finder>> = {
   },
 };
 
-function unavailable(reason: string): Attempt {
+function toUnavailable(reason: string): Attempt {
   return { kind: 'unavailable', reason };
 }
 
 async function probe(path: string, source: ServerSource, env: Env): Promise<Attempt> {
   const version = await serverVersionOf(path, env);
-  if (version.problem !== undefined) return unavailable(version.problem);
+  if (version.problem !== undefined) return toUnavailable(version.problem);
   return { kind: 'binary', binary: { path, serverVersion: version.serverVersion }, source };
 }
 
@@ -141,8 +141,8 @@ async function install(
       install: installer,
       onWait: () => log(`Waiting for another process that installs Temporal ${VERSION} into ${folder}.`),
     });
-    return problem === undefined ? await probe(path, source, env) : unavailable(problem);
+    return problem === undefined ? await probe(path, source, env) : toUnavailable(problem);
   } catch (error) {
-    return unavailable(`cannot use the cache folder ${folder}: ${(error as Error).message}`);
+    return toUnavailable(`cannot use the cache folder ${folder}: ${(error as Error).message}`);
   }
 }

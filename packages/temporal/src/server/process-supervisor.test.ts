@@ -15,7 +15,7 @@ const RUN = 'echo up; while :; do sleep 0.05; done';
 const POLL = { timeout: 20_000 };
 
 /** Creates a file for a server's output. */
-function log(): { fd: number; read(): string } {
+function createLog(): { fd: number; read(): string } {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-supervisor-'));
   const file = join(folder, 'log');
   const fd = openSync(file, 'a');
@@ -28,7 +28,7 @@ function log(): { fd: number; read(): string } {
 
 describe('stopping a server', () => {
   it('sends SIGTERM and resolves when it has ended', async () => {
-    const { fd, read } = log();
+    const { fd, read } = createLog();
     const server = await startSupervised({ command: ['/bin/sh', '-c', GRACEFUL + RUN], log: fd });
     await expect.poll(read, POLL).toBe('up\n');
     await server.stop();
@@ -37,7 +37,7 @@ describe('stopping a server', () => {
   });
 
   it('kills it and its children after the grace period', async () => {
-    const { fd, read } = log();
+    const { fd, read } = createLog();
     const server = await startSupervised({
       command: ['/bin/sh', '-c', STUBBORN + RUN],
       log: fd,
@@ -49,7 +49,7 @@ describe('stopping a server', () => {
   });
 
   it('can be repeated, even for a server that has ended by itself', async () => {
-    const server = await startSupervised({ command: ['/bin/sh', '-c', 'exit 3'], log: log().fd });
+    const server = await startSupervised({ command: ['/bin/sh', '-c', 'exit 3'], log: createLog().fd });
     expect(await server.exited).toBe('exit code 3');
     await Promise.all([server.stop(), server.stop()]);
   });
@@ -57,7 +57,7 @@ describe('stopping a server', () => {
 
 describe('a server', () => {
   it('gets the environment of the options and unchanged arguments', async () => {
-    const { fd, read } = log();
+    const { fd, read } = createLog();
     const command = ['/bin/sh', '-c', 'echo "$A/$1/$2"', '-', `a 'b" $c`, ''] as const;
     const server = await startSupervised({ command, log: fd, env: { A: 'given' } });
     await server.exited;
@@ -65,7 +65,7 @@ describe('a server', () => {
   });
 
   it('that does not exist ends with the error of the shell', async () => {
-    const { fd, read } = log();
+    const { fd, read } = createLog();
     const server = await startSupervised({ command: ['/nowhere/server'], log: fd });
     expect(await server.exited).toBe('exit code 127');
     expect(read()).toMatch(/\/nowhere\/server: not found|No such file/);

@@ -46,7 +46,7 @@ export interface HeddleWorker {
   status(): WorkerStatus;
 }
 
-const STOP: StopOptions = { drainMs: 10_000, killMs: 5000 };
+const DEFAULT_STOP: StopOptions = { drainMs: 10_000, killMs: 5000 };
 
 /**
  * Starts a worker for the runs of a deployment. Resolves when it polls.
@@ -55,12 +55,12 @@ const STOP: StopOptions = { drainMs: 10_000, killMs: 5000 };
  */
 export async function createWorker(options: WorkerOptions): Promise<HeddleWorker> {
   const stores = await openSharedStores(options, options.clock);
-  const closing: (() => Promise<void> | void)[] = [() => stores.close()];
+  const closeSteps: (() => Promise<void> | void)[] = [() => stores.close()];
   const close = async (): Promise<void> => {
-    for (const step of closing.splice(0).reverse()) await step();
+    for (const step of closeSteps.splice(0).reverse()) await step();
   };
   try {
-    return await open(options, { stores, closing, close });
+    return await openWorker(options, { stores, closeSteps, close });
   } catch (error) {
     await close();
     throw error;
@@ -70,26 +70,29 @@ export async function createWorker(options: WorkerOptions): Promise<HeddleWorker
 interface OpenParts {
   stores: SharedStores;
   /** Close functions, in the order of opening. */
-  closing: (() => Promise<void> | void)[];
+  closeSteps: (() => Promise<void> | void)[];
   close: () => Promise<void>;
 }
 
-async function open(options: WorkerOptions, { stores, closing, close }: OpenParts): Promise<HeddleWorker> {
+async function openWorker(
+  options: WorkerOptions,
+  { stores, closeSteps, close }: OpenParts,
+): Promise<HeddleWorker> {
   const { tuning = {}, bundle, http } = options;
   await requireIsolation(options);
   const host = createHost(stores, options);
-  closing.push(() => host.close());
+  closeSteps.push(() => host.close());
   const deployment = await openDeployment(options, decryptErrorHandler(host.parts));
   // A hanging worker, or one that never ran, still uses the connection, which then stays open until the process ends.
-  closing.push(() => deployment.connection.close().catch(() => undefined));
+  closeSteps.push(() => deployment.connection.close().catch(() => undefined));
   const group = await WorkerGroup.start(host.parts, { deployment, tuning, bundle });
   const worker = new RunningWorker(group, close, () => host.parts.code.stats());
-  closing.push(() => group.stop({ drainMs: 0, killMs: STOP.killMs }).then(() => undefined));
-  if (group.roles.includes('engine')) closing.push(startSweeper(host.parts, deployment));
+  closeSteps.push(() => group.stop({ drainMs: 0, killMs: DEFAULT_STOP.killMs }).then(() => undefined));
+  if (group.roles.includes('engine')) closeSteps.push(startSweeper(host.parts, deployment));
   if (http) {
     const endpoint = await openEndpoint(http, () => worker.status());
     worker.endpoint = endpoint;
-    closing.push(() => endpoint.close());
+    closeSteps.push(() => endpoint.close());
   }
   return worker;
 }
@@ -131,7 +134,7 @@ class RunningWorker implements HeddleWorker {
   }
 
   async stop(options: Partial<StopOptions> = {}): Promise<void> {
-    await this.#group.stop({ ...STOP, ...options });
+    await this.#group.stop({ ...DEFAULT_STOP, ...options });
     await this.finished.catch(() => undefined);
   }
 

@@ -17,7 +17,7 @@ export interface Endpoint {
   close(): Promise<void>;
 }
 
-interface Reply {
+interface EndpointResponse {
   code: number;
   type: string;
   text: string;
@@ -28,10 +28,10 @@ const TEXT = 'text/plain; charset=utf-8';
 /** Starts an HTTP server for `/healthz` and `/metrics`. Throws OPTIONS_INVALID if it cannot listen. */
 export async function openEndpoint(
   { port, host = '127.0.0.1' }: EndpointOptions,
-  status: () => WorkerStatus,
+  readStatus: () => WorkerStatus,
 ): Promise<Endpoint> {
   const server = createServer((request, response) => {
-    const { code, type, text } = replyTo(request.url, status());
+    const { code, type, text } = respondTo(request.url, readStatus());
     response.writeHead(code, { 'content-type': type }).end(text);
   });
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
@@ -57,7 +57,7 @@ export async function openEndpoint(
   };
 }
 
-function replyTo(url: string | undefined, status: WorkerStatus): Reply {
+function respondTo(url: string | undefined, status: WorkerStatus): EndpointResponse {
   const path = url?.split('?')[0];
   if (path === '/metrics')
     return { code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', text: prometheusText(status) };

@@ -44,12 +44,12 @@ function memoryOfProcess(): Memory {
 }
 
 function totalBytes(): number {
-  const machine = totalmem();
+  const machineBytes = totalmem();
   try {
-    const limit = Number(readFileSync('/sys/fs/cgroup/memory.max', 'utf8'));
-    return Number.isFinite(limit) ? Math.min(limit, machine) : machine;
+    const limitBytes = Number(readFileSync('/sys/fs/cgroup/memory.max', 'utf8'));
+    return Number.isFinite(limitBytes) ? Math.min(limitBytes, machineBytes) : machineBytes;
   } catch {
     // The system has no cgroup limit.
-    return machine;
+    return machineBytes;
   }
 }

@@ -55,7 +55,7 @@ export class WorkerGroup {
   readonly #shutdown: AbortController;
   readonly #running: Promise<unknown>;
   readonly #abandoned = Promise.withResolvers<boolean>();
-  #stopping = false;
+  #isStopping = false;
   #failure: { error: unknown } | undefined;
 
   /** Starts polling. `shutdown` is aborted when running blocks must stop. */
@@ -75,7 +75,7 @@ export class WorkerGroup {
       workers.map((worker) => worker.run().catch((error: unknown) => this.#fail(error))),
     );
     this.finished = this.#finish();
-    // A host that does not await `finished` gets the error in another way.
+    // Prevents an unhandled rejection if the host does not await `finished`.
     this.finished.catch(() => undefined);
   }
 
@@ -111,7 +111,7 @@ export class WorkerGroup {
 
   /** True until the group stops or fails. */
   get isPolling(): boolean {
-    return !this.#stopping && this.#failure === undefined;
+    return !this.#isStopping && this.#failure === undefined;
   }
 
   /** Returns the SDK's status of each worker. */
@@ -126,16 +126,16 @@ export class WorkerGroup {
   }
 
   #stopWorkers({ drainMs, killMs }: StopOptions): void {
-    if (this.#stopping) return;
-    this.#stopping = true;
+    if (this.#isStopping) return;
+    this.#isStopping = true;
     for (const worker of this.#workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-    const drain = setTimeout(() => this.#shutdown.abort(new Error('The worker is stopping.')), drainMs);
-    const kill = setTimeout(() => this.#abandoned.resolve(true), drainMs + killMs);
-    const clear = (): void => {
-      clearTimeout(drain);
-      clearTimeout(kill);
+    const drainTimer = setTimeout(() => this.#shutdown.abort(new Error('The worker is stopping.')), drainMs);
+    const killTimer = setTimeout(() => this.#abandoned.resolve(true), drainMs + killMs);
+    const clearTimers = (): void => {
+      clearTimeout(drainTimer);
+      clearTimeout(killTimer);
     };
-    this.finished.then(clear, clear);
+    this.finished.then(clearTimers, clearTimers);
   }
 
   #fail(error: unknown): void {
@@ -145,12 +145,12 @@ export class WorkerGroup {
 
   async #finish(): Promise<boolean> {
     // A failed worker reports its error only after its activities have ended. Its state shows the failure immediately.
-    const check = setInterval(() => {
+    const checkTimer = setInterval(() => {
       if (this.#workers.some((worker) => worker.getState() !== 'RUNNING')) this.#stopWorkers(AFTER_FAILURE);
     }, CHECK_MS);
-    check.unref();
+    checkTimer.unref();
     const isAbandoned = await Promise.race([this.#running.then(() => false), this.#abandoned.promise]);
-    clearInterval(check);
+    clearInterval(checkTimer);
     if (this.#failure) throw this.#failure.error;
     return isAbandoned;
   }

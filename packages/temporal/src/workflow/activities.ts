@@ -26,7 +26,7 @@ const LOCAL_RETRY = { ...RETRY, maximumAttempts: 3 } as const;
 
 type SegmentActivity = (input: SegmentActivityInput) => Promise<SegmentActivityResult>;
 
-const local = proxyLocalActivities<{
+const localActivities = proxyLocalActivities<{
   [SEGMENT_ACTIVITY]: SegmentActivity;
   [SETTLE_ACTIVITY](input: SettleActivityInput): Promise<void>;
 }>({
@@ -35,7 +35,7 @@ const local = proxyLocalActivities<{
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 
-const remote = proxyActivities<{ [SETTLE_ACTIVITY](input: SettleActivityInput): Promise<void> }>({
+const remoteActivities = proxyActivities<{ [SETTLE_ACTIVITY](input: SettleActivityInput): Promise<void> }>({
   startToCloseTimeout: '1 minute',
   retry: RETRY,
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -56,7 +56,7 @@ export function remoteActivity(type: string, taskQueue: string, summary: string)
   return activity;
 }
 
-/** Returns the activity that runs fused compute blocks. */
+/** Returns the activity that runs a segment: compute blocks that share one activity. */
 export function segmentActivity({ queues }: Profile): SegmentActivity {
   return remoteActivity(SEGMENT_ACTIVITY, queues.segments, 'compute');
 }
@@ -66,7 +66,7 @@ export function runLocally(
   input: SegmentActivityInput,
   fallback: () => Promise<SegmentActivityResult>,
 ): Promise<SegmentActivityResult> {
-  return local[SEGMENT_ACTIVITY](input).catch(unlessCancelled(fallback));
+  return localActivities[SEGMENT_ACTIVITY](input).catch(unlessCancelled(fallback));
 }
 
 /**
@@ -74,10 +74,13 @@ export function runLocally(
  * events up to this position, so a local activity may write them.
  */
 export function settle(input: SettleActivityInput, isDurable = true): Promise<void> {
-  if (!isDurable) return remote[SETTLE_ACTIVITY](input);
-  return local[SETTLE_ACTIVITY](input).catch(unlessCancelled(() => remote[SETTLE_ACTIVITY](input)));
+  if (!isDurable) return remoteActivities[SETTLE_ACTIVITY](input);
+  return localActivities[SETTLE_ACTIVITY](input).catch(
+    unlessCancelled(() => remoteActivities[SETTLE_ACTIVITY](input)),
+  );
 }
 
+/** Returns an error handler that calls `fallback`. It rethrows cancellations, and errors of workflow code. */
 function unlessCancelled<T>(fallback: () => Promise<T>): (error: unknown) => Promise<T> {
   return (error) => {
     if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;

@@ -53,7 +53,7 @@ export class ChildRuns {
   start(child: ChildStart): void {
     const { runId } = child.input;
     const { inbox, history } = this.#parts;
-    if (this.#pending.has(runId) || !history.isPending(runCommand(child))) return;
+    if (this.#pending.has(runId) || !history.isPending(toRunCommand(child))) return;
     this.#setTimeout(child);
     const scope = new CancellationScope({ cancellable: true });
     this.#pending.set(runId, { child, scope, on: null });
@@ -75,7 +75,7 @@ export class ChildRuns {
     const pending = this.#pending.get(message.runId);
     if (pending) pending.on = message.on;
     const siblings = pending ? this.#siblingsOf(pending.child) : [];
-    this.#post({ ...message, on: blockedOn([{ on: message.on }, ...siblings]) });
+    this.#post({ ...message, on: waitReasonOf([{ on: message.on }, ...siblings]) });
   }
 
   #post(message: ChildMessage, id?: string): void {
@@ -95,10 +95,10 @@ export class ChildRuns {
     if (isLast && this.#childrenAt(address).length === 0) this.#parts.timers.cancel(`timeout:${address}`);
     // An agent continues. Any other block ends now.
     const continues = nodeAt(this.#parts.history.skeleton, at).class === 'effect';
-    const on = isLast ? null : blockedOn(siblings);
+    const on = isLast ? null : waitReasonOf(siblings);
     if (continues && endedChild && endedChild.on !== on)
       this.#post({ at, runId, on, atMs: Date.now() }, `ended:${runId}`);
-    if (isLast) this.#parts.inbox.post({ retry: [runCommand(child)] });
+    if (isLast) this.#parts.inbox.post({ retry: [toRunCommand(child)] });
   }
 
   #childrenAt(address: string): PendingChild[] {
@@ -144,12 +144,12 @@ export class ChildRuns {
 }
 
 /** Returns the wait reason of a block that waits for all of these children; null if one of them is running. */
-function blockedOn(children: readonly Pick<PendingChild, 'on'>[]): ChildMessage['on'] {
+function waitReasonOf(children: readonly Pick<PendingChild, 'on'>[]): ChildMessage['on'] {
   if (children.some(({ on }) => on === null)) return null;
   return children.some(({ on }) => on === 'time') ? 'time' : 'human';
 }
 
-function runCommand({ at, try: attempt, resumes }: ChildStart) {
+function toRunCommand({ at, try: attempt, resumes }: ChildStart) {
   return { type: 'run' as const, at, try: attempt, ...(resumes !== undefined && { resumes }) };
 }
 

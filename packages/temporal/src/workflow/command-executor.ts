@@ -125,7 +125,7 @@ export class CommandExecutor {
       );
   }
 
-  /** Removes the activity before it posts, so that the driver no longer counts it. */
+  /** Removes the activity before its result is posted, so that the driver no longer counts the activity. */
   #onEnd(scope: CancellationScope, item: InboxItem): void {
     this.#running.delete(scope);
     this.#parts.inbox.post(item);
@@ -202,10 +202,10 @@ export class CommandExecutor {
   }
 
   #abort(at: Address): void {
-    const name = at.join('.');
-    for (const timer of ['timeout', 'retry', 'wait']) this.#timers.cancel(`${timer}:${name}`);
-    this.#children.cancel(name);
-    for (const [scope, addresses] of this.#running) if (addresses.has(name)) scope.cancel();
+    const address = at.join('.');
+    for (const timer of ['timeout', 'retry', 'wait']) this.#timers.cancel(`${timer}:${address}`);
+    this.#children.cancel(address);
+    for (const [scope, addresses] of this.#running) if (addresses.has(address)) scope.cancel();
   }
 
   #setTimer({ at, timer, dueMs, try: attempt }: TimerCommand): void {

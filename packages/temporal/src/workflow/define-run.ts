@@ -113,6 +113,7 @@ function isEngineFault(error: unknown): error is Error {
   return error instanceof Error && error.name !== 'ContinueAsNew';
 }
 
+/** Returns the workflow's result. Throws the failure or cancellation that the server shows for the run. */
 function endOf({ profile }: RunInput, { end, skeleton }: RunHistory): RunEnd {
   if (end?.status === 'cancelled') throw new CancelledFailure('The run was cancelled.');
   if (end?.status !== 'failed') return { status: 'completed' };

@@ -32,7 +32,7 @@ export interface DriverParts {
 }
 
 /**
- * The event loop of a run: feeds events to the machine, which has the rules, and executes the commands that follow.
+ * The event loop of a run: feeds events to the state machine of the run, and executes the commands that follow.
  *
  * Returns the state with which the run continues as new when its history is too long; undefined when the run has ended.
  */
@@ -46,7 +46,7 @@ export async function drive(parts: DriverParts): Promise<CarriedState | undefine
     if (inbox.fault !== undefined) throw inbox.fault;
     commands = commands.concat(processInbox(parts)).filter((command) => history.isDue(command));
     const state = idleState(history.state);
-    // Readers of a paused or ended run see its pauses or its end.
+    // Readers of a paused or ended run must find its pauses or its end in the stores.
     if (state !== 'running') await parts.settle();
     if (state !== reportedState) parts.onStateChange((reportedState = state));
     if (history.end) return undefined;

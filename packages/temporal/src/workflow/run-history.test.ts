@@ -20,14 +20,14 @@ const completedEvent = (at: number[], atMs = 2): Event => ({ type: 'completed', 
 const batchOf = (id: string, events: Event[]) => ({ id, chunk: { v: events.map(() => ({})) }, events });
 
 describe('RunHistory', () => {
-  const startedHistory = (): RunHistory => {
+  const startHistory = (): RunHistory => {
     const history = new RunHistory({ skeleton: FORK, begin: { started: STARTED } });
     history.begin(STARTED);
     return history;
   };
 
   it('numbers batches in order, after the first entry', () => {
-    const history = startedHistory();
+    const history = startHistory();
     expect(history.feed(batchOf('one', [completedEvent([0])])).seq).toBe(2);
     expect(history.feed(batchOf('two', [completedEvent([1]), completedEvent([2])])).seq).toBe(4);
     expect(history.position()).toMatchObject({
@@ -41,8 +41,9 @@ describe('RunHistory', () => {
   });
 
   it('detects a run that ends with its first event', () => {
-    const none: Region = { nodes: [], entries: [] };
-    const loop = { ...node('L', [], []), kind: 'loop' as const, subflow: { body: none, count: 0, limit: 9 } };
+    const emptyRegion: Region = { nodes: [], entries: [] };
+    const subflow = { body: emptyRegion, count: 0, limit: 9 };
+    const loop = { ...node('L', [], []), kind: 'loop' as const, subflow };
     const history = new RunHistory({
       skeleton: { nodes: [loop], entries: [0] },
       begin: { started: STARTED },
@@ -52,21 +53,21 @@ describe('RunHistory', () => {
   });
 
   it('skips late events, and lists them', () => {
-    const history = startedHistory();
+    const history = startHistory();
     history.feed(batchOf('one', [completedEvent([0]), completedEvent([1])]));
     expect(history.feed(batchOf('late', [completedEvent([1])])).seq).toBe(0);
     expect(history.feed(batchOf('half', [completedEvent([1]), completedEvent([2])])).seq).toBe(4);
     expect(history.position().unwritten).toMatchObject([{ id: 'one' }, { id: 'half', seq: 4, skip: [0] }]);
   });
 
-  it('reports only those commands as due that no later event of the same batch has answered', () => {
-    const history = startedHistory();
+  it('reports a command as due unless a later event of the same batch has answered it', () => {
+    const history = startHistory();
     const { commands } = history.feed(batchOf('one', [completedEvent([0]), completedEvent([2])]));
     expect(commands.filter((command) => history.isDue(command))).toEqual([{ type: 'run', at: [1], try: 1 }]);
   });
 
   it('drops written batches and measures unwritten ones', () => {
-    const history = startedHistory();
+    const history = startHistory();
     history.feed(batchOf('one', [completedEvent([0])]));
     const position = history.position();
     history.feed(batchOf('two', [completedEvent([1])]));
@@ -80,7 +81,7 @@ describe('RunHistory', () => {
   });
 
   it('behaves the same after it continues from the carried state', () => {
-    const history = startedHistory();
+    const history = startHistory();
     history.feed(batchOf('one', [completedEvent([0], 7), completedEvent([1], 8)]));
     const carried = JSON.parse(JSON.stringify(history.carriedState([]))) as ReturnType<
       RunHistory['carriedState']
@@ -94,7 +95,7 @@ describe('RunHistory', () => {
   });
 
   it('continues with the commands that were issued, in their order (R6)', () => {
-    const history = startedHistory();
+    const history = startHistory();
     history.feed(batchOf('one', [completedEvent([0])]));
     const run = (at: number): Command => ({ type: 'run', at: [at], try: 1 });
     const carry = (issued: Command[]): Command[] => {
@@ -107,7 +108,7 @@ describe('RunHistory', () => {
   });
 
   it('accepts the token of a pause point until it is answered', () => {
-    const history = startedHistory();
+    const history = startHistory();
     history.feed(batchOf('one', [completedEvent([0])]));
     const paused: Event = { type: 'paused', at: [1], atMs: 3, attempt: 1, kind: 'human' };
     history.feed({ ...batchOf('two', [paused]), tokens: { 0: 'hash' } });

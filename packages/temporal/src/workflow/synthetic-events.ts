@@ -47,7 +47,7 @@ export function childBlocked(
   };
 }
 
-/** Returns the batch for a child run that was terminated or timed out on the server, so that its record has no end. */
+/** Returns the batch for a child run that was terminated or timed out on the server. Its record has no end. */
 export function childLost(
   skeleton: Region,
   {
