@@ -11,7 +11,7 @@ const MAX_PLAN_BYTES = 1_000_000;
 /** Search attributes may have 2 KB. Above 2 KB, the server warns about a memo. */
 const MAX_NAME_LENGTH = 200;
 
-type Started = Extract<Entry, { type: 'started' }>;
+type StartedEntry = Extract<Entry, { type: 'started' }>;
 
 /** Plans that are known to fit. */
 const fittingPlans = new WeakSet<Plan>();
@@ -30,7 +30,7 @@ export function expectFit(plan: Plan): void {
 }
 
 /** Returns the workflow input of a recorded run. Throws OPTIONS_INVALID for a plan that is too large for a history. */
-export function runInputOf(plan: Plan, header: NewRun, first: Started, profile: Profile): RunInput {
+export function runInputOf(plan: Plan, header: NewRun, first: StartedEntry, profile: Profile): RunInput {
   expectFit(plan);
   const { atMs, graceMs } = first;
   // -1 starts no block. It stands for a start that the plan does not have.
@@ -50,6 +50,7 @@ export function runInputOf(plan: Plan, header: NewRun, first: Started, profile: 
   };
 }
 
+/** Adds the effect blocks of a region and of its containers to `effects`. Returns `effects`. */
 function effectsOf(plan: Plan, region: Region, effects: RunInput['effects']): RunInput['effects'] {
   for (const node of region.nodes) {
     const config = plan.blocks[node.id];

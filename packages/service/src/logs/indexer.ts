@@ -58,13 +58,13 @@ export class LogIndexer {
   async update(): Promise<void> {
     // A batch that has begun may have read its changes before the call.
     await this.#currentBatch?.catch(() => undefined);
-    for (let batches = 0; batches < BATCHES_PER_READ && (await this.#batch()); batches += 1);
+    for (let batches = 0; batches < BATCHES_PER_READ && (await this.#indexBatchOnce()); batches += 1);
   }
 
   /** Indexes everything that has changed. */
   async updateAll(): Promise<void> {
     // On SQLite a batch never yields to the event loop: without this pause, requests would wait for all batches.
-    while (!this.#isClosed && (await this.#batch())) await new Promise(setImmediate);
+    while (!this.#isClosed && (await this.#indexBatchOnce())) await new Promise(setImmediate);
   }
 
   async close(): Promise<void> {
@@ -76,7 +76,7 @@ export class LogIndexer {
 
   /**
    * Adds ended runs to the totals of the statistics, up to a few batches, so that many old runs do not delay requests.
-   * Returns whether there may be more. Statistics read each run that the totals lack from its row.
+   * Returns whether there may be more. Until they are added, statistics read the rows of these runs.
    */
   async total(): Promise<boolean> {
     for (let batches = 0; batches < BATCHES_PER_POLL && this.#totalsMayLackRuns; batches += 1) {
@@ -104,7 +104,7 @@ export class LogIndexer {
   }
 
   /** Indexes one batch, which concurrent callers of this process share. Returns whether there may be more. */
-  #batch(): Promise<boolean> {
+  #indexBatchOnce(): Promise<boolean> {
     if (this.#isClosed) return Promise.resolve(false);
     return (this.#currentBatch ??= this.#indexBatch().finally(() => {
       this.#currentBatch = undefined;
@@ -118,7 +118,7 @@ export class LogIndexer {
     if (changes.length === 0) return false;
     const removedIds = changes.flatMap(({ runId, run }) => (run ? [] : [runId]));
     const runs = new Map(changes.flatMap(({ runId, run }) => (run ? [[runId, run] as const] : [])));
-    const logs = await newLogs({ engine, db, report }, runs);
+    const logs = await buildLogs({ engine, db, report }, runs);
     const endings = await triggers.endedRuns(db, { engine, report }, logs);
     await db.transaction().execute(async (transaction) => {
       const totalsChange = await subtractFromTotals(transaction, [...runs.keys(), ...removedIds]);
@@ -136,7 +136,7 @@ export class LogIndexer {
 }
 
 /** Returns the rows of the runs, without runs of workflows that are in no workspace. */
-async function newLogs(
+async function buildLogs(
   { engine, db, report }: Pick<IndexerOptions, 'engine' | 'db' | 'report'>,
   runs: ReadonlyMap<string, RunSummary>,
 ): Promise<NewLog[]> {
@@ -206,7 +206,7 @@ function stateOf(
   };
 }
 
-/** Returns the status in the log, in which queued and paused runs are pending. Single runs have the exact status. */
+/** Returns the status in the log, in which queued and paused runs are pending. A run's overview tells them apart. */
 function statusOf(status: RunSummary['status']): LogStatus {
   return status === 'paused' || status === 'queued' ? 'pending' : status;
 }

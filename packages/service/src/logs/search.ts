@@ -112,11 +112,11 @@ class ValueSearch {
     this.runs += 1;
     const spans = [...everySpan(root)];
     this.#spans += spans.length;
-    const error = this.#parts.has('error') ? this.#errorIn(spans, row) : undefined;
-    return error ?? (await this.#valueIn(root, 'output')) ?? (await this.#valueIn(root, 'input'));
+    const error = this.#parts.has('error') ? this.#errorMatchIn(spans, row) : undefined;
+    return error ?? (await this.#valueMatchIn(root, 'output')) ?? (await this.#valueMatchIn(root, 'input'));
   }
 
-  #errorIn(spans: readonly Span[], { engine_id: engineId, run_id: runId }: LogRow) {
+  #errorMatchIn(spans: readonly Span[], { engine_id: engineId, run_id: runId }: LogRow) {
     for (const [index, span] of spans.entries()) {
       if (span.error) {
         // Callers know the run by their own id.
@@ -129,7 +129,7 @@ class ValueSearch {
     return undefined;
   }
 
-  async #valueIn(root: Span, part: 'input' | 'output') {
+  async #valueMatchIn(root: Span, part: 'input' | 'output') {
     const stored = root[part];
     const isHidden = part === 'output' && hidesOutput(root);
     if (!this.#parts.has(part) || !stored || isHidden || !this.#isSearchable(stored)) return undefined;

@@ -44,7 +44,7 @@ it('statistics average over ended runs only, and give rates in percent', () => {
   ]);
 });
 
-it('statistics show the workflows with the most runs, fewer with many periods, and report that some were left out', () => {
+it('statistics list the workflows with the most runs, fewer with many periods, and report if some are left out', () => {
   const rows = Array.from({ length: 300 }, (_, index) => row(`w${index}`, 0, { total: index }));
   const tenPeriods = statsOf(rows, windowOf(0, DAY, 10), new Map());
   expect(tenPeriods.workflows).toHaveLength(200);

@@ -101,7 +101,7 @@ const MIN_SECRET_LENGTH = 32;
 export async function openServiceStore(options: ServiceStoreOptions = {}): Promise<ServiceStore> {
   const location = locationOf(options);
   const secret = secretOf(options);
-  const { db, migrate } = await openMigrated(location);
+  const { db, migrate } = await openAndMigrate(location);
   const keys = new KeyStore(db, secret);
   return {
     database: db as unknown as Kysely<unknown>,
@@ -129,7 +129,7 @@ export async function openServiceOwnership(
   sealer: Sealer,
   refresh?: RefreshOptions,
 ): Promise<ServiceOwnership> {
-  const { db } = await openMigrated(locationOf(options));
+  const { db } = await openAndMigrate(locationOf(options));
   const workspaces = new WorkspaceStore(db);
   const database = db as unknown as Kysely<unknown>;
   return {
@@ -143,7 +143,7 @@ export async function openServiceOwnership(
   };
 }
 
-async function openMigrated(location: DatabaseLocation): Promise<OpenDatabase> {
+async function openAndMigrate(location: DatabaseLocation): Promise<OpenDatabase> {
   const database = await openDatabase(location);
   try {
     for (const [area, migrations] of Object.entries(AREA_MIGRATIONS))

@@ -41,8 +41,8 @@ export class Sessions {
   /** Returns the token of a new session. */
   create(owner: SessionOwner): string {
     const identity = 'userId' in owner ? { u: owner.userId } : { k: owner.keyId };
-    const e = this.#now() + SESSION_SECONDS * 1000;
-    const session = { ...identity, e, n: randomBytes(NONCE_BYTES).toString('base64url') };
+    const endMs = this.#now() + SESSION_SECONDS * 1000;
+    const session = { ...identity, e: endMs, n: randomBytes(NONCE_BYTES).toString('base64url') };
     const payload = Buffer.from(JSON.stringify(session)).toString('base64url');
     return `${payload}.${this.#sign(payload).toString('base64url')}`;
   }

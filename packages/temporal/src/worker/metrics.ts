@@ -72,7 +72,7 @@ function labelsOf({ task, type, local }: TaskCounter): { [name: string]: string 
 /** Returns the metrics of the sandbox by language. `native` stands for all code in native images. */
 function sandboxMetrics({ languages, metrics, totals }: SandboxStatus): Metric[] {
   const names = Object.keys(languages) as (keyof typeof languages)[];
-  const byLanguage = (
+  const languageMetric = (
     type: Metric['type'],
     name: string,
     help: string,
@@ -88,22 +88,22 @@ function sandboxMetrics({ languages, metrics, totals }: SandboxStatus): Metric[]
     })),
   );
   return [
-    ...COUNTS.map(([name, key, help]) => byLanguage('gauge', name, help, (lang) => languages[lang][key])),
+    ...COUNTS.map(([name, key, help]) => languageMetric('gauge', name, help, (lang) => languages[lang][key])),
     {
       ...{ name: 'heddle_sandbox_jobs_ended_total', type: 'counter' },
       help: 'Completed jobs, by OK or error code.',
       samples: Object.entries(totals).map(([outcome, value]) => ({ labels: { outcome }, value })),
     },
     ...DURATIONS.flatMap(([name, help]) => [
-      byLanguage('counter', `${name}_seconds_total`, help, (lang) => metrics[lang][name].totalMs / 1000),
-      byLanguage(
+      languageMetric('counter', `${name}_seconds_total`, help, (lang) => metrics[lang][name].totalMs / 1000),
+      languageMetric(
         'counter',
         `${name}_total`,
         `Number of durations in heddle_sandbox_${name}_seconds_total.`,
         (lang) => metrics[lang][name].count,
       ),
     ]),
-    byLanguage('gauge', 'peak_memory_bytes', 'Peak memory of a process.', (lang) => {
+    languageMetric('gauge', 'peak_memory_bytes', 'Peak memory of a process.', (lang) => {
       return metrics[lang].peakRssMiB * MIB;
     }),
     {
