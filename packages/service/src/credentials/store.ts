@@ -286,8 +286,8 @@ export async function credentialKeyIds(db: Db): Promise<Set<string>> {
 }
 
 /**
- * Seals up to `limit` rows, whose material another key has sealed, with the current key. Returns the number of these
- * rows; 0 if the current key has sealed all. Material that is replaced at the same time is not changed.
+ * Finds up to `limit` rows that another key has sealed, and seals them with the current key. Returns the number
+ * of these rows; 0 if the current key has sealed all. Material that is replaced at the same time is not changed.
  */
 export async function resealCredentials(db: Db, sealer: Sealer, limit: number): Promise<number> {
   const rows = await db

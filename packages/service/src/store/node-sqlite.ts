@@ -28,7 +28,7 @@ function adaptConnection(db: DatabaseSync) {
       // Otherwise a transaction that reads first fails to write when another process has written in between.
       const text = sql === 'begin' ? 'begin immediate' : sql;
       const statement = statements.get(text) ?? statementOf(db.prepare(text));
-      // Other statements change the schema, and run once.
+      // Only queries are cached: statements that change the schema run once.
       if (/^(select|insert|update|delete|with)/i.test(text)) statements.set(text, statement);
       return statement;
     },
