@@ -3,7 +3,7 @@ import type { Migration } from 'kysely/migration';
 import type { AreaContext } from './context.ts';
 import type { AnyOperation } from './operation.ts';
 
-/** Migrations by name, run in the order of their names. Entries are added, never changed. */
+/** Migrations by name, run in the order of their names. Migrations are added, never changed. */
 export type Migrations = Readonly<Record<string, Migration>>;
 
 /** The database of the areas that have tables. */
@@ -19,7 +19,7 @@ export interface OperationTable {
   readonly [name: string]: AnyOperation;
 }
 
-/** Handles requests below a path that are not operations and need no API credential. */
+/** Handles the requests below a path. These requests are not operations, and need no API credential. */
 export interface AreaHandler {
   /** Ends with a slash. */
   prefix: string;
@@ -27,15 +27,13 @@ export interface AreaHandler {
   fetch: (request: Request, details: { address: string | undefined; prefix: string }) => Promise<Response>;
 }
 
-/** A part of the API: its operations, its tables, and the services of its handlers. */
+/** A module of the API: its operations, its tables, and the services of its handlers. */
 export interface Area<Services = unknown, Table extends OperationTable = OperationTable> {
   /** Unique. The area's migrations are recorded under it. */
   name: string;
   operations: Table;
   migrations?: Migrations;
-  /**
-   * Returns the services of the area for its handlers, without those of other areas. Called once, after the migrations.
-   */
+  /** Returns the services that only the handlers of this area get. Called once, after the migrations. */
   services(context: AreaContext): Promise<Services> | Services;
   /** Returns the handlers of requests that are not operations. */
   handlers?(services: Services): readonly AreaHandler[];

@@ -1,4 +1,7 @@
-/** The parts of areas: operations, the resources that they act on, cursors, and shared schemas. */
+/**
+ * For hosts that write areas (modules of API operations): operations, the resources that they act on, cursors, and
+ * shared schemas.
+ */
 export {
   emptyBody,
   cursor,

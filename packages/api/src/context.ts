@@ -7,7 +7,7 @@ import type { Concurrency, Usage } from './admission/usage.ts';
 import type { RunQueue } from './areas/runs/queue.ts';
 import type { Access, Audit, Definitions, ExecutionPolicy, PublicRuns, Reservations } from './ports.ts';
 
-/** The services and settings that areas get. */
+/** The services and settings that areas (modules of API operations) get. */
 export interface AreaContext {
   engine: Engine;
   definitions: Definitions;

@@ -5,7 +5,7 @@ import { once } from './counter.ts';
 import { consumeRateLimit } from './limiter.ts';
 import type { Release, RunRequest, UsageRefusal } from './usage.ts';
 
-type Ports = Pick<AreaContext, 'usage' | 'concurrency' | 'limiter' | 'now' | 'report'>;
+type Services = Pick<AreaContext, 'usage' | 'concurrency' | 'limiter' | 'now' | 'report'>;
 
 /**
  * Admits a run: takes a reservation of its cost, a token from the bucket of its kind, and a slot among the runs in
@@ -13,7 +13,7 @@ type Ports = Pick<AreaContext, 'usage' | 'concurrency' | 'limiter' | 'now' | 're
  * 403, 429, 503; then nothing stays reserved, but a token may have been taken.
  */
 export async function admitRun(
-  services: Ports,
+  services: Services,
   run: RunRequest,
   account: string,
 ): Promise<Release | undefined> {
@@ -38,15 +38,16 @@ export async function admitRun(
 }
 
 /**
- * Reserves the cost of a run. Throws 402, 403. An error of the port is an internal error, and the run does not start.
+ * Reserves the cost of a run. Returns a function that releases the reservation; undefined if there is nothing to
+ * release. Throws 402, 403. If `usage.reserve` rejects, its error is thrown: an internal error (500).
  */
 export async function reserveUsage(
-  { usage }: Pick<Ports, 'usage'>,
+  { usage }: Pick<Services, 'usage'>,
   run: RunRequest,
 ): Promise<Release | undefined> {
-  const answer = await usage?.reserve(run);
-  if (answer && 'refused' in answer) throw usageRefused(answer.refused);
-  return answer?.release && once(answer.release);
+  const decision = await usage?.reserve(run);
+  if (decision && 'refused' in decision) throw usageRefused(decision.refused);
+  return decision?.release && once(decision.release);
 }
 
 const HEADROOM_CODES: { [refusal in UsageRefusal]?: ApiDetailCode } = {
@@ -63,7 +64,7 @@ function usageRefused(refusal: UsageRefusal): ApiError {
 }
 
 /** Takes a slot for the run. Throws 429, 503. */
-async function acquireSlot({ concurrency, report }: Ports, run: RunRequest): Promise<Release | undefined> {
+async function acquireSlot({ concurrency, report }: Services, run: RunRequest): Promise<Release | undefined> {
   if (!concurrency) return undefined;
   const overloaded = () =>
     unavailable('Runs cannot be accepted at the moment. Please retry shortly.', 'SERVICE_OVERLOADED');
@@ -74,7 +75,7 @@ async function acquireSlot({ concurrency, report }: Ports, run: RunRequest): Pro
 
 /** Takes a slot for a call of the operation; undefined if calls are not limited. Throws 429, 503. */
 export async function acquireCall(
-  { concurrency, report }: Pick<Ports, 'concurrency' | 'report'>,
+  { concurrency, report }: Pick<Services, 'concurrency' | 'report'>,
   operation: string,
   caller: string,
 ): Promise<Release | undefined> {
@@ -91,7 +92,7 @@ export async function acquireCall(
  * `createError` returns.
  */
 async function acquireFromHost<T>(
-  report: Ports['report'],
+  report: Services['report'],
   createError: () => ApiError,
   acquire: () => Promise<T> | T,
 ): Promise<T> {

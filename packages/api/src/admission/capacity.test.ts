@@ -53,7 +53,7 @@ describe('shares of the capacity', () => {
     expect(capacity.inFlight).toBe(6);
     for (let n = 0; n < 2; n += 1) acquire('eve', 'mills');
     expect(() => acquire('joe', 'mills')).toThrow('Server is at capacity');
-    for (let times = 0; times < 2; times += 1) slots[0]?.release();
+    for (let n = 0; n < 2; n += 1) slots[0]?.release();
     expect(capacity.inFlight).toBe(7);
     acquire('ada', 'mills');
   });
@@ -83,11 +83,11 @@ describe('shares of the capacity', () => {
 
 describe('a body that does not arrive', () => {
   it('holds no slot, and times out', async () => {
-    const beats: [ms: number, beat: () => void][] = [];
+    const timers: [ms: number, callback: () => void][] = [];
     const api = await testApi({
       capacity: 1,
-      every: (ms, beat) => {
-        beats.push([ms, beat]);
+      every: (ms, callback) => {
+        timers.push([ms, callback]);
         return () => undefined;
       },
     });
@@ -100,10 +100,10 @@ describe('a body that does not arrive', () => {
       );
     });
     expect((await api.call('POST', path, { body: {} })).status).toBe(200);
-    for (const [ms, beat] of beats) if (ms === 30_000) beat();
-    const answers = await Promise.all(stalledRequests);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([408]));
-    expect(await answers[0]?.json()).toEqual({
+    for (const [ms, callback] of timers) if (ms === 30_000) callback();
+    const responses = await Promise.all(stalledRequests);
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([408]));
+    expect(await responses[0]?.json()).toEqual({
       error: { code: 'BAD_REQUEST', message: 'Request body did not arrive within 30 seconds' },
     });
   });
@@ -187,14 +187,14 @@ describe('limits of one operation', () => {
     await expect.poll(async () => (await run()).status).toBe(200);
   });
 
-  it('are 503 while the limit cannot be read, and the error is reported', async () => {
+  it('that cannot be checked refuse calls with 503, and the error is reported', async () => {
     const acquireCall = () => Promise.reject(new Error('the database is gone'));
     const api = await testApi({ concurrency: { acquire: () => () => undefined, acquireCall } });
     expect((await api.call('GET', '/api/v2/meta')).status).toBe(503);
     expect(api.faults).toEqual([expect.objectContaining({ message: 'the database is gone' })]);
   });
 
-  it('apply to the size of its body, with or without a declared length', async () => {
+  it('apply to the size of the request body, with or without a declared length', async () => {
     const api = await testApi({ bodyBytes: { createWorkflowV2: 200, undeployWorkflow: 2 } });
     const body = (name: string) => JSON.stringify({ workspaceId: api.workspaceId, name });
     const create = (raw: string, headers = {}) => api.call('POST', '/api/v2/workflows', { raw, headers });
@@ -254,12 +254,12 @@ describe('usage', () => {
   });
 
   it('that cannot be reserved is an internal error, and nothing runs', async () => {
-    const api = await testApi({ usage: { reserve: () => Promise.reject(new Error('no books')) } });
+    const api = await testApi({ usage: { reserve: () => Promise.reject(new Error('usage is down')) } });
     const id = await api.deploy(GREETING);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
-    const answer = await api.call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
-    expect(answer.body).toEqual({ error: { code: 'INTERNAL_ERROR', message: 'Internal server error' } });
-    expect(api.faults).toEqual([expect.objectContaining({ message: 'no books' })]);
+    const response = await api.call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
+    expect(response.body).toEqual({ error: { code: 'INTERNAL_ERROR', message: 'Internal server error' } });
+    expect(api.faults).toEqual([expect.objectContaining({ message: 'usage is down' })]);
     const runPath = `/api/v2/workflows/${id}/runs/${headers['X-Run-Id']}`;
     expect((await api.call('GET', runPath)).status).toBe(404);
   });

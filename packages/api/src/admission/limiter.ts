@@ -17,7 +17,7 @@ export interface LimitState {
 /** The limit that a request counts against. */
 export type LimitKind = 'address' | 'operation' | 'sync' | 'async';
 
-type LimitAnswer = Promise<LimitState | undefined> | LimitState | undefined;
+type LimitResult = Promise<LimitState | undefined> | LimitState | undefined;
 
 /** Rate limits. A host with several processes provides a shared limiter; without a limiter nothing is limited. */
 export interface Limiter {
@@ -26,9 +26,9 @@ export interface Limiter {
    * if there is no limit of this kind. `operation` is the id of the called operation, for limiters that limit some
    * operations separately.
    */
-  take(kind: LimitKind, subjects: readonly string[], operation?: string): LimitAnswer;
+  take(kind: LimitKind, subjects: readonly string[], operation?: string): LimitResult;
   /** Returns the state of the bucket and takes nothing. Without this method callers cannot see their limits. */
-  peek?(kind: LimitKind, subject: string): LimitAnswer;
+  peek?(kind: LimitKind, subject: string): LimitResult;
 }
 
 /** The size of a token bucket, and how many tokens are added per minute. */
@@ -56,7 +56,7 @@ const MINUTE_MS = 60_000;
 const MAX_BUCKETS = 100_000;
 
 /** Returns token buckets in the memory of this process. */
-export function memoryLimiter(kinds: Buckets, now: () => number = Date.now): Limiter {
+export function memoryLimiter(bucketsByKind: Buckets, now: () => number = Date.now): Limiter {
   const buckets = new Map<string, { tokens: number; atMs: number }>();
   const tokensOf = (bucket: Bucket, key: string, atMs: number): number => {
     const saved = buckets.get(key) ?? { tokens: bucket.capacity, atMs };
@@ -66,7 +66,7 @@ export function memoryLimiter(kinds: Buckets, now: () => number = Date.now): Lim
   };
   return {
     take(kind, subjects, operation) {
-      const bucket = bucketFor(kinds, kind, operation);
+      const bucket = bucketFor(bucketsByKind, kind, operation);
       if (!bucket) return undefined;
       const atMs = now();
       const fills = [...new Set(subjects)].map((subject) => {
@@ -84,7 +84,7 @@ export function memoryLimiter(kinds: Buckets, now: () => number = Date.now): Lim
       return tightestOf(bucket, fills);
     },
     peek(kind, subject) {
-      const bucket = kinds[kind];
+      const bucket = bucketsByKind[kind];
       if (!bucket) return undefined;
       const atMs = now();
       const tokensLeft = tokensOf(bucket, `${kind} ${subject}`, atMs);

@@ -33,7 +33,7 @@ type Fault =
 
 const faults = new Set<Fault>();
 const EMPTY: LimitState = { allowed: false, limit: 2, remaining: 0, resetMs: 90_000, retryAfterMs: 60_000 };
-const down = (): Promise<never> => Promise.reject(new Error('The port is down.'));
+const failAsDown = (): Promise<never> => Promise.reject(new Error('The port is down.'));
 
 const api = await recordingApi({
   capacity: 1,
@@ -49,14 +49,17 @@ const api = await recordingApi({
   },
   concurrency: {
     acquire: () =>
-      faults.has('concurrency is down') ? down() : faults.has('no slot') ? undefined : () => undefined,
+      faults.has('concurrency is down') ? failAsDown() : faults.has('no slot') ? undefined : () => undefined,
   },
-  authenticator: { authenticate: ({ apiKey, bearer }) => caller(apiKey, bearer) },
+  authenticator: { authenticate: ({ apiKey, bearer }) => authenticate(apiKey, bearer) },
 });
 
 /** Accepts one key, and a token with the scope api:read. */
-function caller(apiKey: string | undefined, bearer: string | undefined): Promise<Principal | undefined> {
-  if (faults.has('keys are down')) return down();
+function authenticate(
+  apiKey: string | undefined,
+  bearer: string | undefined,
+): Promise<Principal | undefined> {
+  if (faults.has('keys are down')) return failAsDown();
   if (apiKey === undefined ? bearer !== 'reader' : apiKey !== api.key) return Promise.resolve(undefined);
   const scopes = apiKey === undefined ? (['api:read'] as const) : (['api:write'] as const);
   const userId = api.userId;
@@ -67,18 +70,18 @@ function caller(apiKey: string | undefined, bearer: string | undefined): Promise
 const { reservations, workspaces } = api.store;
 const { queue } = reservations;
 const add = queue.add.bind(queue);
-queue.add = (...args) => (faults.has('queue is down') ? down() : add(...args));
+queue.add = (...args) => (faults.has('queue is down') ? failAsDown() : add(...args));
 const reserve = reservations.reserve.bind(reservations);
-reservations.reserve = (row) => (faults.has('reservations are down') ? down() : reserve(row));
+reservations.reserve = (row) => (faults.has('reservations are down') ? failAsDown() : reserve(row));
 
 const deployedId = await api.deploy(GREETING);
 const draftId = await api.createDraft(GREETING);
 const longId = await api.deploy(LONG);
-const foreignId = await foreignWorkflow();
+const foreignId = await createForeignWorkflow();
 const usedId = crypto.randomUUID();
 if ((await send()).status !== 200) throw new Error('A valid request is refused.');
 
-async function foreignWorkflow(): Promise<string> {
+async function createForeignWorkflow(): Promise<string> {
   const otherUser = await workspaces.createUser({ email: 'stranger@heddle.test', name: 'Eve' });
   const workspaceId = await workspaces.createWorkspace('Elsewhere', otherUser);
   const { key } = await api.store.keys.create({ workspaceId }, 'elsewhere');
@@ -87,7 +90,7 @@ async function foreignWorkflow(): Promise<string> {
   return (await otherApi.call<{ id: string }>('POST', '/api/v2/workflows', { body, key })).data.id;
 }
 
-function bodyOf(): object {
+function createBody(): object {
   const isAsync = faults.has('queue is down') || faults.has('combination');
   return {
     ...(isAsync && { async: true }),
@@ -98,7 +101,7 @@ function bodyOf(): object {
   };
 }
 
-function headersOf(): { [name: string]: string } {
+function createHeaders(): { [name: string]: string } {
   return {
     'X-Run-Id': faults.size === 0 || faults.has('used id') ? usedId : crypto.randomUUID(),
     ...(faults.has('long chain') && { 'X-Sim-Via': Array<string>(25).fill('w').join(',') }),
@@ -114,11 +117,12 @@ function send(): Promise<Answer<unknown>> {
   const validKey = faults.has('narrow scope') ? null : api.key;
   const key = faults.has('bad key') ? 'sk-heddle-guess' : validKey;
   const isBroken = faults.has('broken body') || faults.has('foreign body');
-  const raw = JSON.stringify(bodyOf()) + (isBroken ? '}' : '');
-  return api.call('POST', `/api/v2/workflows/${id}/execute`, { key, headers: headersOf(), raw });
+  const raw = JSON.stringify(createBody()) + (isBroken ? '}' : '');
+  return api.call('POST', `/api/v2/workflows/${id}/execute`, { key, headers: createHeaders(), raw });
 }
 
 interface Refusal {
+  /** The position of the check in the order of checks. Refusals with the same position are alternatives. */
   stage: number;
   fault: Fault;
   status: number;
@@ -131,20 +135,23 @@ interface Refusal {
 }
 
 const retryAfter = '1970-01-01T00:01:00.000Z';
-const LIMIT = {
+const LIMIT_HEADERS = {
   'retry-after': '60',
   'x-ratelimit-limit': '2',
   'x-ratelimit-remaining': '0',
   'x-ratelimit-reset': '1970-01-01T00:01:30.000Z',
 };
-const SOON = { 'retry-after': '5' };
-const RATE = { code: 'RATE_LIMITED', message: 'API rate limit exceeded', status: 429, headers: LIMIT };
-const HEADROOM = 'The remaining usage limit does not cover the run';
+const RETRY_HEADERS = { 'retry-after': '5' };
+const RATE = {
+  ...{ code: 'RATE_LIMITED', message: 'API rate limit exceeded' },
+  ...{ status: 429, headers: LIMIT_HEADERS },
+};
+const HEADROOM_MESSAGE = 'The remaining usage limit does not cover the run';
 const UNAVAILABLE = { code: 'SERVICE_UNAVAILABLE', status: 503 };
-const DOWN = { ...UNAVAILABLE, message: 'Service temporarily unavailable', headers: SOON };
+const DOWN = { ...UNAVAILABLE, message: 'Service temporarily unavailable', headers: RETRY_HEADERS };
 const NO_MONEY = { code: 'USAGE_LIMIT_EXCEEDED', status: 402 };
 
-/** The refusal of each check, in order. Refusals with the same number are alternatives. */
+/** The refusals of the checks, in the order of the checks. */
 const REFUSALS: readonly Refusal[] = [
   { stage: 1, fault: 'address', ...RATE, details: { retryAfter } },
   {
@@ -182,7 +189,7 @@ const REFUSALS: readonly Refusal[] = [
     ],
   },
   {
-    ...{ stage: 8, fault: 'no capacity', status: 429, code: 'RATE_LIMITED', headers: SOON },
+    ...{ stage: 8, fault: 'no capacity', status: 429, code: 'RATE_LIMITED', headers: RETRY_HEADERS },
     message: 'Server is at capacity. Please retry shortly.',
   },
   {
@@ -208,21 +215,21 @@ const REFUSALS: readonly Refusal[] = [
   },
   { stage: 12.2, fault: 'limit', ...NO_MONEY, message: 'Usage limit reached' },
   {
-    ...{ stage: 12.2, fault: 'payer', ...NO_MONEY, message: HEADROOM },
+    ...{ stage: 12.2, fault: 'payer', ...NO_MONEY, message: HEADROOM_MESSAGE },
     details: { code: 'EXECUTION_PAYER_HEADROOM_EXHAUSTED' },
   },
   {
-    ...{ stage: 12.2, fault: 'member', ...NO_MONEY, message: HEADROOM },
+    ...{ stage: 12.2, fault: 'member', ...NO_MONEY, message: HEADROOM_MESSAGE },
     details: { code: 'EXECUTION_MEMBER_HEADROOM_EXHAUSTED' },
   },
   { stage: 12.3, fault: 'sync', ...RATE, details: { code: 'RATE_LIMIT_EXCEEDED', retryAfter } },
   {
-    ...{ stage: 12.4, fault: 'no slot', status: 429, code: 'RATE_LIMITED', headers: SOON },
+    ...{ stage: 12.4, fault: 'no slot', status: 429, code: 'RATE_LIMITED', headers: RETRY_HEADERS },
     message: 'Too many runs are in flight. Please retry shortly.',
     details: { code: 'EXECUTION_CONCURRENCY_LIMIT' },
   },
   {
-    ...{ stage: 12.4, fault: 'concurrency is down', ...UNAVAILABLE, headers: SOON },
+    ...{ stage: 12.4, fault: 'concurrency is down', ...UNAVAILABLE, headers: RETRY_HEADERS },
     message: 'Runs cannot be accepted at the moment. Please retry shortly.',
     details: { code: 'SERVICE_OVERLOADED' },
   },
@@ -243,11 +250,11 @@ async function sendWithFaults(...requestFaults: Fault[]) {
   for (const fault of requestFaults) faults.add(fault);
   const stream = faults.has('no capacity') ? await holdSlot() : undefined;
   const rowsBefore = api.rows();
-  const answer = await send();
+  const response = await send();
   const rowsAfter = api.rows();
   faults.clear();
   await stream?.body?.cancel();
-  return { answer, rowsBefore, rowsAfter };
+  return { response, rowsBefore, rowsAfter };
 }
 
 /** Opens a stream, which holds the only slot until it is cancelled. */
@@ -263,25 +270,25 @@ async function holdSlot(): Promise<Response> {
   return response;
 }
 
-function expectRefusal(answer: Answer<unknown>, refusal: Refusal): void {
+function expectRefusal(response: Answer<unknown>, refusal: Refusal): void {
   const { status, code, message, details, headers = {} } = refusal;
-  expect({ status: answer.status, ...errorIn(answer.body) }).toEqual({
+  expect({ status: response.status, ...errorIn(response.body) }).toEqual({
     ...{ status, code, message },
     ...(details !== undefined && { details }),
   });
-  const limitNames = Object.keys(LIMIT).filter((name) => answer.headers.has(name));
+  const limitNames = Object.keys(LIMIT_HEADERS).filter((name) => response.headers.has(name));
   expect(limitNames.toSorted()).toEqual(
-    Object.keys(LIMIT)
+    Object.keys(LIMIT_HEADERS)
       .filter((name) => name in headers)
       .toSorted(),
   );
-  for (const [name, value] of Object.entries(headers)) expect(answer.headers.get(name)).toEqual(value);
+  for (const [name, value] of Object.entries(headers)) expect(response.headers.get(name)).toEqual(value);
 }
 
 describe.each(REFUSALS.map((refusal) => [refusal.fault, refusal] as const))('%s', (fault, refusal) => {
   it('is refused as declared, and nothing is recorded', async () => {
-    const { answer, rowsBefore, rowsAfter } = await sendWithFaults(fault);
-    expectRefusal(answer, refusal);
+    const { response, rowsBefore, rowsAfter } = await sendWithFaults(fault);
+    expectRefusal(response, refusal);
     const reservedRows = refusal.reserves ? { claims: (rowsBefore['claims'] ?? 0) + 1 } : {};
     expect(rowsAfter).toEqual({ ...rowsBefore, ...reservedRows });
   });
@@ -293,8 +300,8 @@ describe.each(REFUSALS.map((refusal) => [refusal.fault, refusal] as const))('%s'
   );
   it(`comes before the ${combinable.length} later refusals`, async () => {
     for (const other of combinable) {
-      const { answer } = await sendWithFaults(fault, other.fault);
-      expectRefusal(answer, refusal);
+      const { response } = await sendWithFaults(fault, other.fault);
+      expectRefusal(response, refusal);
     }
   });
 });

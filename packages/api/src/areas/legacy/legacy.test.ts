@@ -17,9 +17,9 @@ async function run(id: string, body: object = {}, headers: { [name: string]: str
 describe('the older interface', () => {
   it('returns the status, headers and data of a Response block', async () => {
     const id = await api.deploy(GREETING);
-    const answer = await run(id, { name: 'Ada' });
-    expect(answer).toMatchObject({ status: 418, body: { hello: 'Ada' } });
-    expect(answer.headers.get('x-execution-id')).toMatch(/./);
+    const response = await run(id, { name: 'Ada' });
+    expect(response).toMatchObject({ status: 418, body: { hello: 'Ada' } });
+    expect(response.headers.get('x-execution-id')).toMatch(/./);
     expect(await run(id, { input: { name: 'Bob' } })).toMatchObject({ body: { hello: 'Bob' } });
   });
 
@@ -48,9 +48,9 @@ describe('the older interface', () => {
 
   it('accepts an asynchronous run, and returns the URL of its job', async () => {
     const id = await api.deploy(GREETING);
-    const answer = await run(id, { name: 'Ada' }, { 'X-Execution-Mode': 'async' });
-    const { jobId, statusUrl } = answer.body as { jobId: string; statusUrl: string };
-    expect(answer).toMatchObject({ status: 202, body: { success: true, async: true, executionId: jobId } });
+    const response = await run(id, { name: 'Ada' }, { 'X-Execution-Mode': 'async' });
+    const { jobId, statusUrl } = response.body as { jobId: string; statusUrl: string };
+    expect(response).toMatchObject({ status: 202, body: { success: true, async: true, executionId: jobId } });
     expect(statusUrl).toBe(`http://heddle.test/api/jobs/${jobId}`);
     await expect
       .poll(async () => (await call('GET', `/api/jobs/${jobId}`)).body)

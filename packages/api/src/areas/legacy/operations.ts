@@ -28,7 +28,7 @@ const READ = { ...SHARED, scope: 'api:read', role: 'read' } as const;
 const WRITE = { ...SHARED, scope: 'api:write', role: 'write' } as const;
 const EXECUTE_ERRORS = [400, 401, 402, 403, 404, 409, 413, 415, 429, 503] as const;
 
-/** Returns the data of a reply of the current interface. */
+/** Returns the data of a reply of the current interface. Throws a TypeError for a reply without data. */
 function dataOf<Data>(reply: Reply): Data {
   if (!('data' in reply)) throw new TypeError('The reply has no data.');
   return reply.data as Data;
@@ -83,8 +83,8 @@ export const executeLegacy = define({
     const { runId } = dataOf<{ runId: string }>(reply);
     const statusUrl = `${call.origin}/api/jobs/${encodeURIComponent(runId)}`;
     const message = 'Workflow execution queued';
-    const receipt = { success: true, async: true, jobId: runId, executionId: runId, message, statusUrl };
-    return { raw: Response.json(receipt, { status: 202 }) };
+    const acceptedJob = { success: true, async: true, jobId: runId, executionId: runId, message, statusUrl };
+    return { raw: Response.json(acceptedJob, { status: 202 }) };
   },
 });
 

@@ -8,15 +8,15 @@ import { memoryLimiter } from '../../admission/limiter.ts';
 const api = await testApi();
 const { call } = api;
 
-interface Point {
+interface PausePoint {
   contextId: string;
   resumeLinks: { apiUrl: string };
 }
 
-interface Paused {
+interface PausedExecution {
   status: string;
   executionId: string;
-  pausePoints: Point[];
+  pausePoints: PausePoint[];
 }
 
 async function startRun(id: string): Promise<string> {
@@ -30,7 +30,7 @@ describe('paused executions', () => {
     const first = await startRun(id);
     const second = await startRun(id);
     const { body } = await call('GET', `/api/workflows/${id}/paused`);
-    const { pausedExecutions } = body as { pausedExecutions: Paused[] };
+    const { pausedExecutions } = body as { pausedExecutions: PausedExecution[] };
     expect(pausedExecutions.map(({ executionId }) => executionId)).toEqual([second, first]);
     expect(pausedExecutions[0]).toMatchObject({
       ...{ id: second, workflowId: id, status: 'paused', totalPauseCount: 1, resumedCount: 0 },
@@ -50,7 +50,7 @@ describe('paused executions', () => {
     const id = await api.deploy(workflow([container], ['Start -> Both', 'Both -> Ask']));
     const runId = await startRun(id);
     const resumePath = `/api/resume/${id}/${runId}`;
-    const pausedExecution = (await call('GET', resumePath)).body as Paused;
+    const pausedExecution = (await call('GET', resumePath)).body as PausedExecution;
     expect((await call('GET', `/api/workflows/${id}/paused/${runId}`)).body).toEqual(pausedExecution);
     const { pausePoints, ...execution } = pausedExecution;
     expect(pausePoints).toHaveLength(2);
@@ -73,7 +73,7 @@ describe('paused executions', () => {
     });
   });
 
-  it('are 404 for unknown executions', async () => {
+  it('are 404 for unknown executions and pause points, and for executions that have ended', async () => {
     const id = await api.deploy(APPROVAL);
     const runId = await startRun(id);
     expect((await call('GET', `/api/resume/${id}/nothing`)).body).toEqual({ error: 'Run not found' });
@@ -110,14 +110,14 @@ describe('the limits of a caller', () => {
       now: () => 0,
     });
     const id = await limitedApi.deploy(GREETING);
-    const sync = async () =>
+    const readSyncLimit = async () =>
       ((await limitedApi.call('GET', path)).body as { rateLimit: { sync: object } }).rateLimit.sync;
     const full = { isLimited: false, requestsPerMinute: 60, maxBurst: 2, remaining: 2 };
-    expect(await sync()).toEqual({ ...full, resetAt: '1970-01-01T00:00:00.000Z' });
+    expect(await readSyncLimit()).toEqual({ ...full, resetAt: '1970-01-01T00:00:00.000Z' });
     for (let runs = 0; runs < 2; runs += 1)
       await limitedApi.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
-    expect(await sync()).toMatchObject({ isLimited: true, remaining: 0 });
-    expect(await sync()).toMatchObject({ isLimited: true, remaining: 0 });
+    expect(await readSyncLimit()).toMatchObject({ isLimited: true, remaining: 0 });
+    expect(await readSyncLimit()).toMatchObject({ isLimited: true, remaining: 0 });
     expect((await limitedApi.call('GET', path)).body).toMatchObject({ usage: usageSummary });
   });
 });

@@ -47,12 +47,12 @@ export const listPausedExecutions = define({
   success: [{ status: 200, schema: schemas.pausedList, description: 'The paused executions' }],
   async handle(services, { query, origin }, workflow) {
     const { engine, reservations: ids } = services;
-    const runs = await pausedRuns(engine, workflow.id);
+    const runs = await listPausedRuns(engine, workflow.id);
     const reservations = await ids.byEngineIds(runs.map(({ runId }) => runId));
     const executions = await Promise.all(
       runs.map((run) => {
         const runId = reservations.get(run.runId)?.runId ?? run.runId;
-        return pausedOf(services, { run, runId }, origin);
+        return pausedExecutionOf(services, { run, runId }, origin);
       }),
     );
     const { status } = query;
@@ -72,7 +72,7 @@ export const getPausedExecution = define({
   ],
   async handle(services, { path, origin }, workflow) {
     const paused = await expectPausedRun(services, workflow, path.executionId);
-    return { raw: Response.json(await pausedOf(services, paused, origin)) };
+    return { raw: Response.json(await pausedExecutionOf(services, paused, origin)) };
   },
 });
 
@@ -92,7 +92,7 @@ export const getPauseContext = define({
   success: [{ status: 200, schema: schemas.pauseContext, description: 'The pause point and its execution' }],
   async handle(services, { path, origin }, workflow) {
     const paused = await expectPausedRun(services, workflow, path.executionId);
-    const { pausePoints, ...execution } = await pausedOf(services, paused, origin);
+    const { pausePoints, ...execution } = await pausedExecutionOf(services, paused, origin);
     const pausePoint = pausePoints.find(({ contextId }) => contextId === path.contextId);
     if (!pausePoint) throw notFound('Pause point');
     return { raw: Response.json({ execution, pausePoint, queue: [], activeResumeEntry: null }) };
@@ -112,41 +112,41 @@ async function expectPausedRun(services: AreaContext, workflow: Definition, id: 
   return { run, runId };
 }
 
-async function pausedRuns(engine: Engine, workflowId: string): Promise<RunDetail[]> {
+async function listPausedRuns(engine: Engine, workflowId: string): Promise<RunDetail[]> {
   const runs: RunDetail[] = [];
   let cursor: string | null | undefined;
   while (cursor !== null && runs.length < MAX_LISTED_RUNS) {
-    const position = cursor === undefined ? {} : { cursor };
-    const page = await engine.listRuns({ workflowId, status: ['paused'], limit: PAGE_SIZE, ...position });
+    const cursorOption = cursor === undefined ? {} : { cursor };
+    const page = await engine.listRuns({ workflowId, status: ['paused'], limit: PAGE_SIZE, ...cursorOption });
     runs.push(...page.runs);
     cursor = page.nextCursor;
   }
   return runs;
 }
 
-async function pausedOf(
+async function pausedExecutionOf(
   { engine, hasResumePage }: AreaContext & PageOption,
   { run, runId }: PausedRun,
   origin: string,
 ) {
   const { workflowId, pauses, resumedCount } = run;
   const logs = await engine.getLogs(run.runId);
-  const times = pauses.map(({ pausedAt }) => pausedAt);
+  const pauseTimes = pauses.map(({ pausedAt }) => pausedAt);
   return {
     ...{ id: runId, workflowId, executionId: runId },
     status: resumedCount > 0 ? 'partially_resumed' : 'paused',
     totalPauseCount: pauses.length + resumedCount,
     resumedCount,
-    pausedAt: times[0] ?? '',
-    updatedAt: times.at(-1) ?? '',
+    pausedAt: pauseTimes[0] ?? '',
+    updatedAt: pauseTimes.at(-1) ?? '',
     ...{ expiresAt: null, metadata: {}, triggerIds: [] },
     pausePoints: pauses.map((pause) =>
-      pointOf({ runId, workflowId }, pause, { logs, origin, hasResumePage }),
+      pausePointOf({ runId, workflowId }, pause, { logs, origin, hasResumePage }),
     ),
   };
 }
 
-function pointOf(
+function pausePointOf(
   { runId, workflowId }: { runId: string; workflowId: string },
   { token, blockId, output, pausedAt, scope }: RunDetail['pauses'][number],
   { logs, origin, hasResumePage }: { logs: LogDetail[]; origin: string; hasResumePage: boolean },

@@ -6,7 +6,7 @@ import { block, fn, workflow } from '../../../../../test/support/workflow.ts';
 
 const api = await testApi();
 
-const table = (headers: { [name: string]: string }) =>
+const headerRows = (headers: { [name: string]: string }) =>
   Object.entries(headers).map(([Key, Value], index) => ({ id: `${index}`, cells: { Key, Value } }));
 
 /** Returns the response of the older interface for a Response block with these headers. */
@@ -15,7 +15,7 @@ async function respondWith(headers: { [name: string]: string }): Promise<Respons
     dataMode: 'json',
     data: '{"a": 1}',
     status: '201',
-    headers: table(headers),
+    headers: headerRows(headers),
   });
   const id = await api.deploy(workflow([reply], ['Start -> Reply']));
   return api.fetch('POST', `/api/workflows/${id}/execute`, { body: {} });
@@ -53,7 +53,7 @@ describe('headers of a Response block', () => {
     ...{ 'Service-Worker-Allowed': '/', 'WWW-Authenticate': 'Basic', 'X-RateLimit-Limit': '1' },
     ...{ 'X-Request-Id': 'forged', 'X-Execution-Id': 'forged', 'X-Run-Id': 'forged' },
   };
-  it.each(Object.entries(reserved))('are omitted if only the server sets them: %s', async (name, value) => {
+  it.each(Object.entries(reserved))('are omitted if they are reserved for the server: %s', async (name, value) => {
     const response = await respondWith({ [name]: value, 'X-Own': 'yes' });
     expect(response.headers.get('x-own')).toBe('yes');
     expect(response.headers.get(name)).not.toBe(value);

@@ -52,7 +52,7 @@ function responseOf({ data, status, headers }: ResponseOutput): Response {
   return response;
 }
 
-/** Headers that only the server sets: framing, connection, cookies, security, and metadata of the call. */
+/** Headers that only the server may set: framing, connection, cookies, security, and metadata of the call. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...['content-length', 'content-encoding', 'content-range', 'transfer-encoding', 'trailer', 'te'],
   ...[

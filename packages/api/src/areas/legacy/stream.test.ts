@@ -18,10 +18,10 @@ interface LegacyEvent {
 
 /** Returns the events of an ended stream. */
 function eventsIn(text: string): LegacyEvent[] {
-  const frames = text.split('\n\n').filter((frame) => !frame.startsWith(':') && frame !== '');
-  expect(frames.at(-1)).toBe('data: "[DONE]"');
-  return frames.slice(0, -1).map((frame) => {
-    const { id, data } = /^(?:id: (?<id>[\d.]+)\n)?data: (?<data>.*)$/.exec(frame)?.groups ?? {};
+  const messages = text.split('\n\n').filter((message) => !message.startsWith(':') && message !== '');
+  expect(messages.at(-1)).toBe('data: "[DONE]"');
+  return messages.slice(0, -1).map((message) => {
+    const { id, data } = /^(?:id: (?<id>[\d.]+)\n)?data: (?<data>.*)$/.exec(message)?.groups ?? {};
     const event = JSON.parse(data ?? '') as LegacyEvent;
     expect(event.eventId).toBe(id?.includes('.') === true ? id : id && Number(id));
     return event;
@@ -65,9 +65,9 @@ describe('an execution stream', () => {
   it('continues after the last event that the client received', async () => {
     const { path } = await runWorkflow(GREETING);
     const allEvents = await follow(path);
-    const last = Number(allEvents.at(-3)?.eventId);
-    expect(await follow(`${path}?from=${last}`)).toEqual(allEvents.slice(-2));
-    expect(await follow(path, { 'Last-Event-ID': String(last) })).toEqual(allEvents.slice(-2));
+    const lastId = Number(allEvents.at(-3)?.eventId);
+    expect(await follow(`${path}?from=${lastId}`)).toEqual(allEvents.slice(-2));
+    expect(await follow(path, { 'Last-Event-ID': String(lastId) })).toEqual(allEvents.slice(-2));
     expect(await follow(`${path}?from=1000`)).toEqual([]);
     expect((await call('GET', `${path}?from=-1`)).status).toBe(400);
     expect((await call('GET', path, { headers: { 'Last-Event-ID': 'x' } })).status).toBe(400);
@@ -97,7 +97,7 @@ describe('an execution stream', () => {
     expect((await events).at(-1)).toMatchObject({ type: 'execution:cancelled' });
   });
 
-  it('has the container and the iteration of a block', async () => {
+  it('names the container and the iteration of a block', async () => {
     const iterations = loop('Twice', { loopType: 'for', count: 2 }, block('Words', 'variables', {}));
     const events = await follow(
       (await runWorkflow(workflow([iterations], ['Start -> Twice', 'Twice -> Words']))).path,
@@ -109,7 +109,7 @@ describe('an execution stream', () => {
     ]);
   });
 
-  it('is 404 when unknown', async () => {
+  it('is 404 for an unknown execution', async () => {
     const { id } = await runWorkflow(GREETING);
     expect(await call('GET', `/api/workflows/${id}/executions/nothing/stream`)).toMatchObject({
       status: 404,
@@ -149,8 +149,8 @@ describe('an execution stream of blocks that emit text', () => {
     const readEvents = async (headers: { [name: string]: string } = {}): Promise<LegacyEvent[]> =>
       eventsIn(await (await talkApi.fetch('GET', path, { headers })).text());
     const allEvents = await readEvents();
-    const kinds = allEvents.map(({ type, eventId }) => `${eventId} ${type}`);
-    expect(kinds).toEqual([
+    const idsAndTypes = allEvents.map(({ type, eventId }) => `${eventId} ${type}`);
+    expect(idsAndTypes).toEqual([
       '1 execution:started',
       '2 block:started',
       '3 block:completed',
@@ -164,11 +164,11 @@ describe('an execution stream of blocks that emit text', () => {
     ]);
     for (const [index, { eventId }] of allEvents.entries())
       expect(await readEvents({ 'Last-Event-ID': String(eventId) })).toEqual(allEvents.slice(index + 1));
-    const anonymous = await talkApi.fetch('GET', path, {
+    const unauthorized = await talkApi.fetch('GET', path, {
       key: 'another',
       headers: { 'Last-Event-ID': '4.1' },
     });
-    expect(anonymous.status).toBe(401);
+    expect(unauthorized.status).toBe(401);
     for (const malformedId of ['4.', '.4', '4.1.1', '4,1', '9'.repeat(20)])
       expect((await talkApi.fetch('GET', path, { headers: { 'Last-Event-ID': malformedId } })).status).toBe(
         400,

@@ -78,7 +78,7 @@ async function* eventsAfter(
   try {
     const events = services.engine.follow(run.engineId, { signal });
     for await (const [id, event] of unreadEvents(events, received)) {
-      const data = legacyEvent(event, run);
+      const data = toLegacyEvent(event, run);
       if (!data) continue;
       if (id === undefined) yield { data };
       else yield { id, data: { ...data, eventId: id } };
@@ -117,7 +117,7 @@ async function* unreadEvents(
 }
 
 /** Returns the event in the format of the older interface; undefined for an event that this format lacks. */
-function legacyEvent(event: RunEvent, { workflowId, runId }: Pick<RunDetail, 'workflowId' | 'runId'>) {
+function toLegacyEvent(event: RunEvent, { workflowId, runId }: Pick<RunDetail, 'workflowId' | 'runId'>) {
   const typeAndData = typeAndDataOf(event);
   if (!typeAndData) return undefined;
   const [type, data] = typeAndData;

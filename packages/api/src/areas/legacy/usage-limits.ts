@@ -52,7 +52,7 @@ export const getUsageLimits = operationsOf<AreaContext>()({
   },
 });
 
-/** Returns the state of a bucket for the response; without a bucket, the state of no limit. */
+/** Returns the limit in the format of the response. An undefined `state` means that there is no limit. */
 function bucketOf(state: LimitState | undefined): z.output<typeof bucket> {
   if (!state)
     return { isLimited: false, requestsPerMinute: null, maxBurst: null, remaining: null, resetAt: null };

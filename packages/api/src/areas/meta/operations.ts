@@ -10,7 +10,7 @@ const meta = z.object({
   v2Enabled: z.boolean(),
 });
 
-const KINDS: { [kind in PrincipalKind]?: string } = {
+const KEY_TYPES: { [kind in PrincipalKind]?: string } = {
   personal: 'personal',
   workspace: 'workspace',
   oauth: 'oauth_access_token',
@@ -32,6 +32,6 @@ export const getApiMeta = operationsOf<unknown>()({
   errors: [400, 401, 403, 429],
   handle(_services, { principal }) {
     const { kind, expiresAt } = principal;
-    return Promise.resolve({ data: { keyType: KINDS[kind], expiresAt, v2Enabled: true } });
+    return Promise.resolve({ data: { keyType: KEY_TYPES[kind], expiresAt, v2Enabled: true } });
   },
 });
