@@ -53,7 +53,7 @@ describe('headers of a Response block', () => {
     ...{ 'Service-Worker-Allowed': '/', 'WWW-Authenticate': 'Basic', 'X-RateLimit-Limit': '1' },
     ...{ 'X-Request-Id': 'forged', 'X-Execution-Id': 'forged', 'X-Run-Id': 'forged' },
   };
-  it.each(Object.entries(reserved))('are omitted if they are reserved for the server: %s', async (name, value) => {
+  it.each(Object.entries(reserved))('are omitted if reserved for the server: %s', async (name, value) => {
     const response = await respondWith({ [name]: value, 'X-Own': 'yes' });
     expect(response.headers.get('x-own')).toBe('yes');
     expect(response.headers.get(name)).not.toBe(value);

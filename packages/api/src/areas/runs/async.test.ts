@@ -16,12 +16,12 @@ const { call } = api;
 describe('an asynchronous run', () => {
   it('is accepted with a URL at which it can be read immediately', async () => {
     const path = await greetingOf(api);
-    const answer = await call<ShownRun>('POST', `${path}/execute`, {
+    const accepted = await call<ShownRun>('POST', `${path}/execute`, {
       body: { async: true, input: { name: 'Ada' } },
     });
-    const { runId, statusUrl } = answer.data;
-    expect(answer.status).toBe(202);
-    expect(answer.headers.get('x-run-id')).toBe(runId);
+    const { runId, statusUrl } = accepted.data;
+    expect(accepted.status).toBe(202);
+    expect(accepted.headers.get('x-run-id')).toBe(runId);
     expect(statusUrl).toBe(`http://heddle.test${path}/runs/${runId}`);
     const statusPath = new URL(statusUrl).pathname;
     const response = await call<ShownRun>('GET', statusPath);
@@ -52,15 +52,15 @@ describe('an asynchronous run', () => {
 
   it('queued but not started by another process is started by this process, once', async () => {
     const id = await api.deploy(GREETING);
-    const beats: (() => void)[] = [];
+    const timers: (() => void)[] = [];
     const { engine, store } = api;
     let lateMs = 0;
     await testApi({
       engine,
       store,
       now: () => Date.now() + lateMs,
-      every: (_ms, beat) => {
-        beats.push(beat);
+      every: (_ms, callback) => {
+        timers.push(callback);
         return () => undefined;
       },
     });
@@ -68,7 +68,7 @@ describe('an asynchronous run', () => {
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
     expect(await store.reservations.queue.list(new Date(Date.now() - 5000).toISOString())).toEqual([]);
     lateMs = 3_600_000;
-    for (let times = 0; times < 3; times++) for (const beat of beats) beat();
+    for (let n = 0; n < 3; n++) for (const callback of timers) callback();
     await untilStatus(api, path, 'completed');
     await expect.poll(() => queuedStart(store, runId)).toBeUndefined();
     expect(api.faults).toEqual([]);
@@ -90,9 +90,9 @@ describe('an asynchronous run', () => {
   it('ends after its timeout', async () => {
     const id = await api.deploy(LONG);
     const body = { async: true, executionTimeoutSeconds: 1 };
-    const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
-    await untilStatus(api, new URL(answer.data.statusUrl).pathname, 'failed');
-    expect(await call('GET', new URL(answer.data.statusUrl).pathname)).toMatchObject({
+    const response = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
+    await untilStatus(api, new URL(response.data.statusUrl).pathname, 'failed');
+    expect(await call('GET', new URL(response.data.statusUrl).pathname)).toMatchObject({
       data: { error: { code: 'TIMEOUT' } },
     });
   });
@@ -102,10 +102,10 @@ describe('a draft', () => {
   it('can be run with the role write', async () => {
     const id = await api.createDraft(GREETING);
     const body = { run: { source: 'manual' }, input: { name: 'Ada' } };
-    const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
-    expect(answer).toMatchObject({ status: 200, data: { output: { data: { hello: 'Ada' } } } });
-    const response = await call('GET', `/api/v2/workflows/${id}/runs/${answer.data.runId}`);
-    expect(response.data).toMatchObject({ trigger: 'manual' });
+    const result = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
+    expect(result).toMatchObject({ status: 200, data: { output: { data: { hello: 'Ada' } } } });
+    const read = await call('GET', `/api/v2/workflows/${id}/runs/${result.data.runId}`);
+    expect(read.data).toMatchObject({ trigger: 'manual' });
   });
 
   it('begins at its trigger, which must be named if there are several', async () => {
@@ -115,8 +115,8 @@ describe('a draft', () => {
       call('POST', `/api/v2/workflows/${id}/execute`, {
         body: { run: { source: 'manual', ...(entry && { entry }) } },
       });
-    const answer = await run();
-    expect(answer).toMatchObject({
+    const response = await run();
+    expect(response).toMatchObject({
       status: 400,
       body: { error: { message: expect.stringContaining('(Other)') } },
     });
@@ -128,10 +128,10 @@ describe('a draft', () => {
 
   it('with errors is refused with its diagnostics', async () => {
     const id = await api.createDraft(workflow([fn('A', 'return <b.c>')], ['Start -> A']));
-    const answer = await call('POST', `/api/v2/workflows/${id}/execute`, {
+    const response = await call('POST', `/api/v2/workflows/${id}/execute`, {
       body: { run: { source: 'manual' } },
     });
-    expect(answer).toMatchObject({
+    expect(response).toMatchObject({
       status: 400,
       body: { error: { details: { diagnostics: [{ code: 'REFERENCE_UNKNOWN_BLOCK' }] } } },
     });

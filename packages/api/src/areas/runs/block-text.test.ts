@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BlockText } from './block-text.ts';
 import type { TextFrame } from './block-text.ts';
 
-/** Ends a scope as `OutputFrames` does. */
+/** Ends a scope as `OutputEvents` does. */
 function end(text: BlockText, scope: string, content: string, values: readonly string[] = []): TextFrame[] {
   const hasText = text.has(scope, content);
   return [...text.end(scope, hasText ? values : [content, ...values], { hasText })];
@@ -15,12 +15,12 @@ const RESET: TextFrame = { event: 'chunk_reset' };
 describe('the text of a block in iterations and branches', () => {
   it('is sent as it arrives, one iteration after another, each once', () => {
     const text = new BlockText();
-    const frames = ['0', '1'].flatMap((scope) => [
+    const events = ['0', '1'].flatMap((scope) => [
       ...text.add(scope, 'Good '),
       ...text.add(scope, `day ${scope}`),
       ...end(text, scope, `Good day ${scope}`, ['2']),
     ]);
-    expect(frames).toEqual(['Good ', 'day 0', '2', 'Good ', 'day 1', '2'].map(chunk));
+    expect(events).toEqual(['Good ', 'day 0', '2', 'Good ', 'day 1', '2'].map(chunk));
   });
 
   it('of parallel branches is not mixed: the text of other branches waits until the first branch ends', () => {
@@ -66,29 +66,29 @@ describe('the text of a block in iterations and branches', () => {
         const text = new BlockText();
         const texts: { [scope: string]: string } = {};
         const endedValues: string[] = [];
-        const frames: TextFrame[] = [];
+        const events: TextFrame[] = [];
         for (const [nth, [key, kind]] of steps.entries()) {
           if (kind === 'add') {
             const part = `<${nth}>`;
             texts[key] = (texts[key] ?? '') + part;
-            frames.push(...text.add(key, part));
+            events.push(...text.add(key, part));
           } else if (kind === 'end') {
             const content = differs && nth % 3 === 0 ? `[${nth}]` : (texts[key] ?? `[${nth}]`);
             delete texts[key];
             endedValues.push(content);
-            frames.push(...end(text, key, content));
+            events.push(...end(text, key, content));
           } else {
             delete texts[key];
-            frames.push(...text.reset(key));
+            events.push(...text.reset(key));
           }
         }
-        for (const key of Object.keys(texts)) frames.push(...text.reset(key));
-        frames.push(...text.flush());
+        for (const key of Object.keys(texts)) events.push(...text.reset(key));
+        events.push(...text.flush());
         let clientText = '';
-        for (const frame of frames) clientText = 'chunk' in frame ? clientText + frame.chunk : '';
+        for (const event of events) clientText = 'chunk' in event ? clientText + event.chunk : '';
         for (const value of endedValues) expect(clientText).toContain(value);
         expect(clientText).toHaveLength(endedValues.join('').length);
-        expect(frames.length).toBeLessThanOrEqual(3 * steps.length + 1);
+        expect(events.length).toBeLessThanOrEqual(3 * steps.length + 1);
       }),
     );
   });

@@ -1,11 +1,11 @@
 /** Maximum number of characters that a client gets again after it had to discard the text of a block. */
 const MAX_REPEATED_CHARS = 262_144;
 
-/** A frame about a block: a part of its text, or the instruction to discard all of its text so far. */
+/** An event about a block: a part of its text, or the instruction to discard all of its text so far. */
 export type TextFrame = { chunk: string } | { event: 'chunk_reset' };
 
 /**
- * Decides when the text of one block is sent to a client. Frames name only the block, although its iterations and
+ * Decides when the text of one block is sent to a client. Events name only the block, although its iterations and
  * branches (scopes) may run concurrently, and a `chunk_reset` discards the text of all scopes. So the text of one scope
  * is sent as it arrives, and the text of other scopes waits until that scope ends. Once a reset has discarded text of
  * several scopes, the text of each scope is sent only when the scope ends.
@@ -15,6 +15,7 @@ export class BlockText {
   readonly #texts = new Map<string, string>();
   /** The scope whose text is sent as it arrives. */
   #liveScope: string | undefined;
+  /** False: the text of a scope is sent only when the scope ends. */
   #isLive = true;
   /** Text of ended scopes that the client has. Stored while text is sent as it arrives. */
   #endedTexts: string[] = [];
@@ -48,8 +49,8 @@ export class BlockText {
   }
 
   /**
-   * Ends the scope and sends these values as text. `hasText`: the text of the scope, which has been sent, is a value
-   * too.
+   * Ends the scope and sends `values` as text. `hasText`: the text of the scope has been sent and stays. Otherwise that
+   * text is discarded.
    */
   *end(scope: string, values: readonly string[], { hasText }: { hasText: boolean }): Generator<TextFrame> {
     if (hasText) {

@@ -90,8 +90,8 @@ describe('the download of a file', () => {
       `${otherWorkflow}/runs/${ownRun.runId}/files/${ownRun.file.id}`,
     ];
     for (const wrongPath of wrongPaths) {
-      const answer = await call('GET', wrongPath);
-      expect([answer.status, errorIn(answer.body).message]).toEqual([404, 'File not found']);
+      const response = await call('GET', wrongPath);
+      expect([response.status, errorIn(response.body).message]).toEqual([404, 'File not found']);
     }
     const id = await store.workspaces.createWorkspace('Elsewhere', api.userId);
     const { key } = await store.keys.create({ workspaceId: id }, 'foreign');
@@ -99,7 +99,7 @@ describe('the download of a file', () => {
     expect([refusal.status, errorIn(refusal.body).message]).toEqual([404, 'Workflow not found']);
   });
 
-  it('is 404 for a run that has no files, is paused or failed to start', async () => {
+  it('is 404 for a run that failed, or failed to start', async () => {
     const brokenPath = `/api/v2/workflows/${await api.deploy(BROKEN)}`;
     const failedRun = await call<RunResult>('POST', `${brokenPath}/execute`, { body: {} });
     const headers = { 'X-Run-Id': crypto.randomUUID() };

@@ -8,7 +8,7 @@ const api = await testApi();
 const { call } = api;
 
 /** Returns a workflow with these triggers, which responds with the name of the trigger that fired. */
-function withTriggers(types: { [name: string]: string }) {
+function workflowWithTriggers(types: { [name: string]: string }) {
   const names = Object.keys(types);
   const reply = (name: string) =>
     block(`Reply ${name}`, 'response', { dataMode: 'json', data: `{"from": "${name}"}` });
@@ -21,7 +21,7 @@ function withTriggers(types: { [name: string]: string }) {
   return exported;
 }
 
-async function idsOf(workflowId: string): Promise<{ [name: string]: string }> {
+async function blockIdsOf(workflowId: string): Promise<{ [name: string]: string }> {
   const { data } = await call<{ blocks: { [id: string]: { name: string } } }>(
     'GET',
     `/api/v2/workflows/${workflowId}/state`,
@@ -32,7 +32,7 @@ async function idsOf(workflowId: string): Promise<{ [name: string]: string }> {
 describe('a run of a workflow with several triggers', () => {
   it('begins at the only API trigger', async () => {
     const id = await api.deploy(
-      withTriggers({ Hook: 'generic_webhook', Manual: 'manual_trigger', Old: 'starter' }),
+      workflowWithTriggers({ Hook: 'generic_webhook', Manual: 'manual_trigger', Old: 'starter' }),
     );
     const path = `/api/v2/workflows/${id}/execute`;
     expect(await call('POST', path, { body: {} })).toMatchObject({
@@ -44,9 +44,9 @@ describe('a run of a workflow with several triggers', () => {
   });
 
   it('is refused when several triggers are possible, and begins at the named trigger', async () => {
-    const id = await api.deploy(withTriggers({ One: 'api_trigger', Two: 'start_trigger' }));
+    const id = await api.deploy(workflowWithTriggers({ One: 'api_trigger', Two: 'start_trigger' }));
     const path = `/api/v2/workflows/${id}`;
-    const ids = await idsOf(id);
+    const ids = await blockIdsOf(id);
     for (const body of [{}, { async: true }, { stream: true }])
       expect(await call('POST', `${path}/execute`, { body })).toMatchObject({
         status: 400,
@@ -60,16 +60,16 @@ describe('a run of a workflow with several triggers', () => {
     expect(await call('POST', `${path}/execute`, { body: { run } })).toMatchObject({
       data: { output: { data: { from: 'One' } } },
     });
-    const receipt = await call<ShownRun>('POST', `${path}/execute`, { body: { run, async: true } });
-    await untilStatus(api, `${path}/runs/${receipt.data.runId}`, 'completed');
-    expect(await call('GET', `${path}/runs/${receipt.data.runId}?includeOutput=true`)).toMatchObject({
+    const accepted = await call<ShownRun>('POST', `${path}/execute`, { body: { run, async: true } });
+    await untilStatus(api, `${path}/runs/${accepted.data.runId}`, 'completed');
+    expect(await call('GET', `${path}/runs/${accepted.data.runId}?includeOutput=true`)).toMatchObject({
       data: { output: { data: { from: 'One' } } },
     });
   });
 
   it('is refused for a block that is not a trigger, even asynchronously', async () => {
     const id = await api.deploy(GREETING);
-    const { Reply } = await idsOf(id);
+    const { Reply } = await blockIdsOf(id);
     const run = { source: 'deployment', entry: { type: 'trigger', blockId: Reply } };
     for (const body of [{ run }, { run, async: true }])
       expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body })).toMatchObject({
@@ -82,10 +82,10 @@ describe('a run of a workflow with several triggers', () => {
 });
 
 describe('selectors of workflows that a run has called', () => {
-  const callerOf = (child: string, ...more: string[]) =>
+  const callerOf = (child: string, ...moreEdges: string[]) =>
     workflow(
       [block('Call', 'workflow', { workflowId: child, input: '{"name": "Ada"}' })],
-      ['Start -> Call', ...more],
+      ['Start -> Call', ...moreEdges],
     );
 
   it('return the values of their blocks, at any depth, in responses, streams and polls', async () => {

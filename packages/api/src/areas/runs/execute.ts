@@ -149,7 +149,8 @@ async function execute(services: AreaContext, workflow: Definition, call: Reserv
 }
 
 /**
- * Starts or queues an admitted run. `release` is called when the run settles; if this throws, the caller must call it.
+ * Starts or queues an admitted run. `release` is called when the run settles. If this function throws, the caller must
+ * call `release`.
  */
 async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: AdmittedCall): Promise<Reply> {
   const { signal, engineId, runId, origin, release, principal } = call;
@@ -171,10 +172,13 @@ async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: A
     ...timeout,
   });
   if (release) void run.result().then(release, release);
-  const show = fileInliner(services, body, call);
+  const inlineFiles = fileInliner(services, body, call);
   const agents = agentsOf(call, body);
-  const view = isPublic ? publicResult : (result: RunResult): RunResult => result;
-  const streamedRun = { run, runId, selected, agents, show, view, cancel: cancellation.abort, headers };
+  const restrict = isPublic ? publicResult : (result: RunResult): RunResult => result;
+  const streamedRun = {
+    ...{ run, runId, selected, agents, inlineFiles, restrict, headers },
+    cancel: cancellation.abort,
+  };
   if (body.stream) return { raw: resultEvents(services, streamedRun) };
   if (call.wantsLines) return { raw: resultLines(services, streamedRun) };
   try {
@@ -188,7 +192,10 @@ async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: A
   throw new RunStartedError(clientClosedRequest(runId));
 }
 
-/** Returns the events of agents to stream: pages get text as it arrives, other anonymous callers get no events. */
+/**
+ * Returns which agent events are streamed besides text. On pages, only text is streamed as it arrives; other anonymous
+ * callers get outputs when their blocks end.
+ */
 function agentsOf({ principal, page, headers }: AdmittedCall, body: ExecuteBody): StreamedRun['agents'] {
   if (!principal.anonymous) return agentEventsOf(headers, body);
   return page && { thinking: false, tools: false };
@@ -276,15 +283,12 @@ async function enqueue(services: AreaContext, origin: RunOrigin, call: AdmittedC
   queue.submit({ engineId, runId, workflowId, workspaceId, start, release });
 }
 
-/**
- * Returns a function that prepares values of the run for the response: adds the contents of files, unless the body
- * declines them.
- */
+/** Returns a function that adds the contents of files to values of the run, unless the body declines them. */
 function fileInliner(
   { engine }: AreaContext,
   { includeFileBase64, base64MaxBytes }: ExecuteBody,
   { engineId, signal }: Pick<AdmittedCall, 'engineId' | 'signal'>,
-): StreamedRun['show'] {
+): StreamedRun['inlineFiles'] {
   if (includeFileBase64 === false) return (value) => Promise.resolve(value);
   return base64Inliner(() => filesFor(engine, engineId, signal), base64MaxBytes ?? MAX_INLINE_BYTES);
 }

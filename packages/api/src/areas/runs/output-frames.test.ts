@@ -29,8 +29,11 @@ const id = await api.deploy(
 
 const AGENT_EVENTS = { 'X-Sim-Stream-Protocol': 'agent-events-v1' };
 
-/** Runs the block. Returns the frames, with the first characters of the block's id. */
-async function frames(
+/**
+ * Runs the block. Returns the protocol of the response and its events, which have the first characters of the block's
+ * id as `blockName`.
+ */
+async function streamEvents(
   nextAct: Act,
   body: object,
   headers: { [name: string]: string } = AGENT_EVENTS,
@@ -43,9 +46,9 @@ async function frames(
   const sent = (await response.text())
     .trim()
     .split('\n\n')
-    .map((frame) => JSON.parse(frame.replace(/^data: /, '')) as { blockId?: string })
-    .map(({ blockId, ...frame }) =>
-      blockId === undefined ? frame : { ...frame, blockName: blockId.slice(0, 7) },
+    .map((message) => JSON.parse(message.replace(/^data: /, '')) as { blockId?: string })
+    .map(({ blockId, ...event }) =>
+      blockId === undefined ? event : { ...event, blockName: blockId.slice(0, 7) },
     );
   return { protocol: response.headers.get('x-sim-stream-protocol'), sent: sent.slice(0, -1) };
 }
@@ -62,7 +65,7 @@ function emitTexts(...texts: string[]): Act {
 
 describe('a client that knows agent events', () => {
   it('gets the text of a selected block as it arrives, once', async () => {
-    const { protocol, sent } = await frames(emitTexts('Good ', 'morning'), SELECTED);
+    const { protocol, sent } = await streamEvents(emitTexts('Good ', 'morning'), SELECTED);
     expect(protocol).toBe('agent-events-v1');
     expect(sent).toEqual([
       { blockName, chunk: 'Good ' },
@@ -73,7 +76,7 @@ describe('a client that knows agent events', () => {
   });
 
   it('gets the instruction to discard text that was not the output', async () => {
-    const { sent } = await frames(({ emit }) => {
+    const { sent } = await streamEvents(({ emit }) => {
       emit({ type: 'text', text: 'Let me see ' });
       emit({ type: 'reset' });
       emit({ type: 'text', text: 'Nine' });
@@ -112,11 +115,11 @@ describe('a client that knows agent events', () => {
     [{ includeToolCalls: true }, [toolStart, toolProgress, toolEnd, streamError]],
     [{}, [streamError]],
   ])('gets with %j the requested events', async (body, expected) => {
-    expect((await frames(emitAll, body)).sent.slice(0, -1)).toEqual(expected);
+    expect((await streamEvents(emitAll, body)).sent.slice(0, -1)).toEqual(expected);
   });
 
   it('gets the instruction to discard the text of a failed block', async () => {
-    const { sent } = await frames(({ emit }) => {
+    const { sent } = await streamEvents(({ emit }) => {
       emit({ type: 'text', text: 'Half a line ' });
       return Promise.reject(new Error('The line is dead.'));
     }, SELECTED);
@@ -128,13 +131,13 @@ describe('a client that knows agent events', () => {
   });
 
   it('gets no secrets', async () => {
-    const { sent } = await frames(emitTexts('It is swordfish-1234.'), SELECTED);
+    const { sent } = await streamEvents(emitTexts('It is swordfish-1234.'), SELECTED);
     expect(JSON.stringify(sent)).not.toContain('swordfish');
   });
 });
 
 it('every other client gets the outputs of blocks when they end', async () => {
-  const { protocol, sent } = await frames(
+  const { protocol, sent } = await streamEvents(
     (context) => {
       context.emit({ type: 'thinking', text: 'Hm.' });
       context.emit({ type: 'error', message: 'silent' });

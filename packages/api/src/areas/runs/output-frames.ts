@@ -12,35 +12,35 @@ export interface AgentEvents {
   tools: boolean;
 }
 
-interface OutputFramesOptions {
+interface OutputEventsOptions {
   selected: readonly ResolvedSelector[];
   /** Undefined: the client does not know agent events. */
   agents: AgentEvents | undefined;
-  /** Returns a value as the response shows it. */
-  show: (value: Json) => Promise<Json>;
+  /** Returns a value with the contents of its files, if the caller wants them. */
+  inlineFiles: (value: Json) => Promise<Json>;
 }
 
 /**
- * Turns events of a run into frames of its selected outputs. A client that knows agent events gets text as it arrives;
- * every other client gets the output of a block when the block ends.
+ * Turns events of a run into stream events about its selected outputs. A client that knows agent events gets text as it
+ * arrives; every other client gets the output of a block when the block ends.
  */
 export class OutputFrames {
   /** Selectors whose values have been sent. */
-  readonly sent = new Set<string>();
-  readonly #options: OutputFramesOptions;
+  readonly sentSelectors = new Set<string>();
+  readonly #options: OutputEventsOptions;
   /** By the id of the block. */
   readonly #texts = new Map<string, BlockText>();
 
-  constructor(options: OutputFramesOptions) {
+  constructor(options: OutputEventsOptions) {
     this.#options = options;
   }
 
-  async *of(event: RunEvent): AsyncGenerator<object> {
+  async *eventsFor(event: RunEvent): AsyncGenerator<object> {
     switch (event.type) {
       case 'block:emission':
-        return yield* this.#emissionFrames(event);
+        return yield* this.#emissionEvents(event);
       case 'block:completed':
-        return yield* this.#completionFrames(event.log, event.output);
+        return yield* this.#completionEvents(event.log, event.output);
       case 'block:retrying':
         return yield* this.#reset(event.blockId, event.scope);
       case 'block:failed':
@@ -50,12 +50,12 @@ export class OutputFrames {
     }
   }
 
-  /** Yields the remaining frames, after the last event. */
+  /** Yields the remaining stream events, after the last event of the run. */
   *flush(): Generator<object> {
-    for (const [blockId, text] of this.#texts) yield* framesOf(blockId, text.flush());
+    for (const [blockId, text] of this.#texts) yield* eventsOf(blockId, text.flush());
   }
 
-  *#emissionFrames({
+  *#emissionEvents({
     blockId,
     scope,
     emission,
@@ -65,7 +65,7 @@ export class OutputFrames {
     switch (emission.type) {
       case 'text':
         if (this.#isSelected(blockId))
-          yield* framesOf(blockId, this.#textOf(blockId).add(keyOf(scope), emission.text));
+          yield* eventsOf(blockId, this.#textOf(blockId).add(keyOf(scope), emission.text));
         return;
       case 'reset':
         return yield* this.#reset(blockId, scope);
@@ -73,7 +73,7 @@ export class OutputFrames {
         if (agents.thinking) yield { blockId, event: 'thinking', data: emission.text };
         return;
       case 'tool':
-        if (agents.tools) yield toolFrame(blockId, emission);
+        if (agents.tools) yield toolEvent(blockId, emission);
         return;
       case 'progress':
         if (agents.tools) yield { blockId, event: 'progress', ...progressOf(emission) };
@@ -84,9 +84,9 @@ export class OutputFrames {
   }
 
   /** Yields the selected values of the block, except one whose text has been streamed. */
-  async *#completionFrames(log: BlockLog, output: Json): AsyncGenerator<object> {
+  async *#completionEvents(log: BlockLog, output: Json): AsyncGenerator<object> {
     const { blockId } = log;
-    const { selected, show } = this.#options;
+    const { selected, inlineFiles } = this.#options;
     if (!this.#isSelected(blockId)) return;
     const values = selected.flatMap(({ selector, blockId: selectedId, path }) => {
       const value = selectedId === blockId ? valueAt(output, path) : undefined;
@@ -97,16 +97,16 @@ export class OutputFrames {
     const streamedValue = values.find(({ value }) => text.has(scope, value));
     const texts: string[] = [];
     for (const each of values) {
-      if (each !== streamedValue) texts.push(asText(await show(each.value)));
-      this.sent.add(each.selector);
+      if (each !== streamedValue) texts.push(asText(await inlineFiles(each.value)));
+      this.sentSelectors.add(each.selector);
     }
-    yield* framesOf(blockId, text.end(scope, texts, { hasText: streamedValue !== undefined }));
+    yield* eventsOf(blockId, text.end(scope, texts, { hasText: streamedValue !== undefined }));
   }
 
   /** Tells the client to discard the text of the block. */
   *#reset(blockId: string, scope: readonly number[]): Generator<object> {
     const text = this.#texts.get(blockId);
-    if (text) yield* framesOf(blockId, text.reset(keyOf(scope)));
+    if (text) yield* eventsOf(blockId, text.reset(keyOf(scope)));
   }
 
   #isSelected(blockId: string): boolean {
@@ -120,8 +120,8 @@ export class OutputFrames {
   }
 }
 
-function* framesOf(blockId: string, frames: Iterable<TextFrame>): Generator<object> {
-  for (const frame of frames) yield { blockId, ...frame };
+function* eventsOf(blockId: string, textEvents: Iterable<TextFrame>): Generator<object> {
+  for (const event of textEvents) yield { blockId, ...event };
 }
 
 /** Returns the iterations and branches around the block, outermost first. */
@@ -138,8 +138,8 @@ export function progressOf({ id, progress, total }: Extract<BlockEmission, { typ
   return { id, progress, ...(total !== undefined && { total }) };
 }
 
-/** Returns the frame of a tool call, without its arguments and its result. */
-function toolFrame(blockId: string, tool: Extract<BlockEmission, { type: 'tool' }>): object {
+/** Returns the event of a tool call, without the arguments and the result of the call. */
+function toolEvent(blockId: string, tool: Extract<BlockEmission, { type: 'tool' }>): object {
   const { phase, id, name } = tool;
   return { blockId, event: 'tool', phase, id, name, ...(phase === 'end' && { status: tool.status }) };
 }

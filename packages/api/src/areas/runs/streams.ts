@@ -17,10 +17,10 @@ export interface StreamedRun {
   /** The id by which the caller knows the run. */
   runId: string;
   selected: readonly ResolvedSelector[] | undefined;
-  /** Returns a value as the response shows it. */
-  show: (value: Json) => Promise<Json>;
-  /** Returns the result as the caller may see it. */
-  view: (result: RunResult) => RunResult;
+  /** Returns a value with the contents of its files, if the caller wants them. */
+  inlineFiles: (value: Json) => Promise<Json>;
+  /** Returns the part of the result that the caller may see. */
+  restrict: (result: RunResult) => RunResult;
   /** Undefined: the client does not know agent events. */
   agents: AgentEvents | undefined;
   /** Cancels the run. */
@@ -58,18 +58,18 @@ export function resultLines(services: AreaContext, streamedRun: StreamedRun): Re
  */
 export function resultEvents(services: AreaContext, streamedRun: StreamedRun): Response {
   const { run, selected = [], agents } = streamedRun;
-  // Events cover this run only. Selected outputs of called workflows are part of the last frame.
+  // Events cover this run only. Selected outputs of called workflows are part of the last event.
   const ownSelectors = selected.filter(({ workflowId }) => workflowId === undefined);
   // Subscribes now, so that events before the first read are buffered.
   const events = ownSelectors.length > 0 || agents ? run.events() : undefined;
   const protocol = agents && { 'X-Sim-Stream-Protocol': AGENT_EVENTS };
-  return eventStream(frames(services, streamedRun, { ownSelectors, events }), {
+  return eventStream(streamedEvents(services, streamedRun, { ownSelectors, events }), {
     onCancel: () => streamedRun.cancel(),
     headers: { ...protocol, ...streamedRun.headers },
   });
 }
 
-async function* frames(
+async function* streamedEvents(
   services: AreaContext,
   streamedRun: StreamedRun,
   {
@@ -78,13 +78,13 @@ async function* frames(
   }: { ownSelectors: readonly ResolvedSelector[]; events: AsyncIterable<RunEvent> | undefined },
 ): AsyncGenerator<ServerSentEvent> {
   try {
-    const { agents, show } = streamedRun;
-    const outputs = new OutputFrames({ selected: ownSelectors, agents, show });
+    const { agents, inlineFiles } = streamedRun;
+    const outputs = new OutputFrames({ selected: ownSelectors, agents, inlineFiles });
     for await (const event of events ?? []) {
-      for await (const data of outputs.of(event)) yield { data };
+      for await (const data of outputs.eventsFor(event)) yield { data };
     }
     for (const data of outputs.flush()) yield { data };
-    yield { data: await lastFrame(services, streamedRun, outputs.sent) };
+    yield { data: await lastEvent(services, streamedRun, outputs.sentSelectors) };
   } catch (error) {
     services.report(error);
     yield { data: { event: 'error', error: 'Internal server error' } };
@@ -92,18 +92,20 @@ async function* frames(
   yield { data: '[DONE]' };
 }
 
-async function lastFrame(
+async function lastEvent(
   services: AreaContext,
   streamedRun: StreamedRun,
-  sent: ReadonlySet<string>,
+  sentSelectors: ReadonlySet<string>,
 ): Promise<object> {
-  const { selected, show, view } = streamedRun;
+  const { selected, inlineFiles, restrict } = streamedRun;
   const resource = await streamedRun.run.result();
-  const result = view(resultOf(resource, null));
+  const result = restrict(resultOf(resource, null));
   const { status, error } = result;
   if (error?.code === 'TIMEOUT') return { event: 'error', error: error.message };
-  const value = selected ? await unsentValues(services, resource, selected, sent) : (result.output as Json);
-  const output = await show(value);
+  const value = selected
+    ? await unsentValues(services, resource, selected, sentSelectors)
+    : (result.output as Json);
+  const output = await inlineFiles(value);
   const success = status === 'completed' || status === 'paused';
   const failure = success ? {} : { error: error?.message ?? `The run was ${status}.` };
   const data = { success, ...failure, output, ...(status === 'paused' && { status }) };
@@ -115,9 +117,9 @@ async function unsentValues(
   { engine }: AreaContext,
   { runId }: RunResource,
   selected: readonly ResolvedSelector[],
-  sent: ReadonlySet<string>,
+  sentSelectors: ReadonlySet<string>,
 ): Promise<Json> {
-  const unsent = selected.filter(({ selector }) => !sent.has(selector));
+  const unsent = selected.filter(({ selector }) => !sentSelectors.has(selector));
   const values = await selectedValues(engine, runId, unsent);
   const output: { [blockId: string]: { [path: string]: Json } } = {};
   for (const { selector, blockId, path } of unsent) {
@@ -130,15 +132,21 @@ async function unsentValues(
 /** Returns the result of the run with the selected values. */
 export async function finalResult(
   { engine }: Pick<AreaContext, 'engine'>,
-  { run, runId, selected, show, view }: Pick<StreamedRun, 'run' | 'runId' | 'selected' | 'show' | 'view'>,
+  {
+    run,
+    runId,
+    selected,
+    inlineFiles,
+    restrict,
+  }: Pick<StreamedRun, 'run' | 'runId' | 'selected' | 'inlineFiles' | 'restrict'>,
 ): Promise<RunResult> {
   const resource = await run.result();
   const values = selected ? await selectedValues(engine, resource.runId, selected) : null;
-  const result = view(resultOf({ ...resource, runId }, values));
-  // Shown together, because the limit on file contents covers both.
-  const [output, blockOutputs] = (await show([result.output as Json, result.blockOutputs as Json])) as [
-    Json,
-    typeof values,
-  ];
+  const result = restrict(resultOf({ ...resource, runId }, values));
+  // In one call, because the limit on file contents covers both.
+  const [output, blockOutputs] = (await inlineFiles([
+    result.output as Json,
+    result.blockOutputs as Json,
+  ])) as [Json, typeof values];
   return { ...result, output, blockOutputs };
 }
