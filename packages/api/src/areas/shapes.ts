@@ -15,13 +15,13 @@ export const json = z.unknown();
 
 export const emptyBody = z.strictObject({});
 
-/** Returns the query parameter for the number of items in a page. */
-export function pageLimit(maximum: number, standard: number) {
+/** Returns the schema of the query parameter `limit`: the maximum number of items in a page. */
+export function pageLimit(maximum: number, defaultLimit: number) {
   return z
     .int()
     .min(1, 'limit must be at least 1')
     .max(maximum, `limit cannot exceed ${maximum}`)
-    .default(standard);
+    .default(defaultLimit);
 }
 
 export const cursor = z.string().min(1).optional();

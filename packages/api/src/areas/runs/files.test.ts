@@ -39,7 +39,7 @@ function run(body: { [key: string]: Json }, headers: { [name: string]: string } 
 }
 
 /** Returns an ended run, with the one file of its output. */
-async function withFile(doc: Json = FILE, name = 'doc') {
+async function runWithFile(doc: Json = FILE, name = 'doc') {
   const { data } = await run({ input: { [name]: doc } });
   const runPath = `${path}/runs/${data.runId}`;
   const read = await call<RunResult>('GET', `${runPath}?includeOutput=true`);
@@ -55,7 +55,7 @@ const remoteFile = (name: string, size: number): Json => ({
 });
 
 describe('a file of an input', () => {
-  it('is a record for blocks, through which they read its content', async () => {
+  it('is a file record for blocks, which read the content of the file through the record', async () => {
     const { data } = await run({ input: { doc: FILE }, includeFileBase64: false });
     expect(data).toMatchObject({ status: 'completed' });
     expect(data.output.data).toEqual({
@@ -159,15 +159,15 @@ describe('a file that cannot be stored', () => {
     ['read line by line', {}, { Accept: 'application/x-ndjson' }],
     ['of a draft', { run: { source: 'manual' } }, {}],
   ])('is also refused with 400 for a run that is %s', async (_case, options, headers) => {
-    const answer = await run({ ...options, input: { doc: { ...FILE, data: '' } } }, headers);
-    expect(answer.status).toBe(400);
-    expect(errorIn(answer.body).message).toMatch(/^File processing failed: /);
+    const response = await run({ ...options, input: { doc: { ...FILE, data: '' } } }, headers);
+    expect(response.status).toBe(400);
+    expect(errorIn(response.body).message).toMatch(/^File processing failed: /);
   });
 
   it('is refused by the older interface in its own format', async () => {
     const body = { doc: { ...FILE, data: '' } };
-    const answer = await call('POST', `/api/workflows/${id}/execute`, { body });
-    expect(answer).toMatchObject({
+    const response = await call('POST', `/api/workflows/${id}/execute`, { body });
+    expect(response).toMatchObject({
       status: 400,
       body: { error: expect.stringMatching(/^File processing failed: /) },
     });
@@ -175,9 +175,9 @@ describe('a file that cannot be stored', () => {
 
   it('is not reported when the run could not start anyway', async () => {
     const entry = { type: 'trigger', blockId: 'ghost' };
-    const answer = await run({ run: { source: 'manual', entry }, input: { doc: { ...FILE, data: '' } } });
-    expect(answer.status).toBe(400);
-    expect(errorIn(answer.body).message).toContain('ghost');
+    const response = await run({ run: { source: 'manual', entry }, input: { doc: { ...FILE, data: '' } } });
+    expect(response.status).toBe(400);
+    expect(errorIn(response.body).message).toContain('ghost');
   });
 });
 
@@ -209,7 +209,7 @@ describe('files of an output', () => {
     expect(await response.text()).not.toContain('"base64"');
   });
 
-  it('are at most 16 MiB in a stream, over its chunks and its last frame', async () => {
+  it('are at most 16 MiB in a stream, over its chunks and its last event', async () => {
     const selectedOutputs = ['Start.doc.0', 'Start.doc.1'];
     const input = { doc: [remoteFile('a', 9 * MiB), remoteFile('b', 9 * MiB)] };
     const stream = await api.fetch('POST', `${path}/execute`, {
@@ -251,7 +251,7 @@ describe('files of an output', () => {
   });
 
   it('are listed with the output of a run, and shown on request', async () => {
-    const { runPath, file } = await withFile();
+    const { runPath, file } = await runWithFile();
     expect(file).toEqual({
       ...{ id: expect.any(String), name: 'abc.txt', size: 3, type: 'text/plain' },
       downloadPath: `${runPath}/files/${file.id}`,
@@ -271,9 +271,9 @@ describe('files of an output', () => {
   it.each(['includeFileBase64=true', 'includeFileBase64=false', 'base64MaxBytes=5'])(
     'are shown only with the output: %s alone is refused',
     async (query) => {
-      const answer = await call('GET', `${path}/runs/any?${query}`);
-      expect(answer.status).toBe(400);
-      expect(errorIn(answer.body).message).toContain('is only accepted with includeOutput=true');
+      const response = await call('GET', `${path}/runs/any?${query}`);
+      expect(response.status).toBe(400);
+      expect(errorIn(response.body).message).toContain('is only accepted with includeOutput=true');
     },
   );
 });

@@ -26,7 +26,7 @@ export function filesFor(
  * downloaded.
  */
 export function base64Inliner(
-  files: () => Promise<FileReader>,
+  openReader: () => Promise<FileReader>,
   maxBytes: number,
 ): (value: Json) => Promise<Json> {
   let bytesLeft = MAX_INLINE_BYTES;
@@ -35,7 +35,7 @@ export function base64Inliner(
     const contents = new Map<string, string>();
     for (const file of filesIn(value)) {
       if (file.size > Math.min(maxBytes, bytesLeft)) continue;
-      const content = await (await (reader ??= files()))(file);
+      const content = await (await (reader ??= openReader()))(file);
       if (content !== undefined) contents.set(keyOf(file), content);
     }
     if (contents.size === 0) return value;
@@ -68,23 +68,23 @@ export function downloadPath(
  * or over the limit of the response, 404 for a file that was deleted.
  */
 export async function runFilesOf(
-  files: () => Promise<FileReader>,
+  openReader: () => Promise<FileReader>,
   run: { workflowId: string; runId: string; basePath: string; output: Json },
   maxBytes?: number,
 ): Promise<RunFile[]> {
-  const entries: RunFile[] = [];
+  const runFiles: RunFile[] = [];
   let bytesLeft = MAX_INLINE_BYTES;
-  const read = maxBytes === undefined ? undefined : await files();
+  const read = maxBytes === undefined ? undefined : await openReader();
   for (const file of filesIn(run.output)) {
     const { id, name, size, type } = file;
-    const entry = { id, name, size, type, downloadPath: downloadPath(run, id) };
+    const runFile = { id, name, size, type, downloadPath: downloadPath(run, id) };
     const expectFits = (bytes: number): void =>
-      expectInline(entry, bytes, { maxBytes: maxBytes ?? 0, bytesLeft });
+      expectInline(runFile, bytes, { maxBytes: maxBytes ?? 0, bytesLeft });
     const base64 = read && (await contentOf(read, file, expectFits));
     if (base64 !== undefined) bytesLeft -= Buffer.byteLength(base64, 'base64');
-    entries.push({ ...entry, ...(base64 !== undefined && { base64 }) });
+    runFiles.push({ ...runFile, ...(base64 !== undefined && { base64 }) });
   }
-  return entries;
+  return runFiles;
 }
 
 async function contentOf(

@@ -21,12 +21,12 @@ interface RunResult {
   output: { data: { doc: Json; any: Json; text: Json } };
 }
 
-async function echoOf(client: TestApi): Promise<string> {
+async function deployEcho(client: TestApi): Promise<string> {
   return `/api/v2/workflows/${await client.deploy(ECHO)}`;
 }
 
-const ownPath = await echoOf(api);
-const otherPath = await echoOf(otherApi);
+const ownPath = await deployEcho(api);
+const otherPath = await deployEcho(otherApi);
 
 async function run(client: TestApi, path: string, input: { [name: string]: Json }, options: object = {}) {
   const { data } = await client.call<RunResult>('POST', `${path}/execute`, { body: { input }, ...options });
@@ -84,20 +84,20 @@ describe('a file record', () => {
 });
 
 describe('a response', () => {
-  const large = (size: number): Json => ({
+  const fileOfSize = (size: number): Json => ({
     ...FILE,
     data: `data:;base64,${Buffer.alloc(size).toString('base64')}`,
   });
 
-  it('has no contents for 200 forged records of one key', async () => {
-    const record = await storeRecord(large(3 * MiB));
+  it('has no contents for 200 forged records of one stored file', async () => {
+    const record = await storeRecord(fileOfSize(3 * MiB));
     const forgedRecords = Array.from({ length: 200 }, (_, n) => ({ ...record, id: `forged ${n}` }));
     const { output } = await run(api, ownPath, { any: { list: forgedRecords } });
     expect(output.data.any).toEqual({ list: forgedRecords });
   });
 
   it('repeats the content of a record that occurs 200 times up to 16 MiB', async () => {
-    const record = await storeRecord(large(3 * MiB));
+    const record = await storeRecord(fileOfSize(3 * MiB));
     const list = Array.from({ length: 200 }, () => record);
     const response = await api.fetch('POST', `${ownPath}/execute`, { body: { input: { any: { list } } } });
     expect((await response.text()).split('"base64"')).toHaveLength(1 + 5);

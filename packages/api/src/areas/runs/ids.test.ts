@@ -56,10 +56,10 @@ describe('a run id', () => {
   it('is reserved by only one of many concurrent requests', async () => {
     const path = await greetingOf(api);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 8 }, () => call('POST', `${path}/execute`, { headers, body: {} })),
     );
-    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+    expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       200,
       ...Array<number>(7).fill(409),
     ]);
@@ -73,8 +73,8 @@ describe('a run id', () => {
     ...['0b7f0b1e-7c1c-8f5e-9d3a-000000000001', '0B7F0B1E-7C1C-8F5E-9D3A-000000000001'],
   ])('is refused when malformed: %j', async (runId) => {
     const path = await greetingOf(api);
-    const answer = await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
-    expect(answer).toMatchObject({ status: 400 });
+    const response = await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
+    expect(response).toMatchObject({ status: 400 });
   });
 
   it('is free again if its run is refused before it starts', async () => {
@@ -87,7 +87,7 @@ describe('a run id', () => {
   });
 });
 
-/** Draws characters that are special in URLs more often. */
+/** Generates characters that are special in URLs more often. */
 const character = fc.oneof(
   fc.constantFrom('.', ':', '_', '-'),
   fc.constantFrom('a', 'z', 'A', 'Z', '0', '9'),
@@ -97,17 +97,17 @@ describe('a well-formed id', () => {
   it('identifies its run in every URL', async () => {
     const path = await greetingOf(api);
     const ids = fc.string({ unit: character, minLength: 1, maxLength: 6 });
-    const mark = crypto.randomUUID();
+    const suffix = crypto.randomUUID();
     await fc.assert(
       fc.asyncProperty(ids, fc.boolean(), async (start, isLong) => {
-        const runId = isLong ? `${start}${mark}` : start;
-        const answer = await call<ShownRun>('POST', `${path}/execute`, {
+        const runId = isLong ? `${start}${suffix}` : start;
+        const response = await call<ShownRun>('POST', `${path}/execute`, {
           headers: { 'X-Run-Id': runId },
           body: { async: true },
         });
-        if (answer.status === 400 || answer.status === 409) return;
-        expect(answer.status).toBe(202);
-        const read = await call<ShownRun>('GET', new URL(answer.data.statusUrl).pathname);
+        if (response.status === 400 || response.status === 409) return;
+        expect(response.status).toBe(202);
+        const read = await call<ShownRun>('GET', new URL(response.data.statusUrl).pathname);
         expect(read).toMatchObject({ status: 200, data: { runId } });
       }),
       {
@@ -129,19 +129,19 @@ describe('the run ids of a workspace', () => {
     const otherApi = await testApi({ engine, store });
     const headers = { 'X-Run-Id': `order.${crypto.randomUUID()}` };
     const runId = headers['X-Run-Id'];
-    const answers = [];
+    const responses = [];
     for (const [client, name] of [
       [api, 'Ada'],
       [otherApi, 'Bob'],
     ] as const) {
       const path = await greetingOf(client);
       const body = { input: { name } };
-      answers.push(await client.call('POST', `${path}/execute`, { headers, body }));
+      responses.push(await client.call('POST', `${path}/execute`, { headers, body }));
       const read = await client.call('GET', `${path}/runs/${runId}?includeOutput=true`);
       expect(read).toMatchObject({ status: 200, data: { runId, output: { data: { hello: name } } } });
       expect((await client.call('POST', `${path}/execute`, { headers, body })).status).toBe(409);
     }
-    expect(answers).toMatchObject([
+    expect(responses).toMatchObject([
       { status: 200, data: { runId, output: { data: { hello: 'Ada' } } } },
       { status: 200, data: { runId, output: { data: { hello: 'Bob' } } } },
     ]);
@@ -271,9 +271,9 @@ describe('a run with an id that the caller chose', () => {
     const runId = `accepted.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;
     const headers = { 'X-Run-Id': runId };
-    const receipt = await call<ShownRun>('POST', `${path}/execute`, { headers, body: { async: true } });
-    expect(receipt).toMatchObject({ status: 202, data: { runId } });
-    expect(receipt.data.statusUrl).toBe(`${ORIGIN}${path}/runs/${runId}`);
+    const accepted = await call<ShownRun>('POST', `${path}/execute`, { headers, body: { async: true } });
+    expect(accepted).toMatchObject({ status: 202, data: { runId } });
+    expect(accepted.data.statusUrl).toBe(`${ORIGIN}${path}/runs/${runId}`);
     await untilStatus(api, `${path}/runs/${runId}`, 'paused');
     expect(await call('GET', `${path}/runs`)).toMatchObject({ data: [{ runId, trigger: 'api' }] });
     expect(await call('POST', `${path}/runs/${runId}/cancel`)).toMatchObject({
@@ -317,12 +317,12 @@ describe('options that cannot be combined', () => {
   ])('%j are refused, and nothing is recorded', async (body, message) => {
     const path = await greetingOf(api);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
-    const answer = await call('POST', `${path}/execute`, { headers, body });
-    expect(answer.body).toEqual({ error: { code: 'BAD_REQUEST', message } });
+    const response = await call('POST', `${path}/execute`, { headers, body });
+    expect(response.body).toEqual({ error: { code: 'BAD_REQUEST', message } });
     expect(await call('GET', `${path}/runs/${headers['X-Run-Id']}`)).toMatchObject({ status: 404 });
   });
 
-  it('are accepted one by one', async () => {
+  it('are accepted in supported combinations, within their bounds', async () => {
     const path = await greetingOf(api);
     const headers = { 'X-Sim-Stream-Protocol': 'x, Agent-Events-V1' };
     const body = { stream: true, includeToolCalls: true };

@@ -29,7 +29,7 @@ export async function listRunsPage(
   const items: Item[] = [];
   let cursor = startCursor;
   for (let pages = 0; pages < MAX_PAGES; pages += 1) {
-    const page = await list(services, workflow, query, { limit: query.limit, cursor });
+    const page = await listEngineRuns(services, workflow, query, { limit: query.limit, cursor });
     const reservations = await services.reservations.byEngineIds(page.runs.map(({ runId }) => runId));
     const pageItems = page.runs.map((run) => itemOf(run, reservations.get(run.runId)));
     const matching = pageItems.filter(
@@ -42,7 +42,7 @@ export async function listRunsPage(
       const readCount = pageItems.indexOf(last) + 1;
       if (readCount === pageItems.length) return { items, next: page.nextCursor ?? undefined };
       // A shorter page ends right after the last item taken: its cursor continues there.
-      const shorterPage = await list(services, workflow, query, { limit: readCount, cursor });
+      const shorterPage = await listEngineRuns(services, workflow, query, { limit: readCount, cursor });
       return { items, next: shorterPage.nextCursor ?? undefined };
     }
     if (page.nextCursor === null) return { items, next: undefined };
@@ -51,7 +51,7 @@ export async function listRunsPage(
   return { items, next: cursor };
 }
 
-async function list(
+async function listEngineRuns(
   { engine }: AreaContext,
   workflow: Definition,
   { status, startDate, endDate, order }: RunsQuery,

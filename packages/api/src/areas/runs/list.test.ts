@@ -17,24 +17,24 @@ describe('runs of a workflow', () => {
       const pages: string[][] = [];
       for (let cursor: string | null = ''; cursor !== null;) {
         const cursorParameter: string = cursor === '' ? '' : `&cursor=${cursor}`;
-        const answer = await call<ShownRun[]>('GET', `${path}/runs?${query}${cursorParameter}`);
-        expect(answer.status).toBe(200);
-        pages.push(answer.data.map(({ runId }) => runId));
-        cursor = (answer.body as { nextCursor: string | null }).nextCursor;
+        const response = await call<ShownRun[]>('GET', `${path}/runs?${query}${cursorParameter}`);
+        expect(response.status).toBe(200);
+        pages.push(response.data.map(({ runId }) => runId));
+        cursor = (response.body as { nextCursor: string | null }).nextCursor;
       }
       return pages;
     };
-    const sorted = (pages: string[][]) => pages.flat().toSorted();
-    expect(sorted(await list('limit=2'))).toEqual(ids.toSorted());
+    const sortIds = (pages: string[][]) => pages.flat().toSorted();
+    expect(sortIds(await list('limit=2'))).toEqual(ids.toSorted());
     expect((await list('limit=2')).flat()).toEqual((await list('limit=3&order=asc')).flat().toReversed());
-    expect(sorted(await list('trigger=manual&limit=1'))).toEqual(
+    expect(sortIds(await list('trigger=manual&limit=1'))).toEqual(
       ids.filter((_, index) => index % 2 === 1).toSorted(),
     );
-    expect(sorted(await list('status=completed'))).toEqual(ids.toSorted());
+    expect(sortIds(await list('status=completed'))).toEqual(ids.toSorted());
     expect(await list('status=failed')).toEqual([[]]);
     expect(await list('status=pending')).toEqual([[]]);
     expect(await list('startDate=2999-01-01T00:00:00Z')).toEqual([[]]);
-    expect(sorted(await list('endDate=2999-01-01T00:00:00Z'))).toEqual(ids.toSorted());
+    expect(sortIds(await list('endDate=2999-01-01T00:00:00Z'))).toEqual(ids.toSorted());
   });
 
   it.each([
@@ -45,7 +45,7 @@ describe('runs of a workflow', () => {
     'order=up',
     'startDate=yesterday',
     'startDate=2026-02-01T00:00:00Z&endDate=2026-01-01T00:00:00Z',
-  ])('are not listed by %s', async (query) => {
+  ])('cannot be listed by %s', async (query) => {
     const path = await greetingOf(api);
     expect(await call('GET', `${path}/runs?${query}`)).toMatchObject({ status: 400 });
   });
@@ -62,7 +62,7 @@ describe('runs of a workflow', () => {
     expect(await call('GET', runPath)).toMatchObject({ data: { blockOutputs: null, output: null } });
   });
 
-  it('do not include runs of another workflow', async () => {
+  it('are not found under the path of another workflow', async () => {
     const path = await greetingOf(api);
     const otherPath = await greetingOf(api);
     const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });

@@ -27,13 +27,13 @@ export function memoryReservations(): Reservations {
       return Promise.resolve(true);
     },
     release(engineId) {
-      const found = byEngineId.get(engineId);
-      if (found) remove(found);
+      const reservation = byEngineId.get(engineId);
+      if (reservation) remove(reservation);
       return Promise.resolve();
     },
     fail(engineId, failure) {
-      const found = byEngineId.get(engineId);
-      if (found) found.failure = failure;
+      const reservation = byEngineId.get(engineId);
+      if (reservation) reservation.failure = failure;
       return Promise.resolve();
     },
     byEngineIds(engineIds) {

@@ -46,7 +46,7 @@ export const getWorkflowRun = define({
     if (!foundRun.run)
       return { data: { ...unstartedRun(foundRun.reservation), files: query.includeOutput ? [] : null } };
     const { run, reservation } = foundRun;
-    const blockOutputs = await selectedOf(services, workflow, run.runId, query.selectedOutputs);
+    const blockOutputs = await selectedOutputsOf(services, workflow, run.runId, query.selectedOutputs);
     const hasOutput = query.includeOutput && run.status === 'completed';
     const mayResume = await mayWrite(services, principal, workflow.workspaceId);
     return {
@@ -103,8 +103,8 @@ export const listWorkflowRuns = define({
       throw badRequest('startDate must not be after endDate');
     }
     const filters = { ...query, workflow: workflow.id };
-    const [from] = runsCursor.decode(cursor, filters) ?? [];
-    const { items, next } = await listRunsPage(services, workflow, query, from);
+    const [startCursor] = runsCursor.decode(cursor, filters) ?? [];
+    const { items, next } = await listRunsPage(services, workflow, query, startCursor);
     return { page: items, nextCursor: next === undefined ? null : runsCursor.encode([next], filters) };
   },
 });
@@ -160,7 +160,7 @@ async function cancelFoundRun(services: AreaContext, foundRun: FoundRun): Promis
   return { success: false, reason: `already_${status}` };
 }
 
-async function selectedOf(
+async function selectedOutputsOf(
   services: AreaContext,
   workflow: Definition,
   runId: string,

@@ -42,12 +42,12 @@ export async function findPause(
   if (!workflow || workflow.isArchived === true) return undefined;
   const found = await findRun(services, workflow, runId).catch(() => undefined);
   if (!found?.run) return undefined;
-  const pause = found.run.pauses.find((each) => each.kind === 'human' && isSame(each.token, token));
+  const pause = found.run.pauses.find((each) => each.kind === 'human' && isSameToken(each.token, token));
   return pause && { workflow, found, pause };
 }
 
 /** Compares in constant time, so that the time does not reveal where the tokens differ. */
-function isSame(a: string, b: string): boolean {
+function isSameToken(a: string, b: string): boolean {
   const [hashA, hashB] = [a, b].map((text) => createHash('sha256').update(text).digest()) as [Buffer, Buffer];
   return timingSafeEqual(hashA, hashB);
 }
@@ -67,7 +67,7 @@ export async function answerOnPage(
     principal: principalOfPublic(workflow),
   };
   const answer = { token: pause.token, input, userId: null };
-  const { settled } = await submitAnswer(services, { ...found, workspaceId }, answer);
-  settled.catch(services.report);
+  const { nextResult } = await submitAnswer(services, { ...found, workspaceId }, answer);
+  nextResult.catch(services.report);
   await services.audit.record(event);
 }

@@ -7,16 +7,16 @@ const api = await testApi();
 const { call } = api;
 
 describe('a paused run', () => {
-  async function startPaused(body: object = {}) {
+  async function startPausedRun(body: object = {}) {
     const id = await api.deploy(APPROVAL);
-    const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
-    const path = `/api/v2/workflows/${id}/runs/${answer.data.runId}`;
+    const response = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
+    const path = `/api/v2/workflows/${id}/runs/${response.data.runId}`;
     const run = await untilStatus(api, path, 'paused');
-    return { id, path, runId: answer.data.runId, contextId: run.paused?.contextId ?? '' };
+    return { id, path, runId: response.data.runId, contextId: run.paused?.contextId ?? '' };
   }
 
   it('shows what it waits for, and keeps its id when it continues', async () => {
-    const { path, runId, contextId } = await startPaused();
+    const { path, runId, contextId } = await startPausedRun();
     const read = await call<ShownRun>('GET', path);
     expect(read.data.paused).toMatchObject({
       pauseKind: 'human',
@@ -25,18 +25,18 @@ describe('a paused run', () => {
       resumedCount: 0,
       automaticResumeWaitingReason: null,
     });
-    const answer = await call('POST', `${path}/resume`, { body: { contextId, input: { ok: true } } });
-    expect(answer).toMatchObject({
+    const response = await call('POST', `${path}/resume`, { body: { contextId, input: { ok: true } } });
+    expect(response).toMatchObject({
       status: 200,
       data: { runId, status: 'completed', output: { data: { ok: true } } },
     });
-    expect(answer.headers.get('x-run-id')).toBe(runId);
+    expect(response.headers.get('x-run-id')).toBe(runId);
     const second = await call('POST', `${path}/resume`, { body: { contextId, input: { ok: false } } });
     expect(second).toMatchObject({ status: 200, data: { output: { data: { ok: true } } } });
   });
 
-  it('refuses an unknown point, an invalid answer and unknown fields, and records nothing', async () => {
-    const { path, contextId } = await startPaused();
+  it('refuses unknown pause points, invalid answers and unknown fields, and records nothing', async () => {
+    const { path, contextId } = await startPausedRun();
     const resume = (body: object) => call('POST', `${path}/resume`, { body });
     expect(await resume({ contextId: 'wrong', input: {} })).toMatchObject({ status: 404 });
     expect(await resume({ contextId, input: { ok: 'perhaps' } })).toMatchObject({ status: 400 });
@@ -46,7 +46,7 @@ describe('a paused run', () => {
   });
 
   it('cannot be resumed after its end', async () => {
-    const { path, contextId } = await startPaused();
+    const { path, contextId } = await startPausedRun();
     const pausedCancelled = true;
     expect(await call('POST', `${path}/cancel`)).toMatchObject({ data: { success: true, pausedCancelled } });
     expect(await call('POST', `${path}/resume`, { body: { contextId } })).toMatchObject({ status: 409 });
@@ -56,21 +56,22 @@ describe('a paused run', () => {
   });
 
   it('that was started asynchronously gets 202 for an answer, and errors for an invalid answer', async () => {
-    const { path, runId, contextId } = await startPaused({ async: true });
+    const { path, runId, contextId } = await startPausedRun({ async: true });
     expect(
       await call('POST', `${path}/resume`, { body: { contextId, input: { ok: 'perhaps' } } }),
     ).toMatchObject({
       status: 400,
     });
-    const answer = await call('POST', `${path}/resume`, { body: { contextId, input: { ok: true } } });
-    expect(answer).toMatchObject({ status: 202, data: { runId, statusUrl: `http://heddle.test${path}` } });
+    const response = await call('POST', `${path}/resume`, { body: { contextId, input: { ok: true } } });
+    expect(response).toMatchObject({ status: 202, data: { runId, statusUrl: `http://heddle.test${path}` } });
     await untilStatus(api, path, 'completed');
   });
 
   it('that waits for a timer cannot be resumed by a person', async () => {
     const id = await api.deploy(LONG);
-    const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: { async: true } });
-    const path = new URL(answer.data.statusUrl).pathname;
+    const options = { body: { async: true } };
+    const response = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, options);
+    const path = new URL(response.data.statusUrl).pathname;
     const { paused: point } = await untilStatus(api, path, 'paused');
     expect(point).toMatchObject({ contextId: null, pauseKind: 'time', resumeAt: expect.any(String) });
     expect(await call('POST', `${path}/resume`, { body: { contextId: 'any' } })).toMatchObject({

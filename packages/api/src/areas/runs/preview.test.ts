@@ -33,8 +33,8 @@ async function runOnce(exported = GREETING) {
 describe('the preview of a run from a block', () => {
   it('names the blocks that would run again and those whose outputs are reused, and starts nothing', async () => {
     const { path, ids, runId, preview } = await runOnce();
-    const answer = await preview(ids['Words']);
-    expect(answer).toMatchObject({
+    const response = await preview(ids['Words']);
+    expect(response).toMatchObject({
       status: 200,
       data: {
         sourceRunId: runId,
@@ -82,7 +82,7 @@ describe('the preview of a run from a block', () => {
     });
   });
 
-  it('covers starts inside containers, whose other iterations keep their results', async () => {
+  it('covers a start inside a container: the other iterations keep their results', async () => {
     const { path, ids, runId } = await runOnce(LOOP_WORKFLOW);
     const preview = (parameters: string) =>
       call('GET', `${path}/runs/preview?blockId=${ids['I']}&sourceRunId=${runId}${parameters}`);

@@ -39,11 +39,11 @@ export const previewRunFromBlock = operationsOf<AreaContext>()({
         throw error;
       }
     });
-    return { data: { workflowId: workflow.id, sourceRunId, ...previewResource(preview) } };
+    return { data: { workflowId: workflow.id, sourceRunId, ...toRunPreview(preview) } };
   },
 });
 
-function previewResource({ blockId, refusal, continued, rerun, upstream }: RestartPreview) {
+function toRunPreview({ blockId, refusal, continued, rerun, upstream }: RestartPreview) {
   return {
     startBlockId: blockId,
     validation: refusal === null ? { valid: true } : { valid: false, error: refusal },

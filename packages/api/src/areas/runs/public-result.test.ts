@@ -19,7 +19,7 @@ async function publish(exported: Json): Promise<string> {
 }
 
 /** Returns the responses of every mode to an anonymous caller, as text. */
-async function answersOf(path: string, input: { [name: string]: Json } = {}): Promise<string[]> {
+async function anonymousResponses(path: string, input: { [name: string]: Json } = {}): Promise<string[]> {
   const modes = [
     { body: { input } },
     { body: { input, stream: true } },
@@ -41,7 +41,7 @@ describe('without a credential', () => {
       workflow([LOGS_AND_RETURNS], ['Start -> Say']),
       workflow([inLoop], ['Start -> Each', 'Each -> Say']),
     ]) {
-      for (const text of await answersOf(await publish(exported))) {
+      for (const text of await anonymousResponses(await publish(exported))) {
         expect(text).toContain('"answer":42');
         expect(text).not.toContain('console');
       }
@@ -56,7 +56,7 @@ describe('without a credential', () => {
 
   it('the output of a Response block is unchanged', async () => {
     const reply = block('Reply', 'response', { dataMode: 'json', data: '{"stdout": "said on purpose"}' });
-    for (const text of await answersOf(await publish(workflow([reply], ['Start -> Reply']))))
+    for (const text of await anonymousResponses(await publish(workflow([reply], ['Start -> Reply']))))
       expect(text).toContain('said on purpose');
   });
 
@@ -65,7 +65,7 @@ describe('without a credential', () => {
     const query = fn('Query', `throw new Error("${secret}")`);
     const failingWorkflows = [BROKEN, workflow([query], ['Start -> Query'])];
     for (const exported of failingWorkflows) {
-      for (const text of await answersOf(await publish(exported))) {
+      for (const text of await anonymousResponses(await publish(exported))) {
         expect(text).toContain('A block of the workflow failed.');
         expect(text).not.toMatch(/127\.0\.0\.1|internal|Fetch|Query|details|stack/);
       }
@@ -85,7 +85,7 @@ describe('without a credential', () => {
   });
 
   it('a paused run shows neither its blocks nor its tokens', async () => {
-    for (const text of await answersOf(await publish(APPROVAL))) {
+    for (const text of await anonymousResponses(await publish(APPROVAL))) {
       expect(text).toContain('paused');
       expect(text).not.toMatch(/resume|context|_pause|"ok"/i);
     }
@@ -99,8 +99,8 @@ describe('without a credential', () => {
     { stopAfterBlockId: 'Ghost' },
     { stream: true, selectedOutputs: ['Ghost'] },
   ])('%j is refused without naming a block', async (body) => {
-    const answer = await call('POST', `${await publish(GREETING)}/execute`, { key: null, body });
-    expect([answer.status, errorIn(answer.body)]).toEqual([
+    const response = await call('POST', `${await publish(GREETING)}/execute`, { key: null, body });
+    expect([response.status, errorIn(response.body)]).toEqual([
       400,
       {
         code: 'BAD_REQUEST',
@@ -113,8 +113,8 @@ describe('without a credential', () => {
     const path = await publish(GREETING);
     for (const blockId of ['Ghost', 'Words']) {
       const run = { source: 'deployment', entry: { type: 'trigger', blockId } };
-      const answer = await call('POST', `${path}/execute`, { key: null, body: { run } });
-      expect([answer.status, errorIn(answer.body).message]).toEqual([
+      const response = await call('POST', `${path}/execute`, { key: null, body: { run } });
+      expect([response.status, errorIn(response.body).message]).toEqual([
         400,
         'The workflow does not take this input.',
       ]);
@@ -123,11 +123,11 @@ describe('without a credential', () => {
 
   it('a file that cannot be stored reveals nothing about its URL', async () => {
     const doc = { type: 'url', name: 'x', data: 'http://169.254.169.254/latest' };
-    const answer = await call('POST', `${await publish(ECHO)}/execute`, {
+    const response = await call('POST', `${await publish(ECHO)}/execute`, {
       key: null,
       body: { input: { doc } },
     });
-    expect([answer.status, errorIn(answer.body).message]).toEqual([
+    expect([response.status, errorIn(response.body).message]).toEqual([
       400,
       'The workflow does not take this input.',
     ]);

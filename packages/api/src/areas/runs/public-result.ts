@@ -44,7 +44,10 @@ const REFUSALS: { readonly [status in ErrorStatus]?: string } = {
   409: 'The workflow cannot be run now.',
 };
 
-/** Returns a refusal to run as an anonymous caller sees it: with a fixed message in place of the engine's. */
+/**
+ * Returns the error that an anonymous caller gets for `error`. For a 400 or a refusal of the engine, this is a fixed
+ * message. Internal errors and other API errors are returned unchanged.
+ */
 export function publicRefusal(error: unknown): unknown {
   const refusal = refusalOf(error);
   if (!refusal || (isApiError(error) && refusal.status !== 400)) return error;

@@ -34,7 +34,7 @@ export class RunQueue {
     concurrency: MAX_CONCURRENT_STARTS,
     queueClass: FairQueue,
   });
-  readonly #pace = new RunStartThrottle();
+  readonly #startThrottle = new RunStartThrottle();
   /** The engine's ids of submitted runs that have not been started. */
   readonly #submitted = new Set<string>();
   #isClosed = false;
@@ -68,7 +68,7 @@ export class RunQueue {
 
   /** Calls `accept`, which accepts a request whose run is queued. Meanwhile, queued runs start one by one. */
   whileAccepting<T>(accept: () => Promise<T>): Promise<T> {
-    return this.#pace.whileAccepting(accept);
+    return this.#startThrottle.whileAccepting(accept);
   }
 
   /** Removes a run from the queue. Returns false if it is not in the queue. */
@@ -96,7 +96,7 @@ export class RunQueue {
   }
 
   async #start(submission: Submission): Promise<void> {
-    if (this.#starts.size < PRECEDENCE_THRESHOLD) await this.#pace.wait();
+    if (this.#starts.size < PRECEDENCE_THRESHOLD) await this.#startThrottle.wait();
     if (this.#isClosed) return;
     const { release } = submission;
     const run = await this.#startAndDequeue(submission).catch((error: unknown) => {
@@ -110,7 +110,7 @@ export class RunQueue {
   /** Returns the run; undefined when this process did not start it. */
   async #startAndDequeue(queued: QueuedRun): Promise<RunHandle | undefined> {
     const { engineId } = queued;
-    const run = await this.#engineStart(queued);
+    const run = await this.#startInEngine(queued);
     if (run === 'failed') return undefined;
     if (await this.#queue.remove(engineId)) return run;
     // The run was cancelled in the queue while the engine started it.
@@ -119,7 +119,7 @@ export class RunQueue {
     return run;
   }
 
-  async #engineStart(queued: QueuedRun): Promise<RunHandle | 'failed' | undefined> {
+  async #startInEngine(queued: QueuedRun): Promise<RunHandle | 'failed' | undefined> {
     const { input, version, ownsFiles = false, ...startOptions } = queued.start;
     const options = { ...engineIds(queued), version, olderFiles: !ownsFiles, ...startOptions };
     try {

@@ -20,8 +20,8 @@ const FILES = workflow([fn('F', 'return {{KEY}}.length')], ['Start -> F'], {
   inputFormat: [{ id: 'd', name: 'doc', type: 'file[]' }],
 });
 
-/** Returns an API whose queued runs do not start before `start` settles. */
-async function apiWithHeldStarts() {
+/** Returns an API whose queued runs do not start; `refuse` lets them fail with an error. */
+async function createApiWithHeldStarts() {
   const store = await openServiceStore();
   const tenants = {
     names: () => ['KEY'],
@@ -33,18 +33,18 @@ async function apiWithHeldStarts() {
   start.catch(() => undefined);
   const api = await testApi({ store, engine: overriding(engine, { start: () => start }) });
   const accept = async (id: string) => {
-    const answer = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, {
+    const response = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, {
       body: { async: true, input: { text: `with ${SECRET}` } },
     });
-    expect(answer.status).toBe(202);
-    return answer.data.runId;
+    expect(response.status).toBe(202);
+    return response.data.runId;
   };
   return { ...api, accept, refuse: reject };
 }
 
 describe('records of queued runs', () => {
   it('have no secrets that their blocks can read, in inputs and failures', async () => {
-    const { accept, refuse, store, deploy, call } = await apiWithHeldStarts();
+    const { accept, refuse, store, deploy, call } = await createApiWithHeldStarts();
     const id = await deploy(READS_SECRET);
     const runId = await accept(id);
     expect(await queuedStart(store, runId)).toMatchObject({
@@ -59,7 +59,7 @@ describe('records of queued runs', () => {
   });
 
   it('are unchanged for workflows that read no secrets', async () => {
-    const { accept, refuse, store, deploy } = await apiWithHeldStarts();
+    const { accept, refuse, store, deploy } = await createApiWithHeldStarts();
     const runId = await accept(await deploy(PLAIN));
     expect(JSON.stringify(await queuedStart(store, runId))).toContain(SECRET);
     refuse(new EngineError('INPUT_INVALID', 'It does not fit.'));
@@ -67,15 +67,15 @@ describe('records of queued runs', () => {
   });
 
   it('have no secrets in the failures of files', async () => {
-    const { store, deploy, call, refuse, workspaceId } = await apiWithHeldStarts();
+    const { store, deploy, call, refuse, workspaceId } = await createApiWithHeldStarts();
     const id = await deploy(FILES);
     const runId = crypto.randomUUID();
     const doc = [{ type: 'url', name: `${SECRET}.txt`, data: 'ftp://host.test/x' }];
-    const answer = await call('POST', `/api/v2/workflows/${id}/execute`, {
+    const response = await call('POST', `/api/v2/workflows/${id}/execute`, {
       body: { input: { doc } },
       headers: { 'X-Run-Id': runId },
     });
-    expect(answer.status).toBe(400);
+    expect(response.status).toBe(400);
     const reservation = (await store.reservations.byRunId(runId, [workspaceId]))[0];
     expect(reservation?.failure?.message).toMatch(/File processing failed.*«redacted:KEY»/);
     expect(JSON.stringify(reservation)).not.toContain(SECRET);

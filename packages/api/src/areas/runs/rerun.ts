@@ -59,9 +59,11 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
     const ids = await reserveRunId(services, workflow, { headers, principal, body });
     let isStarted = false;
     const start = async (): Promise<void> => {
-      const request = { workflowId: workflow.id, workspaceId: workflow.workspaceId, mode: 'async' } as const;
-      const owner = { runId: ids.engineId, userId: principal.userId };
-      const release = await admitRun(services, { ...request, ...owner }, accountOf(principal));
+      const request = {
+        ...{ runId: ids.engineId, workflowId: workflow.id, workspaceId: workflow.workspaceId },
+        ...{ userId: principal.userId, mode: 'async' as const },
+      };
+      const release = await admitRun(services, request, accountOf(principal));
       const run = await startRerun(services, workflow, { ...call, ids, source }).catch((error: unknown) => {
         release?.();
         throw error;

@@ -52,35 +52,35 @@ export const resumeRun = operationsOf<AreaContext>()({
     const input = (body.input ?? {}) as Json;
     const isSync = reservation === undefined || reservation.mode === 'sync';
     const answer = { token: body.contextId, input, userId: principal.userId };
-    const { settled } = await recordAround({ resourceId: runId }, () =>
+    const { nextResult } = await recordAround({ resourceId: runId }, () =>
       submitAnswer(services, { ...foundRun, run, workspaceId: workflow.workspaceId }, answer),
     );
     const headers = { 'X-Run-Id': runId };
-    if (isSync) return { headers, data: resultOf({ ...(await settled), runId }, null) };
+    if (isSync) return { headers, data: resultOf({ ...(await nextResult), runId }, null) };
     // The response does not wait for the run.
-    settled.catch(services.report);
+    nextResult.catch(services.report);
     return { status: 202, headers, data: receiptOf(workflow.id, runId, origin) };
   },
 });
 
 /**
- * Answers a pause point. Resolves when the run has accepted the answer, with a promise of its next result that the
- * caller must handle. Throws the run's error if the run refuses the answer.
+ * Answers a pause point. Resolves when the run has accepted the answer. Throws the run's error if the run refuses the
+ * answer. The caller must handle `nextResult`, the result when the run ends or pauses again.
  */
 export async function submitAnswer(
   services: AreaContext,
   foundRun: RunIds & { run: RunDetail; workspaceId: string },
   { userId, ...answer }: { token: string; input: Json; userId: string | null },
-): Promise<{ settled: Promise<RunResource> }> {
+): Promise<{ nextResult: Promise<RunResource> }> {
   const { run, engineId, workspaceId } = foundRun;
   const ids = { runId: engineId, workflowId: run.workflowId, workspaceId };
   // Neither the rate limit nor the concurrency limit applies: a run that has started must be able to end.
   const release = await reserveUsage(services, { ...ids, userId, mode: 'resume' });
-  const settled = withCallerId(foundRun, () => resume(services, run, answer)).finally(release);
-  // Awaited or reported by the caller, once the answer is accepted.
-  settled.catch(() => undefined);
-  await waitForAcceptance(services, settled, engineId, answer.token);
-  return { settled };
+  const nextResult = withCallerId(foundRun, () => resume(services, run, answer)).finally(release);
+  // Prevents an unhandled rejection before the caller gets the promise.
+  nextResult.catch(() => undefined);
+  await waitForAcceptance(services, nextResult, engineId, answer.token);
+  return { nextResult };
 }
 
 /** Submits the answer. Resolves when the run ends or pauses again. */
@@ -102,10 +102,10 @@ function timedPause(): ApiError {
   return badRequest("Pause kind 'time' is not allowed for this resume endpoint (allowed: human)");
 }
 
-/** Resolves when the run has accepted the answer. Rejects when it refuses the answer. */
+/** Resolves when the run has accepted the answer. Rejects when the run refuses the answer. */
 async function waitForAcceptance(
   services: AreaContext,
-  settled: Promise<RunResource>,
+  nextResult: Promise<RunResource>,
   engineId: string,
   token: string,
 ): Promise<void> {
@@ -116,7 +116,7 @@ async function waitForAcceptance(
   };
   const stop = services.every(POLL_MS, () => void poll().catch(reject));
   try {
-    await Promise.race([settled, acceptance]);
+    await Promise.race([nextResult, acceptance]);
   } finally {
     stop();
   }

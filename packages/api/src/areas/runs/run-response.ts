@@ -24,7 +24,7 @@ export async function runResponse(
   const waitSignal = AbortSignal.any([signal, deadline.signal]);
   try {
     for (let isStarted = false; !waitSignal.aborted;) {
-      const response = await endedResponse(services, engineId, waitSignal);
+      const response = await awaitResponse(services, engineId, waitSignal);
       if (response === 'queued') await sleep(services, POLL_MS);
       else if (response !== 'started') return response;
       else if (isStarted) return undefined;
@@ -36,7 +36,11 @@ export async function runResponse(
   }
 }
 
-async function endedResponse(
+/**
+ * Waits for the end of the run and returns its response. Returns undefined if the run has not ended, and the state of a
+ * run that the engine did not find: it waits in the queue, or may have started meanwhile.
+ */
+async function awaitResponse(
   { engine, reservations }: Services,
   engineId: string,
   signal: AbortSignal,

@@ -16,7 +16,7 @@ export interface ResolvedSelector {
 }
 
 type NamedBlock = Pick<WorkflowBlock, 'blockId' | 'name'>;
-type Ports = Pick<AreaContext, 'engine' | 'definitions'>;
+type Services = Pick<AreaContext, 'engine' | 'definitions'>;
 
 /**
  * Resolves selectors to blocks and paths. `blocks` are the blocks of the run's workflow. A selector that begins with
@@ -24,11 +24,11 @@ type Ports = Pick<AreaContext, 'engine' | 'definitions'>;
  * that names no block.
  */
 export async function resolveSelectors(
-  services: Ports,
+  services: Services,
   selectors: readonly string[],
   run: { workflow: Definition; blocks: readonly NamedBlock[] },
 ): Promise<ResolvedSelector[]> {
-  const index = indexOf(run.blocks);
+  const index = blockIndexOf(run.blocks);
   const children = new Map<string, BlockIndex | undefined>();
   const resolved: ResolvedSelector[] = [];
   for (const selector of selectors) {
@@ -46,14 +46,15 @@ export async function resolveSelectors(
  * selectors.
  */
 async function resolveInChild(
-  services: Ports,
+  services: Services,
   selector: string,
   { caller, children }: { caller: Definition; children: Map<string, BlockIndex | undefined> },
 ): Promise<ResolvedSelector | undefined> {
   const end = selector.indexOf('.');
   const workflowId = end < 0 ? '' : selector.slice(0, end);
   if (workflowId === '') return undefined;
-  if (!children.has(workflowId)) children.set(workflowId, await indexOfChild(services, caller, workflowId));
+  if (!children.has(workflowId))
+    children.set(workflowId, await blockIndexOfChild(services, caller, workflowId));
   const index = children.get(workflowId);
   if (!index) return undefined;
   const resolved = resolve(selector.slice(end + 1), index);
@@ -62,15 +63,15 @@ async function resolveInChild(
 }
 
 /** Returns the blocks of the live version of a workflow; undefined when `caller` cannot call it. */
-async function indexOfChild(
-  { engine, definitions }: Ports,
+async function blockIndexOfChild(
+  { engine, definitions }: Services,
   caller: Definition,
   workflowId: string,
 ): Promise<BlockIndex | undefined> {
   const child = await definitions.resolveChild(caller.id, workflowId);
   if (child?.workflow !== workflowId) return undefined;
   const { version } = child;
-  return indexOf(await engine.blocks(workflowId, version === undefined ? {} : { version }));
+  return blockIndexOf(await engine.blocks(workflowId, version === undefined ? {} : { version }));
 }
 
 /** Maximum number of block names in an error message. */
@@ -88,26 +89,27 @@ function unknownBlock(selector: string, { names: allNames }: BlockIndex): ApiErr
 
 /** Finds blocks for selectors. Of several blocks with the same name, the first one is used. */
 interface BlockIndex {
-  /** Positions by id. */
+  /** Positions in `ids`, by id. */
   positions: ReadonlyMap<string, number>;
   ids: readonly string[];
   names: readonly string[];
   byName: ReadonlyMap<string, string>;
-  longestId: number;
+  /** Length of the longest id. */
+  maxLength: number;
 }
 
-function indexOf(blocks: readonly NamedBlock[]): BlockIndex {
+function blockIndexOf(blocks: readonly NamedBlock[]): BlockIndex {
   const ids = blocks.map(({ blockId }) => blockId);
   return {
     positions: new Map(ids.map((id, position) => [id, position])),
     ids,
     names: blocks.map(({ name }) => name),
     byName: new Map(blocks.toReversed().map(({ blockId, name }) => [normalizeName(name), blockId])),
-    longestId: ids.reduce((longest, id) => Math.max(longest, id.length), 0),
+    maxLength: ids.reduce((longest, id) => Math.max(longest, id.length), 0),
   };
 }
 
-/** Resolves `block.path` by name or id, `id_path`, and a block alone. */
+/** Resolves a selector of the form `block.path` or `block`, with the name or id of the block, or `id_path`. */
 function resolve(selector: string, index: BlockIndex): ResolvedSelector | undefined {
   const [head = '', ...path] = selector.split('.');
   const headId = index.positions.has(head) ? head : index.byName.get(normalizeName(head));
@@ -118,9 +120,9 @@ function resolve(selector: string, index: BlockIndex): ResolvedSelector | undefi
 }
 
 /** Returns the first block whose id is the selector up to one of its underscores. */
-function blockIdBefore(selector: string, { positions, ids, longestId }: BlockIndex): string | undefined {
+function blockIdBefore(selector: string, { positions, ids, maxLength }: BlockIndex): string | undefined {
   let firstPosition: number | undefined;
-  for (let end = selector.indexOf('_'); end >= 0 && end <= longestId; end = selector.indexOf('_', end + 1)) {
+  for (let end = selector.indexOf('_'); end >= 0 && end <= maxLength; end = selector.indexOf('_', end + 1)) {
     const position = positions.get(selector.slice(0, end));
     if (position !== undefined && position < (firstPosition ?? Infinity)) firstPosition = position;
   }
@@ -129,7 +131,7 @@ function blockIdBefore(selector: string, { positions, ids, longestId }: BlockInd
 
 /**
  * Returns the selected values by selector. Of all executions of a block, over all calls of its workflow, the last
- * completed one counts. A block that did not complete, and a path that does not exist, has no entry.
+ * completed one counts. Selectors of a block that did not complete, or of a path that does not exist, are left out.
  */
 export async function selectedValues(
   engine: Engine,
@@ -138,12 +140,12 @@ export async function selectedValues(
 ): Promise<{ [selector: string]: Json }> {
   const ownLogs = lastByBlock(await engine.getLogs(runId));
   const workflowIds = new Set(selected.flatMap(({ workflowId = [] }) => workflowId));
-  const children = new Map(
+  const lastChildLogs = new Map(
     [...(await logsOfChildren(engine, runId, workflowIds))].map(([id, logs]) => [id, lastByBlock(logs)]),
   );
   const entries: [string, Json][] = [];
   for (const { selector, blockId, path, workflowId } of selected) {
-    const logs = workflowId === undefined ? ownLogs : children.get(workflowId);
+    const logs = workflowId === undefined ? ownLogs : lastChildLogs.get(workflowId);
     const log = logs?.get(blockId);
     const value = log && valueAt(log.output, path);
     if (value !== undefined) entries.push([selector, value]);

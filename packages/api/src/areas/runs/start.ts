@@ -59,10 +59,10 @@ function chooseTrigger(
   const names = triggers.map(({ blockId, name }) => `${blockId} (${name})`).join(', ');
   const entryBlock = run?.entry?.blockId;
   if (entryBlock !== undefined) {
-    const found =
+    const namedTrigger =
       triggers.find(({ blockId }) => blockId === entryBlock) ??
       triggers.find(({ name }) => name === entryBlock);
-    if (found) return found.blockId;
+    if (namedTrigger) return namedTrigger.blockId;
     throw badRequest(`"${entryBlock}" is not a trigger that can start this workflow. There are ${names}`);
   }
   const matching = triggers.filter(({ type }) => types.has(type));

@@ -68,13 +68,13 @@ describe('JSON lines', () => {
   it('are plain JSON when the run is refused', async () => {
     const id = await api.createDraft(GREETING);
     const headers = { Accept: 'application/x-ndjson' };
-    const answer = await call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
-    expect(answer).toMatchObject({ status: 403, body: { error: { code: 'FORBIDDEN' } } });
+    const response = await call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
+    expect(response).toMatchObject({ status: 403, body: { error: { code: 'FORBIDDEN' } } });
   });
 });
 
 describe('server-sent events', () => {
-  async function frames(id: string, body: object): Promise<unknown[]> {
+  async function streamEvents(id: string, body: object): Promise<unknown[]> {
     const response = await fetch('POST', `/api/v2/workflows/${id}/execute`, {
       body: { stream: true, ...body },
     });
@@ -84,12 +84,12 @@ describe('server-sent events', () => {
     return text
       .trim()
       .split('\n\n')
-      .map((frame) => JSON.parse(frame.replace(/^data: /, '')) as unknown);
+      .map((message) => JSON.parse(message.replace(/^data: /, '')) as unknown);
   }
 
   it('end with the output and "[DONE]"', async () => {
     const id = await api.deploy(GREETING);
-    expect(await frames(id, { input: { name: 'Ada' } })).toEqual([
+    expect(await streamEvents(id, { input: { name: 'Ada' } })).toEqual([
       {
         event: 'final',
         data: { success: true, output: expect.objectContaining({ data: { hello: 'Ada' } }) },
@@ -98,24 +98,24 @@ describe('server-sent events', () => {
     ]);
   });
 
-  it('have each selected value once: as a chunk or in the last frame', async () => {
+  it('have each selected value once: as a chunk or in the last event', async () => {
     const id = await api.deploy(GREETING);
     const body = { input: { name: 'Ada' }, selectedOutputs: ['Reply.data', 'Start.name'] };
-    const allFrames = await frames(id, body);
-    const text = JSON.stringify(allFrames);
+    const allEvents = await streamEvents(id, body);
+    const text = JSON.stringify(allEvents);
     expect(text.match(/hello/g)).toHaveLength(1);
-    expect(allFrames.at(-1)).toBe('[DONE]');
-    expect(allFrames.at(-2)).toMatchObject({ event: 'final', data: { success: true } });
+    expect(allEvents.at(-1)).toBe('[DONE]');
+    expect(allEvents.at(-2)).toMatchObject({ event: 'final', data: { success: true } });
   });
 
   it('report a failed run, a paused run and a timeout', async () => {
-    const failedFrames = await frames(await api.deploy(BROKEN), {});
-    expect(failedFrames).toMatchObject([
+    const failedEvents = await streamEvents(await api.deploy(BROKEN), {});
+    expect(failedEvents).toMatchObject([
       { event: 'final', data: { success: false, error: expect.any(String) } },
       '[DONE]',
     ]);
-    const pausedFrames = await frames(await api.deploy(APPROVAL), {});
-    expect(pausedFrames).toMatchObject([
+    const pausedEvents = await streamEvents(await api.deploy(APPROVAL), {});
+    expect(pausedEvents).toMatchObject([
       { event: 'final', data: { success: true, status: 'paused' } },
       '[DONE]',
     ]);

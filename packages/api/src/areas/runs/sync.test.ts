@@ -16,10 +16,10 @@ const { call } = api;
 describe('a synchronous run', () => {
   it('returns its result; a Response block is part of the output', async () => {
     const path = await greetingOf(api);
-    const answer = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get('x-run-id')).toBe(answer.data.runId);
-    expect(answer.data).toMatchObject({
+    const response = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('x-run-id')).toBe(response.data.runId);
+    expect(response.data).toMatchObject({
       status: 'completed',
       output: { data: { hello: 'Ada' }, status: 418 },
       blockOutputs: null,
@@ -35,8 +35,8 @@ describe('a synchronous run', () => {
 
   it('that fails is a result, with the failed block in the error details', async () => {
     const id = await api.deploy(BROKEN);
-    const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
-    expect(answer).toMatchObject({
+    const response = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    expect(response).toMatchObject({
       status: 200,
       data: {
         status: 'failed',
@@ -46,20 +46,20 @@ describe('a synchronous run', () => {
         },
       },
     });
-    const read = await call('GET', `/api/v2/workflows/${id}/runs/${answer.data.runId}`);
+    const read = await call('GET', `/api/v2/workflows/${id}/runs/${response.data.runId}`);
     expect(read.data).toMatchObject({ status: 'failed', error: { code: 'BLOCK_EXECUTION_FAILED' } });
   });
 
   it('shows the selected outputs by the selectors of the request', async () => {
     const path = await greetingOf(api);
     const selectedOutputs = ['Reply.data.hello', 'reply.nothing', 'Start.name', 'start'];
-    const answer = await call('POST', `${path}/execute`, {
+    const response = await call('POST', `${path}/execute`, {
       body: { input: { name: 'Ada' }, selectedOutputs },
     });
-    expect(answer.data).toMatchObject({
+    expect(response.data).toMatchObject({
       blockOutputs: { 'Reply.data.hello': 'Ada', 'Start.name': 'Ada', start: { name: 'Ada' } },
     });
-    expect(Object.keys((answer.data as { blockOutputs: object }).blockOutputs)).not.toContain(
+    expect(Object.keys((response.data as { blockOutputs: object }).blockOutputs)).not.toContain(
       'reply.nothing',
     );
   });
@@ -67,8 +67,9 @@ describe('a synchronous run', () => {
   it('does not start with an unknown selector, and its id stays free', async () => {
     const path = await greetingOf(api);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
-    const answer = await call('POST', `${path}/execute`, { headers, body: { selectedOutputs: ['Ghost.x'] } });
-    expect(answer).toMatchObject({
+    const body = { selectedOutputs: ['Ghost.x'] };
+    const response = await call('POST', `${path}/execute`, { headers, body });
+    expect(response).toMatchObject({
       status: 400,
       body: { error: { message: expect.stringContaining('"Reply"') } },
     });
@@ -79,8 +80,8 @@ describe('a synchronous run', () => {
   it('fails after its timeout', async () => {
     const limitedApi = await testApi({ policy: { syncSeconds: 0.05 } });
     const id = await limitedApi.deploy(LONG);
-    const answer = await limitedApi.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
-    expect(answer).toMatchObject({ status: 200, data: { status: 'failed', error: { code: 'TIMEOUT' } } });
+    const response = await limitedApi.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    expect(response).toMatchObject({ status: 200, data: { status: 'failed', error: { code: 'TIMEOUT' } } });
   });
 
   it('stops after a block', async () => {
@@ -90,18 +91,18 @@ describe('a synchronous run', () => {
       `/api/v2/workflows/${id}/state`,
     );
     const [wordsId] = Object.entries(data.blocks).find(([, each]) => each.name === 'Words') ?? [];
-    const answer = await call('POST', `/api/v2/workflows/${id}/execute`, {
+    const response = await call('POST', `/api/v2/workflows/${id}/execute`, {
       body: { stopAfterBlockId: wordsId },
     });
-    expect(answer).toMatchObject({ status: 200, data: { status: 'completed' } });
-    expect(JSON.stringify(answer.data)).not.toContain('hello');
+    expect(response).toMatchObject({ status: 200, data: { status: 'completed' } });
+    expect(JSON.stringify(response.data)).not.toContain('hello');
     const unknownBlock = await call('POST', `/api/v2/workflows/${id}/execute`, {
       body: { stopAfterBlockId: 'ghost' },
     });
     expect(unknownBlock).toMatchObject({ status: 400 });
   });
 
-  it('is cancelled when its client disconnects, but not when it is paused and has been answered', async () => {
+  it('is cancelled when its client disconnects, but not when it is paused after its response', async () => {
     const id = await api.deploy(LONG);
     const connection = new AbortController();
     const runId = crypto.randomUUID();
@@ -130,7 +131,7 @@ describe('a synchronous run', () => {
     // The body of an aborted request cannot be read.
     const outcome = await api.api.operations
       .executeWorkflow({
-        principal: principal(),
+        principal: createPrincipal(),
         path: { workflowId: path.split('/').at(-1) ?? '' },
         headers: options.headers,
         signal: options.signal,
@@ -141,7 +142,7 @@ describe('a synchronous run', () => {
   });
 });
 
-function principal() {
+function createPrincipal() {
   return {
     kind: 'personal' as const,
     credentialId: 'host',

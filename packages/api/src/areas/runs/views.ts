@@ -23,8 +23,8 @@ export function errorOf(error: Failure | null): RunResult['error'] {
   const details = detailsOf(error.details);
   const { blockType } = details;
   const isChild = typeof blockType === 'string' && blockType.startsWith('workflow');
-  const atBlock = details['blockId'] === undefined ? 'EXECUTION_FAILED' : 'BLOCK_EXECUTION_FAILED';
-  const blockCode = isChild ? 'CHILD_WORKFLOW_FAILED' : atBlock;
+  const defaultCode = details['blockId'] === undefined ? 'EXECUTION_FAILED' : 'BLOCK_EXECUTION_FAILED';
+  const blockCode = isChild ? 'CHILD_WORKFLOW_FAILED' : defaultCode;
   const engineCode = Object.hasOwn(CODES, error.code) ? CODES[error.code] : undefined;
   return {
     code: engineCode ?? blockCode,
@@ -64,8 +64,8 @@ export function unstartedRun(
 }
 
 /**
- * Returns the reason why the run waits. `mayResume`: the caller may answer, so the first open point is named, with the
- * tool calls of an agent that it asks about.
+ * Returns why the run waits; null for a run that is not paused. If `mayResume`, the result has the token of the first
+ * pause point that waits for a person, and the tool calls of an agent that this pause point asks about.
  */
 export function pausedOf(foundRun: RunIds & { run: RunDetail }, mayResume: boolean) {
   const { run } = foundRun;

@@ -12,7 +12,7 @@ import type { PageTrigger } from './start.ts';
 export interface WebPageRun {
   page: PageTrigger;
   input: JsonObject;
-  /** Outputs that are streamed as their blocks end, as in the execute operation. Absent: the output of the run. */
+  /** Selectors of the outputs that are streamed as their blocks end. Absent: the output of the run. */
   selectedOutputs?: readonly string[];
   /** Cancels the run when it aborts. */
   signal: AbortSignal;
@@ -21,9 +21,9 @@ export interface WebPageRun {
 }
 
 /**
- * Runs the live version and returns its event stream, as the execute operation does for callers without a credential:
- * with their limits, and without messages of the engine. The caller has decided that the person may run the workflow.
- * Throws an ApiError if the run is refused.
+ * Runs the live version and returns the event stream of the run. The limits of callers without a credential apply, and
+ * messages of the engine are hidden, as in the execute operation. The caller has decided that the person may run the
+ * workflow. Throws an ApiError if the run is refused.
  */
 export async function executeFromWebPage(
   services: AreaContext,
