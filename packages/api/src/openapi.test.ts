@@ -57,7 +57,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(SERVED.map(({ id }) => id)).size).toBe(SERVED.length);
   });
 
-  it('allows what a Response block answers: any status, media type and data', () => {
+  it('allows what a Response block can send: any status, media type and data', () => {
     const { paths } = openApiDocument(SERVED, 'https://heddle.test') as unknown as Doc;
     const { responses } = paths['/api/workflows/{workflowId}/execute']?.['post'] ?? {};
     expect(responses).toMatchObject({

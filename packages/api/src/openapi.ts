@@ -112,7 +112,7 @@ function successes(operation: AnyOperation): Doc {
     const body = operation.legacy ? data : envelope;
     const streamTypes =
       index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
-    const streamTexts = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
+    const streamText = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
     // The workflow may also decide the status of the first response.
     const isOpen = operation.ownResponses !== undefined && index === 0;
     const json = isOpen ? { anyOf: [body, {}] } : body;
@@ -121,7 +121,7 @@ function successes(operation: AnyOperation): Doc {
       ...Object.fromEntries(streamTypes),
       ...(isOpen && ANY_CONTENT),
     };
-    return [String(status), { description: `${description}.${streamTexts}`, content }];
+    return [String(status), { description: `${description}.${streamText}`, content }];
   });
   return Object.fromEntries(responses);
 }

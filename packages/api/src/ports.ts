@@ -44,8 +44,8 @@ export type AccessDecision = 'granted' | 'concealed' | ApiDetailCode;
 export interface Access {
   /**
    * Tells whether the caller, a person, has at least this role in the workspace, and the capability if the operation
-   * names one. The host maps roles to its own. Returns PERMISSION_GROUP_CAPABILITY_BLOCKED if it withholds the
-   * capability.
+   * names one. The host maps these roles to roles of its own. Returns PERMISSION_GROUP_CAPABILITY_BLOCKED if the host
+   * withholds the capability.
    */
   check(
     principal: Principal,

@@ -45,7 +45,7 @@ export const noResource: Resource<undefined> = {
   find: () => Promise.resolve({ value: undefined, workspaceIds: [] }),
 };
 
-/** Returns the lookup of the workspace that `workspaceId` in this part of the call names. The value is its id. */
+/** Returns the lookup of the workspace whose id is `workspaceId` in this part of the call. The value is the id. */
 export function workspace(part: 'path' | 'query' | 'body'): Resource<string> {
   return {
     kind: 'workspace',
@@ -58,7 +58,7 @@ export function workspace(part: 'path' | 'query' | 'body'): Resource<string> {
 }
 
 /**
- * Returns the lookup of the organization that `organizationId` in this part of the call names. The value is its id.
+ * Returns the lookup of the organization whose id is `organizationId` in this part of the call. The value is the id.
  * Workspace keys have no access.
  */
 export function organization(part: 'path' | 'query' | 'body'): Resource<string> {
@@ -72,7 +72,7 @@ export function organization(part: 'path' | 'query' | 'body'): Resource<string> 
   };
 }
 
-/** The lookup of the workflow that `workflowId` in the path names, through the port `definitions`. */
+/** The lookup of the workflow whose id is `workflowId` in the path, through the port `definitions`. */
 export const workflow: Resource<Definition> = {
   kind: 'workflow',
   noun: 'Workflow',
@@ -83,7 +83,7 @@ export const workflow: Resource<Definition> = {
   },
 };
 
-/** Returns the lookup of a record by the area itself. */
+/** Returns the lookup of a resource that the area itself finds, with `find`. */
 export function record<Value, Services>(
   noun: string,
   find: (

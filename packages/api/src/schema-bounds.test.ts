@@ -61,7 +61,7 @@ const REQUIRED_FIELDS: { [id: string]: object } = {
 };
 
 /** Returns sample values: of each type, and at the declared bounds. */
-function valuesFor(declared: DeclaredSchema): unknown[] {
+function sampleValuesFor(declared: DeclaredSchema): unknown[] {
   const { minLength, maxLength, minimum, maximum, maxItems, ...schema } = declared;
   const lengths = [0, 1, minLength, maxLength, maxLength === undefined ? undefined : maxLength + 1];
   const strings = lengths
@@ -83,11 +83,11 @@ function valuesFor(declared: DeclaredSchema): unknown[] {
 }
 
 /** Returns values for which the document and the parser disagree. */
-function disagreements(declared: DeclaredSchema, parser: z.ZodType, requiredFields: object): string[] {
+function findDisagreements(declared: DeclaredSchema, parser: z.ZodType, requiredFields: object): string[] {
   const schema = z.fromJSONSchema(declared as never);
   const differences: string[] = [];
   for (const [name, property] of Object.entries(declared.properties ?? {}))
-    for (const value of valuesFor(property)) {
+    for (const value of sampleValuesFor(property)) {
       const input = { ...requiredFields, [name]: value };
       const documentAccepts = schema.safeParse(input).success;
       const parserAccepts = parser.safeParse(input).success;
@@ -105,14 +105,14 @@ function operationDoc({ path, method }: AnyOperation) {
   return operation;
 }
 
-const WITH_BODIES = SERVED.filter(({ body }) => body !== undefined);
+const OPERATIONS_WITH_BODY = SERVED.filter(({ body }) => body !== undefined);
 
 describe('the document and the parser agree at every bound', () => {
-  it.each(WITH_BODIES.map((operation) => [operation.id, operation] as const))(
+  it.each(OPERATIONS_WITH_BODY.map((operation) => [operation.id, operation] as const))(
     'of the body of %s',
     (id, operation) => {
       const declared = operationDoc(operation).requestBody?.content['application/json']?.schema ?? {};
-      expect(disagreements(declared, operation.body as z.ZodType, REQUIRED_FIELDS[id] ?? {})).toEqual([]);
+      expect(findDisagreements(declared, operation.body as z.ZodType, REQUIRED_FIELDS[id] ?? {})).toEqual([]);
     },
   );
 
@@ -125,8 +125,8 @@ describe('the document and the parser agree at every bound', () => {
           const field =
             parameterLocation === location ? (parser.shape[name] as z.ZodType | undefined) : undefined;
           if (!field) continue;
-          const object = { type: 'object', properties: { [name]: schema } };
-          expect(disagreements(object, z.object({ [name]: field }), {})).toEqual([]);
+          const objectSchema = { type: 'object', properties: { [name]: schema } };
+          expect(findDisagreements(objectSchema, z.object({ [name]: field }), {})).toEqual([]);
         }
       }
     },

@@ -40,10 +40,10 @@ const keys = {
   admin: await createMember('admin'),
   stranger: await createMember(null),
   workspace: (await store.keys.create({ workspaceId }, 'shared')).key,
-  foreign: (await store.keys.create({ workspaceId: await otherWorkspace() }, 'other')).key,
+  foreign: (await store.keys.create({ workspaceId: await createOtherWorkspace() }, 'other')).key,
 };
 
-async function otherWorkspace(): Promise<string> {
+async function createOtherWorkspace(): Promise<string> {
   return store.workspaces.createWorkspace('Elsewhere', api.userId);
 }
 
@@ -52,6 +52,7 @@ const TABLE = SERVED.filter(
   // Operations that end the shared run or deployment are tested separately.
   ({ resource, id }) => resource.kind !== 'none' && !ENDING_OPERATIONS.includes(id),
 ).map((operation) => [operation.id, operation] as const);
+
 /** Returns why the caller was refused; `none` when it passed the access checks. */
 function refusalOf({ status, body }: { status: number; body: unknown }): string | undefined {
   if (status !== 401 && status !== 403) return 'none';
@@ -69,9 +70,9 @@ describe.each(TABLE)('%s', (_id, operation) => {
 
   it('is 404 for people and keys of other workspaces', async () => {
     for (const key of [keys.stranger, keys.foreign]) {
-      const answer = await callAs(key);
-      expect(answer.status).toBe(404);
-      expect(errorIn(answer.body)).toMatchObject({ message: `${noun} not found` });
+      const response = await callAs(key);
+      expect(response.status).toBe(404);
+      expect(errorIn(response.body)).toMatchObject({ message: `${noun} not found` });
     }
   });
 
@@ -132,10 +133,10 @@ describe('a key', () => {
   it('has the prefix, is shown once, and is stored as a hash', async () => {
     const { id, key } = await store.keys.create({ userId: api.userId }, 'shown');
     expect(key).toMatch(/^sk-heddle-[A-Za-z0-9_-]{43}$/);
-    const entry = (await store.keys.list()).find((each) => each.id === id);
-    expect(entry).toMatchObject({ name: 'shown', kind: 'personal', hint: key.slice(-4), revoked_at: null });
-    expect(JSON.stringify(entry)).not.toContain(key);
-    expect(entry).not.toHaveProperty('hash');
+    const stored = (await store.keys.list()).find((each) => each.id === id);
+    expect(stored).toMatchObject({ name: 'shown', kind: 'personal', hint: key.slice(-4), revoked_at: null });
+    expect(JSON.stringify(stored)).not.toContain(key);
+    expect(stored).not.toHaveProperty('hash');
   });
 
   it('is refused as soon as it is revoked', async () => {
@@ -163,9 +164,9 @@ describe('a key', () => {
   it('takes precedence over a token; a token alone is refused', async () => {
     const headers = { Authorization: 'Bearer something' };
     expect(await call('GET', '/api/v2/meta', { headers })).toMatchObject({ status: 200 });
-    const answer = await call('GET', '/api/v2/meta', { headers, key: null });
-    expect(answer).toMatchObject({ status: 401, body: { error: { message: 'Invalid access token' } } });
-    expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /);
+    const response = await call('GET', '/api/v2/meta', { headers, key: null });
+    expect(response).toMatchObject({ status: 401, body: { error: { message: 'Invalid access token' } } });
+    expect(response.headers.get('www-authenticate')).toMatch(/^Bearer /);
   });
 
   it('is invalid with another secret', async () => {
@@ -190,8 +191,8 @@ describe.each(SERVED.map((operation) => [operation.id, operation] as const))(
     const refusalFor = async (caller: object): Promise<string | undefined> => {
       principal = caller;
       const { method, path, body } = requestOf(operation, subject);
-      const answer = await callAsPrincipal(method, path, { key: 'any', body });
-      return answer.status === 401 ? 'UNAUTHORIZED' : refusalOf(answer);
+      const response = await callAsPrincipal(method, path, { key: 'any', body });
+      return response.status === 401 ? 'UNAUTHORIZED' : refusalOf(response);
     };
 
     it('refuses an unknown kind of principal', async () => {

@@ -87,14 +87,14 @@ export async function expectOrganizationAccess(
 ): Promise<void> {
   expectWorkspaceKeys(principal, { principals: [] });
   const { role, capability } = need;
-  const answer = await access.checkOrganization?.(principal, organizationId, role, capability);
-  expectGranted(answer ?? 'concealed', need);
+  const decision = await access.checkOrganization?.(principal, organizationId, role, capability);
+  expectGranted(decision ?? 'concealed', need);
 }
 
-function expectGranted(answer: AccessDecision, need: RequiredAccess): void {
-  if (answer === 'granted') return;
-  if (answer === 'concealed') throw notFound(need.noun);
-  throw forbidden(answer, REASONS[answer]?.(need) ?? 'This operation is not permitted here');
+function expectGranted(decision: AccessDecision, need: RequiredAccess): void {
+  if (decision === 'granted') return;
+  if (decision === 'concealed') throw notFound(need.noun);
+  throw forbidden(decision, REASONS[decision]?.(need) ?? 'This operation is not permitted here');
 }
 
 /** Returns true if the caller may start, resume and cancel runs in the workspace. */
@@ -117,7 +117,7 @@ export async function mayWrite(
   }
 }
 
-/** Returns the workspaces in which an id that comes without a workspace is looked up for the caller. */
+/** Returns the workspaces of the caller. An id that comes without a workspace is looked up in these workspaces. */
 export async function workspacesOf(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,

@@ -7,10 +7,10 @@ import { recordingApi } from '../../../../test/support/recorded.ts';
 import { memoryLimiter } from '../admission/limiter.ts';
 import type { RunRequest } from '../admission/usage.ts';
 
-let allowed = true;
+let isAllowed = true;
 const requests: RunRequest[] = [];
 const api = await recordingApi({
-  allowsPublicRuns: () => allowed,
+  allowsPublicRuns: () => isAllowed,
   usage: { reserve: (request) => (requests.push(request), {}) },
 });
 const { call } = api;
@@ -33,12 +33,12 @@ function runAnonymously<Data = unknown>(id: string, options: CallOptions = {}) {
 describe('a public workflow', () => {
   it('runs without a credential, for its workspace', async () => {
     const id = await publish();
-    const answer = await runAnonymously<ShownRun>(id, { body: { input: { name: 'Eve' } } });
-    expect(answer).toMatchObject({
+    const response = await runAnonymously<ShownRun>(id, { body: { input: { name: 'Eve' } } });
+    expect(response).toMatchObject({
       status: 200,
       data: { status: 'completed', output: { data: { hello: 'Eve' } } },
     });
-    const { runId } = answer.data;
+    const { runId } = response.data;
     expect(requests.at(-1)).toEqual({
       ...{ runId, workflowId: id, workspaceId: api.workspaceId, userId: null, mode: 'sync' },
     });
@@ -56,11 +56,11 @@ describe('a public workflow', () => {
     const id = await publish();
     const runId = crypto.randomUUID();
     const headers = { 'X-Run-Id': runId };
-    const answer = await runAnonymously<ShownRun>(id, { headers });
-    expect(answer.data.runId).not.toBe(runId);
-    expect(answer.headers.get('x-run-id')).toBe(answer.data.runId);
-    const response = await call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
-    expect(response).toMatchObject({ status: 200, data: { runId } });
+    const anonymousRun = await runAnonymously<ShownRun>(id, { headers });
+    expect(anonymousRun.data.runId).not.toBe(runId);
+    expect(anonymousRun.headers.get('x-run-id')).toBe(anonymousRun.data.runId);
+    const memberRun = await call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
+    expect(memberRun).toMatchObject({ status: 200, data: { runId } });
     const rowsBefore = api.rows();
     expect(await runAnonymously(id, { headers: { 'X-Run-Id': 'a b' } })).toMatchObject({ status: 400 });
     expect(api.rows()).toEqual(rowsBefore);
@@ -92,8 +92,8 @@ describe('a public workflow', () => {
   ])('refuses %j without a credential', async (body, status, message) => {
     const id = await publish();
     const rowsBefore = api.rows();
-    const answer = await runAnonymously(id, { body });
-    expect([answer.status, errorIn(answer.body).message]).toEqual([status, message]);
+    const response = await runAnonymously(id, { body });
+    expect([response.status, errorIn(response.body).message]).toEqual([status, message]);
     expect(api.rows()).toEqual(rowsBefore);
   });
 
@@ -138,17 +138,17 @@ describe('a workflow that is not public', () => {
     const rowsBefore = api.rows();
     for (const id of ids) {
       for (const raw of ['{}', '{', '{"async":true,"stream":true}', '{"run":{"source":"manual"}}']) {
-        const answer = await runAnonymously(id, { body: undefined, raw });
-        expect([answer.status, answer.body]).toEqual([401, UNAUTHORIZED]);
-        expect(answer.headers.get('www-authenticate')).toContain('header="x-api-key"');
+        const response = await runAnonymously(id, { body: undefined, raw });
+        expect([response.status, response.body]).toEqual([401, UNAUTHORIZED]);
+        expect(response.headers.get('www-authenticate')).toContain('header="x-api-key"');
       }
     }
     expect(api.rows()).toEqual(rowsBefore);
   });
 
-  it('may still be marked as public in a workspace that may not have public workflows', async () => {
+  it('is refused if its workspace may not have public workflows, and can be made private', async () => {
     const id = await publish();
-    allowed = false;
+    isAllowed = false;
     const deploymentPath = `/api/v2/workflows/${id}/deployment`;
     const rowsBefore = api.rows();
     expect((await runAnonymously(id)).body).toEqual(UNAUTHORIZED);
@@ -160,7 +160,7 @@ describe('a workflow that is not public', () => {
     expect(await call('PATCH', deploymentPath, { body: { isPublicApi: false } })).toMatchObject({
       status: 200,
     });
-    allowed = true;
+    isAllowed = true;
     expect((await runAnonymously(id)).status).toBe(401);
   });
 

@@ -214,7 +214,7 @@ async function expectNoBody(request: Request, options: ReceiveOptions): Promise<
   throw badRequest(message, [{ code: 'unrecognized_keys', path: [], message, keys }]);
 }
 
-/** Returns the value of JSON text. Throws 400, even for numbers out of range and deep nesting. */
+/** Returns the value of JSON text. Throws 400 for invalid JSON, numbers out of range, and deep nesting. */
 export function parseJsonText(text: string): unknown {
   let value: unknown;
   try {

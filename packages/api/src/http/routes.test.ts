@@ -20,22 +20,22 @@ describe.each(TABLE)('%s', (_title, operation) => {
   const body = operation.body && !operation.bodyOptional ? {} : undefined;
 
   it('needs a credential, and challenges for one', async () => {
-    const answer = await call(method, pathOf(path), { key: null, body });
+    const response = await call(method, pathOf(path), { key: null, body });
     const code = operation.legacy ? undefined : 'UNAUTHORIZED';
-    expect(errorIn(answer.body)).toEqual({
+    expect(errorIn(response.body)).toEqual({
       code,
       message: operation.principals.includes('anonymous')
         ? 'Unauthorized'
         : 'API key or OAuth access token required',
     });
-    expect(answer.status).toBe(401);
-    expect(answer.headers.get('www-authenticate')).toContain('header="x-api-key"');
+    expect(response.status).toBe(401);
+    expect(response.headers.get('www-authenticate')).toContain('header="x-api-key"');
   });
 
   it('refuses an invalid key', async () => {
-    const answer = await call(method, pathOf(path), { key: 'sk-heddle-guess', body });
-    expect(answer.status).toBe(401);
-    expect(errorIn(answer.body)).toMatchObject({ message: 'Invalid API key' });
+    const response = await call(method, pathOf(path), { key: 'sk-heddle-guess', body });
+    expect(response.status).toBe(401);
+    expect(errorIn(response.body)).toMatchObject({ message: 'Invalid API key' });
   });
 
   it('refuses query keys that are unknown, empty or repeated', async () => {
@@ -63,9 +63,9 @@ describe.each(TABLE)('%s', (_title, operation) => {
     };
     const separateApi = await testApi({ engine, store, authenticator });
     const headers = { Authorization: 'Bearer x' };
-    const answer = await separateApi.call(method, pathOf(path), { key: null, headers, body });
-    expect(answer.status).toBe(403);
-    expect(errorIn(answer.body)).toMatchObject({ details: { code: 'INSUFFICIENT_SCOPE' } });
+    const response = await separateApi.call(method, pathOf(path), { key: null, headers, body });
+    expect(response.status).toBe(403);
+    expect(errorIn(response.body)).toMatchObject({ details: { code: 'INSUFFICIENT_SCOPE' } });
   });
 
   it('declares each error once', () => {
@@ -76,22 +76,22 @@ describe.each(TABLE)('%s', (_title, operation) => {
 
 describe('a request', () => {
   it('for an unknown path is 404 before authentication', async () => {
-    const answer = await call('GET', '/api/v2/nowhere', { key: null });
-    expect(answer.body).toEqual({ error: { code: 'NOT_FOUND', message: 'Not found' } });
-    expect(answer.status).toBe(404);
+    const response = await call('GET', '/api/v2/nowhere', { key: null });
+    expect(response.body).toEqual({ error: { code: 'NOT_FOUND', message: 'Not found' } });
+    expect(response.status).toBe(404);
   });
 
   it('with a wrong method is 405, with the allowed methods', async () => {
-    const answer = await call('PATCH', '/api/v2/workflows', { key: null });
-    expect(answer).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });
-    expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
+    const response = await call('PATCH', '/api/v2/workflows', { key: null });
+    expect(response).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });
+    expect(response.headers.get('allow')).toBe('GET, HEAD, POST');
   });
 
   it('with a wrong method is 405, even if a path with a parameter has the method', async () => {
     const path = '/api/v2/workflows/w/versions/compare';
-    const answer = await call('PATCH', path, { key: null });
-    expect(answer).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });
-    expect(answer.headers.get('allow')).toBe('GET, HEAD');
+    const response = await call('PATCH', path, { key: null });
+    expect(response).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });
+    expect(response.headers.get('allow')).toBe('GET, HEAD');
   });
 
   it('keeps a well-formed request id, or gets a new one', async () => {
@@ -117,7 +117,7 @@ describe('a request', () => {
     expect([missing.status, await missing.text()]).toEqual([404, '']);
   });
 
-  it('for the metadata returns the kind of the credential', async () => {
+  it('for the API metadata returns the kind of the credential', async () => {
     expect(await call('GET', '/api/v2/meta')).toMatchObject({
       status: 200,
       data: { keyType: 'personal', expiresAt: null, v2Enabled: true },
@@ -140,9 +140,9 @@ describe('a body', () => {
     ['[]', 'application/json', 400, expect.any(String)],
     ['null', 'application/json; charset=utf-8', 400, expect.any(String)],
   ])('%j sent as %s is answered with %i', async (raw, type, status, message) => {
-    const answer = await call('POST', path, { raw, headers: { 'Content-Type': type } });
-    expect(answer.status).toBe(status);
-    expect(answer.body).toMatchObject({ error: { message } });
+    const response = await call('POST', path, { raw, headers: { 'Content-Type': type } });
+    expect(response.status).toBe(status);
+    expect(response.body).toMatchObject({ error: { message } });
   });
 
   it('with unknown fields is refused with their names', async () => {
@@ -198,9 +198,9 @@ describe('rate limits', () => {
     const operations = { getApiMeta: { capacity: 1, perMinute: 60 } };
     const limiter = memoryLimiter({ operation: { capacity: 9, perMinute: 60 }, operations }, () => 0);
     const separateApi = await testApi({ limiter, now: () => 0 });
-    const meta = () => separateApi.call('GET', '/api/v2/meta');
-    expect(await meta()).toMatchObject({ status: 200 });
-    expect(await meta()).toMatchObject({ status: 429, body: { error: { code: 'RATE_LIMITED' } } });
+    const getMeta = () => separateApi.call('GET', '/api/v2/meta');
+    expect(await getMeta()).toMatchObject({ status: 200 });
+    expect(await getMeta()).toMatchObject({ status: 429, body: { error: { code: 'RATE_LIMITED' } } });
     const list = await separateApi.call('GET', `/api/v2/workflows?workspaceId=${separateApi.workspaceId}`);
     expect(list.headers.get('x-ratelimit-limit')).toBe('9');
   });
@@ -265,16 +265,16 @@ describe('errors', () => {
         }),
       } as never,
     });
-    const answer = await separateApi.call('GET', `/api/v2/workflows?workspaceId=${workspaceId}`);
-    expect(answer.body).toEqual({ error: { code: 'INTERNAL_ERROR', message: 'Internal server error' } });
+    const response = await separateApi.call('GET', `/api/v2/workflows?workspaceId=${workspaceId}`);
+    expect(response.body).toEqual({ error: { code: 'INTERNAL_ERROR', message: 'Internal server error' } });
     expect(separateApi.faults).toEqual([expect.objectContaining({ message: 'secret place' })]);
   });
 
   it('of the authenticator are 503, not 401', async () => {
     const authenticator = { authenticate: () => Promise.reject(new Error('down')) };
     const separateApi = await testApi({ engine: api.engine, store: api.store, authenticator });
-    const answer = await separateApi.call('GET', '/api/v2/meta');
-    expect(answer).toMatchObject({ status: 503, body: { error: { code: 'SERVICE_UNAVAILABLE' } } });
-    expect(answer.headers.get('retry-after')).toBe('5');
+    const response = await separateApi.call('GET', '/api/v2/meta');
+    expect(response).toMatchObject({ status: 503, body: { error: { code: 'SERVICE_UNAVAILABLE' } } });
+    expect(response.headers.get('retry-after')).toBe('5');
   });
 });

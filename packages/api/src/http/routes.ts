@@ -56,8 +56,8 @@ export function createRoutes(
 type Group = readonly [ServedOperation, ...ServedOperation[]];
 
 /**
- * Returns the operations by path, paths with literal segments before those with parameters, because the first route
- * that matches handles a request.
+ * Returns the operations grouped by path. Paths with literal segments come before paths with parameters, because the
+ * first route that matches handles a request.
  */
 function groupsBySpecificity(table: readonly ServedOperation[]): Group[] {
   const groups = new Map<string, Group>();
@@ -117,8 +117,8 @@ async function handleRequest(
 }
 
 /**
- * Returns the caller, undefined without a credential if the operation is public, and the state of the limit per
- * address. Throws 401, 429, 503.
+ * Returns the caller and the state of the limit per address. The caller is undefined for a call without a credential of
+ * an operation that allows such calls. Throws 401, 429, 503.
  */
 async function identify(
   context: AreaContext,

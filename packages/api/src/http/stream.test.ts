@@ -4,8 +4,8 @@ import { LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
 import { SERVED } from '../../../../test/support/served.ts';
 import { eventStream, ndjson, withOnEnd } from './stream.ts';
 
-/** Counts the items that were read. */
-function countedItems(): { items: AsyncIterable<{ data: number }>; read: () => number } {
+/** Returns endless items, and a function that returns how many of them were read. */
+function createCountedItems(): { items: AsyncIterable<{ data: number }>; read: () => number } {
   let read = 0;
   async function* items(): AsyncGenerator<{ data: number }> {
     for (;;) {
@@ -20,7 +20,7 @@ const ignore = (): void => undefined;
 
 describe('a stream', () => {
   it('reads an item only when the client has taken the previous one', async () => {
-    const { items, read } = countedItems();
+    const { items, read } = createCountedItems();
     const reader = eventStream(items, { onCancel: ignore }).body!.getReader();
     expect(read()).toBe(0);
     for (const count of [1, 2, 3]) {
@@ -97,7 +97,7 @@ describe('heartbeats', () => {
     const api = await testApi({ every });
     const id = await api.deploy(LONG);
     const runs = `/api/v2/workflows/${id}/runs`;
-    const pausedRun = async (): Promise<string> => {
+    const startPausedRun = async (): Promise<string> => {
       const path = `/api/v2/workflows/${id}/execute`;
       const { data } = await api.call<{ runId: string }>('POST', path, { body: { async: true } });
       await untilStatus(api, `${runs}/${data.runId}`, 'paused');
@@ -114,8 +114,9 @@ describe('heartbeats', () => {
       'executeWorkflow text/event-stream': () =>
         api.fetch('POST', `/api/workflows/${id}/execute`, { body: { stream: true } }),
       'streamExecution text/event-stream': async () =>
-        api.fetch('GET', `/api/workflows/${id}/executions/${await pausedRun()}/stream`),
-      'followRun text/event-stream': async () => api.fetch('GET', `/api/v2/logs/${await pausedRun()}/events`),
+        api.fetch('GET', `/api/workflows/${id}/executions/${await startPausedRun()}/stream`),
+      'followRun text/event-stream': async () =>
+        api.fetch('GET', `/api/v2/logs/${await startPausedRun()}/events`),
     };
     const text = (await openers[stream]!()).text();
     const listRuns = async () => (await api.call<{ runId: string; status: string }[]>('GET', runs)).data;

@@ -10,7 +10,7 @@ type Part = readonly [key: string | number, schema: z.core.$ZodType, value: unkn
  * not checked. `value` must match the schema.
  */
 export function unstorablePaths(schema: z.core.$ZodType, value: unknown, path: Path = []): Path[] {
-  if (isOpen(schema)) return [];
+  if (isData(schema)) return [];
   if (typeof value === 'string') return isStorable(value) ? [] : [path];
   if (typeof value !== 'object' || value === null) return [];
   return partsOf(schema, value).flatMap(([key, part, inner]) => {
@@ -32,8 +32,8 @@ function partsOf(schema: z.core.$ZodType, value: object): Part[] {
     case 'tuple':
       return def.items.map((item, index) => [index, item, values[index]]);
     case 'record':
-      // The keys of open records are data, too.
-      if (isOpen(def.valueType)) return [];
+      // The keys of a record of data are data, too.
+      if (isData(def.valueType)) return [];
       return Object.entries(value).map(([key, each]) => [key, def.valueType, each]);
     case 'union': {
       const option = def.options.find((each) => (each as z.ZodType).safeParse(value).success);
@@ -44,7 +44,8 @@ function partsOf(schema: z.core.$ZodType, value: object): Part[] {
   }
 }
 
-function isOpen(schema: z.core.$ZodType): boolean {
+/** Returns true for a schema without a declared type. */
+function isData(schema: z.core.$ZodType): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod;
-  return 'innerType' in def ? isOpen(def.innerType) : def.type === 'unknown';
+  return 'innerType' in def ? isData(def.innerType) : def.type === 'unknown';
 }

@@ -43,8 +43,8 @@ const FORM = 'application/x-www-form-urlencoded';
 const MULTIPART = 'multipart/form-data';
 
 /**
- * Returns the payload in the body: JSON, the fields of a form, or text. Text, and a body without a media type, is
- * parsed if it is a JSON object or array. Throws 400, 413, 415.
+ * Returns the payload and the files of the body. The payload is JSON, the fields of a form, or text. Text, and a body
+ * without a media type, is parsed if it is a JSON object or array. Throws 400, 413, 415.
  */
 export async function parseBody(
   request: Pick<Request, 'headers'>,
@@ -53,7 +53,7 @@ export async function parseBody(
 ): Promise<ParsedBody> {
   const { type } = contentTypeOf(request);
   if (bytes.byteLength === 0) return { payload: null, files: [] };
-  if (type === MULTIPART) return multipart(request, bytes, limits);
+  if (type === MULTIPART) return parseMultipart(request, bytes, limits);
   if (type === FORM) return { payload: formPayload(textOf(bytes), limits), files: [] };
   if (type === 'application/json' || type.endsWith('+json'))
     return { payload: jsonPayload(textOf(bytes), limits), files: [] };
@@ -107,7 +107,7 @@ export function fieldsOf(pairs: readonly (readonly [string, string])[]): JsonObj
   );
 }
 
-async function multipart(
+async function parseMultipart(
   { headers }: Pick<Request, 'headers'>,
   bytes: Uint8Array,
   { parts: maxParts }: WebhookLimits,

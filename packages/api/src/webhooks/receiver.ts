@@ -98,7 +98,7 @@ interface Call {
 
 async function handle(context: ReceiverContext, call: Call): Promise<Response> {
   const { store } = context;
-  await expectFewUnknown(context, call.address);
+  await expectUnknownPathLimit(context, call.address);
   const webhook = PATH.test(call.path) ? await store.find(call.path) : undefined;
   if (!webhook || !webhook.type.accepts(webhook.config, call.request.method))
     return refuseUnknown(context, call.address);
@@ -130,7 +130,10 @@ function reasonOf(error: unknown, { status, message }: ApiError): string {
 }
 
 /** Throws 429 for an address that has sent many requests to unknown paths. */
-async function expectFewUnknown({ limiter }: ReceiverContext, address: string | undefined): Promise<void> {
+async function expectUnknownPathLimit(
+  { limiter }: ReceiverContext,
+  address: string | undefined,
+): Promise<void> {
   if (address === undefined) return;
   const state = await limiter.peek?.('address', address);
   if (state && !state.allowed)
@@ -144,7 +147,7 @@ async function refuseUnknown({ limiter }: ReceiverContext, address: string | und
 
 /**
  * Counts a request as in progress, with limits that leave room for other workspaces during a burst. Returns a function
- * that ends it. Throws 429.
+ * that frees the slots. Throws 429.
  */
 function acquireSlots(
   { counter, concurrency }: ReceiverContext,
@@ -222,23 +225,28 @@ async function respond(
 ): Promise<Response> {
   const { runId, isDuplicate, flow } = accepted;
   const headers = { ...SECURE_HEADERS, 'X-Run-Id': runId };
-  const receipt = { success: true, runId, ...(isDuplicate && { duplicate: true }), ...(flow && { flow }) };
-  if (reply.kind === 'now' || flow?.state === 'dropped') return Response.json(receipt, { headers });
+  const responseBody = {
+    success: true,
+    runId,
+    ...(isDuplicate && { duplicate: true }),
+    ...(flow && { flow }),
+  };
+  if (reply.kind === 'now' || flow?.state === 'dropped') return Response.json(responseBody, { headers });
   if (reply.kind === 'json') {
     const { status, body } = reply;
     const isEmpty = body === null || status === 204 || status === 205 || status === 304;
     return isEmpty ? new Response(null, { status, headers }) : Response.json(body, { status, headers });
   }
   const response = await accepted.response(signal);
-  if (!response) return Response.json(receipt, { status: 202, headers });
+  if (!response) return Response.json(responseBody, { status: 202, headers });
   response.headers.set('X-Run-Id', runId);
   response.headers.set('X-Content-Type-Options', 'nosniff');
   return response;
 }
 
-/** Returns the query parameters, at most as many as a body may have values. */
-function queryOf({ searchParams, search }: URL, { values }: WebhookLimits): JsonObject {
+/** Returns the query parameters. Names beyond the first `limits.values` are left out. */
+function queryOf({ searchParams, search }: URL, { values: maxNames }: WebhookLimits): JsonObject {
   if (search === '') return {};
-  const names = new Set([...new Set(searchParams.keys())].slice(0, values));
+  const names = new Set([...new Set(searchParams.keys())].slice(0, maxNames));
   return fieldsOf([...searchParams].filter(([name]) => names.has(name)));
 }
