@@ -133,10 +133,10 @@ describe('a key', () => {
   it('has the prefix, is shown once, and is stored as a hash', async () => {
     const { id, key } = await store.keys.create({ userId: api.userId }, 'shown');
     expect(key).toMatch(/^sk-heddle-[A-Za-z0-9_-]{43}$/);
-    const stored = (await store.keys.list()).find((each) => each.id === id);
-    expect(stored).toMatchObject({ name: 'shown', kind: 'personal', hint: key.slice(-4), revoked_at: null });
-    expect(JSON.stringify(stored)).not.toContain(key);
-    expect(stored).not.toHaveProperty('hash');
+    const row = (await store.keys.list()).find((each) => each.id === id);
+    expect(row).toMatchObject({ name: 'shown', kind: 'personal', hint: key.slice(-4), revoked_at: null });
+    expect(JSON.stringify(row)).not.toContain(key);
+    expect(row).not.toHaveProperty('hash');
   });
 
   it('is refused as soon as it is revoked', async () => {

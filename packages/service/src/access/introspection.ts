@@ -43,7 +43,7 @@ export function introspectionAuthenticator(
   userOf: UserOfToken,
 ): Authenticator {
   const { now = Date.now } = options;
-  const check = cachedCheck(options, now);
+  const check = createTokenCheck(options, now);
   return {
     async authenticate({ bearer }) {
       if (bearer === undefined || bearer.length > MAX_TOKEN_LENGTH) return undefined;
@@ -59,14 +59,15 @@ function isCurrent({ exp, nbf = 0 }: TokenClaims, nowMs: number): boolean {
 }
 
 /**
- * Returns a check that caches responses, and sends one request for a token that several callers send at the same time.
+ * Returns a function that returns the claims of a valid token. The function caches responses, and shares one request
+ * between concurrent calls with the same token.
  */
-function cachedCheck(
+function createTokenCheck(
   options: IntrospectionOptions,
   now: () => number,
 ): (token: string) => Promise<TokenClaims | undefined> {
   const { cacheMs = DEFAULTS.cacheMs } = options;
-  const introspect = introspectionOf(options);
+  const introspect = introspectWith(options);
   const cache = new Map<string, CachedResponse>();
   const pending = new Map<string, Promise<TokenClaims | undefined>>();
   return async (token) => {
@@ -77,7 +78,8 @@ function cachedCheck(
     cache.delete(key);
     const inFlight = pending.get(key);
     if (inFlight) return inFlight;
-    if (pending.size >= MAX_IN_FLIGHT) throw new Error(`${MAX_IN_FLIGHT} tokens are being introspected.`);
+    if (pending.size >= MAX_IN_FLIGHT)
+      throw new Error(`The limit of ${MAX_IN_FLIGHT} concurrent introspections is reached.`);
     const request = introspect(token).finally(() => pending.delete(key));
     pending.set(key, request);
     const claims = await request;
@@ -94,7 +96,7 @@ function cachedCheck(
  * Returns a function that introspects a token at the server. It returns undefined for a token that is not valid for
  * this deployment.
  */
-function introspectionOf(options: IntrospectionOptions): (token: string) => Promise<TokenClaims | undefined> {
+function introspectWith(options: IntrospectionOptions): (token: string) => Promise<TokenClaims | undefined> {
   const { clientId, clientSecret, audience, issuer, timeoutMs = DEFAULTS.timeoutMs } = options;
   const url = providerUrl(options.url, 'The URL of introspection');
   // RFC 6749, 2.3.1: both parts are form-encoded first.

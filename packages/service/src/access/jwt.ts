@@ -91,14 +91,14 @@ function issuerKeys(options: JwtOptions): JWTVerifyGetKey {
     timeoutMs = DEFAULTS.timeoutMs,
   } = options;
   const url = providerUrl(options.jwks, 'The URL of the keys');
-  let failedAt = -Infinity;
+  let failedAtMs = -Infinity;
   const keys = createRemoteJWKSet(url, {
     cacheMaxAge: cacheMs,
     cooldownDuration: cooldownMs,
     timeoutDuration: timeoutMs,
     async [customFetch](keysUrl, init) {
       // While the issuer is down, requests to this server must not cause requests to the issuer.
-      if (Date.now() - failedAt < RETRY_MS) throw new Error('The last request to the issuer has failed.');
+      if (Date.now() - failedAtMs < RETRY_MS) throw new Error('The last request to the issuer has failed.');
       return fetchBounded(keysUrl, init, { timeoutMs, maxBytes: MAX_JWKS_BYTES });
     },
   });
@@ -107,7 +107,7 @@ function issuerKeys(options: JwtOptions): JWTVerifyGetKey {
       return await keys(header, token);
     } catch (error) {
       if (isAboutToken(error)) throw error;
-      if (Date.now() - failedAt >= RETRY_MS) failedAt = Date.now();
+      if (Date.now() - failedAtMs >= RETRY_MS) failedAtMs = Date.now();
       throw new Error(`The keys of the issuer at ${url.origin} are not available.`, { cause: error });
     }
   };

@@ -8,7 +8,7 @@ const RESOURCE = {
 };
 const METADATA_URL = 'https://heddle.test/.well-known/oauth-protected-resource';
 
-const respondWith = (status: number, challenge?: string) =>
+const createFetch = (status: number, challenge?: string) =>
   withResourceMetadata(
     () =>
       Promise.resolve(
@@ -21,7 +21,7 @@ const respondWith = (status: number, challenge?: string) =>
   );
 
 it('the API serves a document that names the issuer of tokens', async () => {
-  const response = await respondWith(404)(new Request(METADATA_URL));
+  const response = await createFetch(404)(new Request(METADATA_URL));
   expect([response.status, await response.json()]).toEqual([
     200,
     {
@@ -31,7 +31,7 @@ it('the API serves a document that names the issuer of tokens', async () => {
       bearer_methods_supported: ['header'],
     },
   ]);
-  expect((await respondWith(404)(new Request(METADATA_URL, { method: 'POST' }))).status).toBe(404);
+  expect((await createFetch(404)(new Request(METADATA_URL, { method: 'POST' }))).status).toBe(404);
 });
 
 it.each([
@@ -45,6 +45,6 @@ it.each([
   [403, 'Bearer error="insufficient_scope"', 'Bearer error="insufficient_scope"'],
   [200, undefined, null],
 ])('the document is named only in 401 challenges: %i with %s', async (status, challenge, expected) => {
-  const response = await respondWith(status, challenge)(new Request('https://heddle.test/api/v2/meta'));
+  const response = await createFetch(status, challenge)(new Request('https://heddle.test/api/v2/meta'));
   expect(response.headers.get('www-authenticate')).toBe(expected);
 });

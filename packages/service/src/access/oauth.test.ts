@@ -22,12 +22,12 @@ const keys = {
 };
 type KeyName = keyof typeof keys;
 
-async function jwk(name: KeyName): Promise<object> {
+async function publicJwk(name: KeyName): Promise<object> {
   return { ...(await exportJWK(keys[name].publicKey)), kid: name, use: 'sig' };
 }
 
 /** An identity provider on this machine: serves the responses in its fields, and counts requests. */
-async function provider() {
+async function startProvider() {
   const state = {
     keys: ['first', 'rsa'] as KeyName[],
     introspected: {} as object,
@@ -43,7 +43,7 @@ async function provider() {
       for await (const chunk of request) body += String(chunk);
       received.push({ authorization: request.headers.authorization, body });
       const isJwks = request.url === '/jwks';
-      const document = isJwks ? { keys: await Promise.all(state.keys.map(jwk)) } : state.introspected;
+      const document = isJwks ? { keys: await Promise.all(state.keys.map(publicJwk)) } : state.introspected;
       response.writeHead(state.status, { 'Content-Type': 'application/json' });
       response.end(JSON.stringify(document) + ' '.repeat(state.padding));
     })();
@@ -69,9 +69,12 @@ function authenticatorOf(options: OAuthOptions) {
   return (bearer: string) => authenticate({ apiKey: undefined, bearer }, new Headers());
 }
 
-async function jwtSetup(more: Partial<JwtOptions> = {}) {
-  const issuer = await provider();
-  const jwt = { issuer: ISSUER, audience: AUDIENCE, jwks: `${issuer.url}/jwks`, now: () => NOW, ...more };
+async function setUpJwt(overrides: Partial<JwtOptions> = {}) {
+  const issuer = await startProvider();
+  const jwt = {
+    ...{ issuer: ISSUER, audience: AUDIENCE, jwks: `${issuer.url}/jwks`, now: () => NOW },
+    ...overrides,
+  };
   return { ...issuer, accept: authenticatorOf({ jwt }) };
 }
 
@@ -83,7 +86,7 @@ const CLAIMS: JWTPayload = {
   scope: 'openid api:read',
 };
 
-function token(
+function signToken(
   claims: { [name: string]: unknown } = {},
   key: KeyName = 'first',
   header: object = {},
@@ -96,8 +99,8 @@ function token(
 
 describe('a signed token', () => {
   it('identifies its user, scopes and expiry, even if it is signed with another allowed algorithm', async () => {
-    const { accept, state } = await jwtSetup();
-    expect(await accept(await token())).toEqual({
+    const { accept, state } = await setUpJwt();
+    expect(await accept(await signToken())).toEqual({
       kind: 'oauth',
       credentialId: expect.stringMatching(/^oauth:[\w-]{32}$/),
       userId: 'ada',
@@ -105,7 +108,9 @@ describe('a signed token', () => {
       scopes: ['api:read'],
       expiresAt: '2026-01-01T00:10:00.000Z',
     });
-    expect(await accept(await token({ scope: 'api:write' }, 'rsa'))).toMatchObject({ scopes: ['api:write'] });
+    expect(await accept(await signToken({ scope: 'api:write' }, 'rsa'))).toMatchObject({
+      scopes: ['api:write'],
+    });
     expect(state.requests).toBe(1);
   });
 
@@ -115,8 +120,8 @@ describe('a signed token', () => {
     ['neither', { scope: undefined }, []],
     ['similar names', { scope: 'api:readx API:READ' }, []],
   ])('takes scopes from %s', async (_name, claims, scopes) => {
-    const { accept } = await jwtSetup();
-    expect(await accept(await token(claims))).toMatchObject({ scopes });
+    const { accept } = await setUpJwt();
+    expect(await accept(await signToken(claims))).toMatchObject({ scopes });
   });
 
   it.each<[string, { [name: string]: unknown }]>([
@@ -130,17 +135,17 @@ describe('a signed token', () => {
     ['has no subject', { sub: undefined }],
     ['has an unknown subject', { sub: 'eve' }],
   ])('is refused when it %s', async (_name, claims) => {
-    const { accept } = await jwtSetup();
-    expect(await accept(await token(claims))).toBeUndefined();
+    const { accept } = await setUpJwt();
+    expect(await accept(await signToken(claims))).toBeUndefined();
   });
 
   it('is accepted within the clock skew', async () => {
-    const { accept } = await jwtSetup();
-    expect(await accept(await token({ exp: SECONDS - 29, nbf: SECONDS + 29 }))).toBeDefined();
+    const { accept } = await setUpJwt();
+    expect(await accept(await signToken({ exp: SECONDS - 29, nbf: SECONDS + 29 }))).toBeDefined();
   });
 
   it('is refused with alg none, and with a public key as the secret of HS256', async () => {
-    const { accept } = await jwtSetup();
+    const { accept } = await setUpJwt();
     expect(await accept(new UnsecuredJWT(CLAIMS).encode())).toBeUndefined();
     const secret = new TextEncoder().encode(await exportSPKI(keys.rsa.publicKey));
     const forged = new SignJWT(CLAIMS).setProtectedHeader({ alg: 'HS256', kid: 'rsa' });
@@ -151,58 +156,61 @@ describe('a signed token', () => {
   });
 
   it('is refused with a changed payload, another signature, and its own key in the header', async () => {
-    const { accept } = await jwtSetup();
-    const [head, , signature] = (await token()).split('.');
+    const { accept } = await setUpJwt();
+    const [head, , signature] = (await signToken()).split('.');
     const payload = Buffer.from(JSON.stringify({ ...CLAIMS, scope: 'api:write' })).toString('base64url');
     expect(await accept(`${head}.${payload}.${signature}`)).toBeUndefined();
     const ownKey = await exportJWK(keys.second.publicKey);
-    expect(await accept(await token({}, 'second', { kid: 'first', jwk: ownKey }))).toBeUndefined();
+    expect(await accept(await signToken({}, 'second', { kid: 'first', jwk: ownKey }))).toBeUndefined();
     expect(await accept('a.b.c')).toBeUndefined();
   });
 
   it('is refused when it is huge, before it is parsed', async () => {
-    const { accept, state } = await jwtSetup();
-    expect(await accept(await token({ junk: 'x'.repeat(16_384) }))).toBeUndefined();
+    const { accept, state } = await setUpJwt();
+    expect(await accept(await signToken({ junk: 'x'.repeat(16_384) }))).toBeUndefined();
     expect(state.requests).toBe(0);
   });
 
   it('with an unknown key causes at most one fetch of keys per cooldown', async () => {
-    const { accept, state } = await jwtSetup();
-    for (let n = 0; n < 5; n += 1) expect(await accept(await token({}, 'second'))).toBeUndefined();
+    const { accept, state } = await setUpJwt();
+    for (let n = 0; n < 5; n += 1) expect(await accept(await signToken({}, 'second'))).toBeUndefined();
     expect(state.requests).toBe(1);
   });
 
   it('is accepted after a rotation, and refused when its key was removed', async () => {
-    const { accept, state } = await jwtSetup({ cooldownMs: 0 });
-    expect(await accept(await token())).toBeDefined();
+    const { accept, state } = await setUpJwt({ cooldownMs: 0 });
+    expect(await accept(await signToken())).toBeDefined();
     state.keys = ['second'];
-    expect(await accept(await token({}, 'second'))).toBeDefined();
-    expect(await accept(await token())).toBeUndefined();
+    expect(await accept(await signToken({}, 'second'))).toBeDefined();
+    expect(await accept(await signToken())).toBeUndefined();
   });
 });
 
 describe('an issuer', () => {
   it('that is down makes the authenticator fail: the token is not reported as invalid', async () => {
-    const { accept, close } = await jwtSetup();
+    const { accept, close } = await setUpJwt();
     await close();
-    await expect(accept(await token())).rejects.toThrow(/^The keys of the issuer at .* are not available\.$/);
+    await expect(accept(await signToken())).rejects.toThrow(
+      /^The keys of the issuer at .* are not available\.$/,
+    );
   });
 
   it('that is down is not requested again for each token', async () => {
-    const { accept, state } = await jwtSetup();
+    const { accept, state } = await setUpJwt();
     state.status = 500;
-    for (let n = 0; n < 3; n += 1) await expect(accept(await token())).rejects.toThrow('are not available');
+    for (let n = 0; n < 3; n += 1)
+      await expect(accept(await signToken())).rejects.toThrow('are not available');
     state.status = 200;
     state.padding = 2_000_000;
     const { requests } = state;
-    await expect(accept(await token())).rejects.toThrow('are not available');
+    await expect(accept(await signToken())).rejects.toThrow('are not available');
     expect([requests, state.requests]).toEqual([1, 1]);
   });
 
   it('whose keys are too large is not available', async () => {
-    const { accept, state } = await jwtSetup();
+    const { accept, state } = await setUpJwt();
     state.padding = 2_000_000;
-    await expect(accept(await token())).rejects.toThrow('are not available');
+    await expect(accept(await signToken())).rejects.toThrow('are not available');
   });
 
   it.each(['http://issuer.test/jwks', 'file:///etc/passwd', 'https://user:pass@issuer.test', 'jwks'])(
@@ -214,29 +222,29 @@ describe('an issuer', () => {
   );
 });
 
-async function introspectionSetup(more: Partial<IntrospectionOptions> = {}) {
-  const server = await provider();
+async function setUpIntrospection(overrides: Partial<IntrospectionOptions> = {}) {
+  const server = await startProvider();
   server.state.introspected = { active: true, ...CLAIMS };
   const clock = { ms: NOW };
   const introspection = {
     ...{ url: `${server.url}/introspect`, clientId: 'heddle:1', clientSecret: 's e/cret' },
-    ...{ audience: AUDIENCE, issuer: ISSUER, now: () => clock.ms, ...more },
+    ...{ audience: AUDIENCE, issuer: ISSUER, now: () => clock.ms, ...overrides },
   };
   return { ...server, clock, accept: authenticatorOf({ introspection }) };
 }
 
 describe('an opaque token', () => {
   it('is introspected with the credentials of the client, once for concurrent requests', async () => {
-    const { accept, received } = await introspectionSetup();
-    const answers = await Promise.all([accept('opaque+1'), accept('opaque+1')]);
-    expect(answers[0]).toMatchObject({ kind: 'oauth', userId: 'ada', scopes: ['api:read'] });
-    expect(answers[1]).toEqual(answers[0]);
+    const { accept, received } = await setUpIntrospection();
+    const principals = await Promise.all([accept('opaque+1'), accept('opaque+1')]);
+    expect(principals[0]).toMatchObject({ kind: 'oauth', userId: 'ada', scopes: ['api:read'] });
+    expect(principals[1]).toEqual(principals[0]);
     const authorization = `Basic ${Buffer.from('heddle%3A1:s+e%2Fcret').toString('base64')}`;
     expect(received).toEqual([{ authorization, body: 'token=opaque%2B1&token_type_hint=access_token' }]);
   });
 
   it('is introspected again when the response is old, and refused if it was revoked', async () => {
-    const { accept, state, clock } = await introspectionSetup();
+    const { accept, state, clock } = await setUpIntrospection();
     expect(await accept('opaque')).toBeDefined();
     state.introspected = { active: false };
     expect(await accept('opaque')).toBeDefined();
@@ -246,7 +254,7 @@ describe('an opaque token', () => {
   });
 
   it('is refused when it expires while its response is cached', async () => {
-    const { accept, clock } = await introspectionSetup({ cacheMs: 3_600_000 });
+    const { accept, clock } = await setUpIntrospection({ cacheMs: 3_600_000 });
     expect(await accept('opaque')).toBeDefined();
     clock.ms += 600_000;
     expect(await accept('opaque')).toBeUndefined();
@@ -261,7 +269,7 @@ describe('an opaque token', () => {
     ['is not valid yet', { nbf: SECONDS + 1 }],
     ['has no subject', { sub: undefined }],
   ])('is refused when it %s', async (_name, claims) => {
-    const { accept, state } = await introspectionSetup();
+    const { accept, state } = await setUpIntrospection();
     state.introspected = { active: true, ...CLAIMS, ...claims };
     expect(await accept('opaque')).toBeUndefined();
   });
@@ -275,14 +283,14 @@ describe('an opaque token', () => {
     ],
     ['sends too much', (state: { padding: number }) => (state.padding = 100_000), 'more than 65536 bytes'],
   ])('is not reported as invalid when the server %s', async (_name, change, message) => {
-    const { accept, state } = await introspectionSetup();
+    const { accept, state } = await setUpIntrospection();
     change(state);
     await expect(accept('opaque')).rejects.toThrow(message);
     expect(state.requests).toBe(1);
   });
 
   it('is refused without a request when it is huge', async () => {
-    const { accept, state } = await introspectionSetup();
+    const { accept, state } = await setUpIntrospection();
     expect(await accept('x'.repeat(16_385))).toBeUndefined();
     expect(state.requests).toBe(0);
   });
@@ -290,14 +298,14 @@ describe('an opaque token', () => {
 
 describe('combined authenticators', () => {
   it('choose the check of a token by its form', async () => {
-    const server = await provider();
+    const server = await startProvider();
     server.state.introspected = { active: true, ...CLAIMS, scope: 'api:write' };
     const common = { audience: AUDIENCE, now: () => NOW };
     const accept = authenticatorOf({
       jwt: { ...common, issuer: ISSUER, jwks: `${server.url}/jwks` },
       introspection: { ...common, url: server.url, clientId: 'a', clientSecret: 'b' },
     });
-    expect(await accept(await token())).toMatchObject({ scopes: ['api:read'] });
+    expect(await accept(await signToken())).toMatchObject({ scopes: ['api:read'] });
     expect(await accept('opaque')).toMatchObject({ scopes: ['api:write'] });
   });
 

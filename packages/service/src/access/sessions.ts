@@ -14,7 +14,7 @@ const PATH = '/api/studio/session';
 const MAX_BODY_BYTES = 4096;
 const TOKEN_MS = 3_600_000;
 
-/** The requests that may use a session. */
+/** The settings of the session cookie, and the hosts whose pages may use sessions. */
 export interface SessionRules {
   /** Values of `host:port` under which browsers reach the server. Undefined: any. */
   hosts: ReadonlySet<string> | undefined;
@@ -47,8 +47,8 @@ export class OneTimeToken {
   }
 
   /**
-   * Uses up the token if `candidate` is equal to it. Returns false if it is not, or if the token was used or has
-   * expired.
+   * Uses up the token if `candidate` is its text. Returns false for another text, and if the token was used before or
+   * has expired.
    */
   use(candidate: string, nowMs: number = Date.now()): boolean {
     if (!timingSafeEqual(digest(candidate), digest(this.text))) return false;

@@ -19,11 +19,11 @@ export const CATALOG = {
 
 /** The blocks, tools and connectors that workflows and their agents can use. */
 export interface CatalogOptions {
-  /** Returns the block types that the engine runs. Called when they are first needed. */
+  /** Returns the block types that the engine runs. Called when the block types are first needed. */
   describeBlocks: () => Promise<readonly BlockDescription[]>;
-  /** The tools that agents can call, as in the options of their blocks. Default: none. */
+  /** The tools that agents can call: the same as in the option `tools` of `@heddle/blocks`. Default: none. */
   tools?: readonly CatalogTool[];
-  /** Returns tools that only workflows run. Called when they are first needed. Default: none. */
+  /** Returns tools that run only in workflows. Called when the tools are first needed. Default: none. */
   describeTools?: () => Promise<readonly DescribedTool[]>;
   /** The connector types of knowledge bases. Default: none. */
   connectorTypes?: readonly ConnectorType[];

@@ -18,7 +18,7 @@ function catalogOf(...blocks: BlockDescription[]): Catalog {
 
 const ALL: CatalogQuery = { sortBy: 'id', sortOrder: 'asc', limit: 50 };
 
-async function ids(catalog: Catalog, query: Partial<CatalogQuery> = {}): Promise<string[]> {
+async function listIds(catalog: Catalog, query: Partial<CatalogQuery> = {}): Promise<string[]> {
   return (await catalog.list({ ...ALL, ...query })).page.map(({ id }) => id);
 }
 
@@ -31,10 +31,15 @@ describe('Catalog', () => {
   );
 
   it('lists types by id, name or category, in both orders', async () => {
-    expect(await ids(catalog)).toEqual(['acme_mail', 'api', 'start_trigger', 'wait']);
-    expect(await ids(catalog, { sortOrder: 'desc' })).toEqual(['wait', 'start_trigger', 'api', 'acme_mail']);
-    expect(await ids(catalog, { sortBy: 'name' })).toEqual(['api', 'acme_mail', 'start_trigger', 'wait']);
-    expect(await ids(catalog, { sortBy: 'category', sortOrder: 'desc' })).toEqual([
+    expect(await listIds(catalog)).toEqual(['acme_mail', 'api', 'start_trigger', 'wait']);
+    expect(await listIds(catalog, { sortOrder: 'desc' })).toEqual([
+      'wait',
+      'start_trigger',
+      'api',
+      'acme_mail',
+    ]);
+    expect(await listIds(catalog, { sortBy: 'name' })).toEqual(['api', 'acme_mail', 'start_trigger', 'wait']);
+    expect(await listIds(catalog, { sortBy: 'category', sortOrder: 'desc' })).toEqual([
       'start_trigger',
       'wait',
       'api',
@@ -43,24 +48,24 @@ describe('Catalog', () => {
   });
 
   it('filters by case-insensitive text, category, capability and source', async () => {
-    expect(await ids(catalog, { search: 'DOES W' })).toEqual(['wait']);
-    expect(await ids(catalog, { search: '%' })).toEqual([]);
-    expect(await ids(catalog, { category: 'triggers' })).toEqual(['start_trigger']);
-    expect(await ids(catalog, { capability: 'trigger' })).toEqual(['start_trigger']);
-    expect(await ids(catalog, { source: 'custom' })).toEqual(['acme_mail']);
-    expect(await ids(catalog, { category: 'tools' })).toEqual([]);
+    expect(await listIds(catalog, { search: 'DOES W' })).toEqual(['wait']);
+    expect(await listIds(catalog, { search: '%' })).toEqual([]);
+    expect(await listIds(catalog, { category: 'triggers' })).toEqual(['start_trigger']);
+    expect(await listIds(catalog, { capability: 'trigger' })).toEqual(['start_trigger']);
+    expect(await listIds(catalog, { source: 'custom' })).toEqual(['acme_mail']);
+    expect(await listIds(catalog, { category: 'tools' })).toEqual([]);
   });
 
   it.each(['asc', 'desc'] as const)('has every type on exactly one page, %s', async (sortOrder) => {
     const query: CatalogQuery = { ...ALL, sortBy: 'category', sortOrder, limit: 1 };
-    const seen: string[] = [];
+    const listedIds: string[] = [];
     let after: CatalogQuery['after'];
     do {
       const { page, next } = await catalog.list({ ...query, after });
-      seen.push(...page.map(({ id }) => id));
+      listedIds.push(...page.map(({ id }) => id));
       after = next;
     } while (after);
-    expect(seen).toEqual(await ids(catalog, { sortBy: 'category', sortOrder }));
+    expect(listedIds).toEqual(await listIds(catalog, { sortBy: 'category', sortOrder }));
   });
 
   it('describes fields with the control that edits them', async () => {

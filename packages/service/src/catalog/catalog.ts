@@ -68,9 +68,9 @@ export interface CatalogQuery extends PageQuery {
 
 /** The block types that the engine of a service runs. */
 export class Catalog {
-  readonly #read: () => Promise<ReadonlyMap<string, Entry>>;
+  readonly #read: () => Promise<ReadonlyMap<string, CatalogBlock>>;
 
-  /** `describe` is called once, when the catalog is first read. */
+  /** `describe` is called when the catalog is first read, and again only after a failure. */
   constructor(describe: () => Promise<readonly BlockDescription[]>) {
     this.#read = loadOnce(async () => {
       const descriptions = await describe();
@@ -88,12 +88,12 @@ export class Catalog {
 
   /** Returns the type with its fields and outputs; undefined for an unknown type. */
   async find(id: string): Promise<BlockDetail | undefined> {
-    const entry = (await this.#read()).get(id);
-    return entry && detailOf(entry);
+    const catalogBlock = (await this.#read()).get(id);
+    return catalogBlock && detailOf(catalogBlock);
   }
 }
 
-interface Entry {
+interface CatalogBlock {
   block: BlockDescription;
   summary: BlockSummary;
 }
@@ -116,7 +116,7 @@ function summaryOf({ type, summary, source = 'builtin' }: BlockDescription): Blo
   };
 }
 
-function detailOf({ block, summary }: Entry): BlockDetail {
+function detailOf({ block, summary }: CatalogBlock): BlockDetail {
   const inputSchema = fieldsOf(block.fields);
   const outputs = infosOf(block.outputs);
   const configFields = Object.fromEntries(

@@ -29,7 +29,7 @@ export interface ConnectorField {
   /** Fields that must have a value first. */
   dependsOn?: string[] | { all?: string[]; any?: string[] };
   mode?: 'basic' | 'advanced';
-  /** The key in the configuration, if it differs from the id: a picker and its manual entry share one. */
+  /** The key in the configuration, if it differs from the id: a picker and its manual input share one key. */
   canonicalParamId?: string;
   /** Whether the value may be an array. */
   multi?: boolean;
@@ -91,7 +91,7 @@ export class ConnectorTypes {
   }
 }
 
-/** Returns the public part of a type, without other data of the host. */
+/** Returns the public part of a type, without other data of the host. Throws a RangeError for an invalid type. */
 function publicType(type: ConnectorType): ConnectorView {
   const { data, error } = schemas.registeredConnector.safeParse(type);
   if (data) return data;

@@ -1,6 +1,6 @@
 /**
- * Returns a function that loads a value at its first call, and returns it from then on. After a failure, the next call
- * loads it again.
+ * Returns a function that loads a value at its first call, and returns the same value from then on. After a failure,
+ * the next call loads the value again.
  */
 export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;

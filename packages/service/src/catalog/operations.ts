@@ -150,7 +150,7 @@ export const executeTool = define({
     const details = tools.problems(toolId, args);
     if (details.length > 0)
       throw new ApiError(400, 'The input does not match the schema of the tool', { details });
-    // Before the call, so that no call lacks its record.
+    // Recorded before the call, so that every call is recorded.
     await record({ resourceId: toolId });
     const call = { args, idempotencyKey: randomUUID(), timeoutMs: body.timeoutSeconds * 1000, signal };
     return { data: { toolId, ...(await tools.run(toolId, call)) } };

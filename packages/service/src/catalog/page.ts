@@ -1,6 +1,6 @@
 import { pageOf } from '../paging.ts';
 
-/** The sorted value and the id of a page's last entry. */
+/** The sorted value and the id of a page's last item. */
 export type CatalogPosition = readonly [value: string, id: string];
 
 export interface PageQuery {
@@ -9,21 +9,21 @@ export interface PageQuery {
   after?: CatalogPosition | undefined;
 }
 
-/** Returns a page of the entries, sorted by position, and the position of its last entry if more follow. */
-export function pageOfEntries<Entry>(
-  entries: readonly Entry[],
+/** Returns a page of the items, sorted by position, and the position of its last item if more follow. */
+export function pageOfEntries<Item>(
+  items: readonly Item[],
   { sortOrder, limit, after }: PageQuery,
-  positionOf: (entry: Entry) => CatalogPosition,
-): { page: Entry[]; next: CatalogPosition | undefined } {
+  positionOf: (item: Item) => CatalogPosition,
+): { page: Item[]; next: CatalogPosition | undefined } {
   const sign = sortOrder === 'asc' ? 1 : -1;
-  const sorted = entries
-    .filter((entry) => after === undefined || compare(positionOf(entry), after) * sign > 0)
+  const sorted = items
+    .filter((item) => after === undefined || compare(positionOf(item), after) * sign > 0)
     .toSorted((a, b) => compare(positionOf(a), positionOf(b)) * sign);
   const { rows: page, next } = pageOf(sorted, limit, positionOf);
   return { page, next };
 }
 
-/** Returns whether one of the strings contains the search text, case-insensitive. */
+/** Returns whether one of the strings contains the search text, ignoring case; true without a search text. */
 export function contains(search: string | undefined, values: readonly string[]): boolean {
   if (search === undefined) return true;
   const lowerSearch = search.toLowerCase();

@@ -20,7 +20,7 @@ function tool(id: string, run: CatalogTool['run'] = async () => null): CatalogTo
 const ALL: ToolsQuery = { sortBy: 'id', sortOrder: 'asc', limit: 50 };
 const CALL = { args: { city: 'Ulm' }, idempotencyKey: 'k', timeoutMs: 60_000 };
 
-function call(run: CatalogTool['run'], options: { timeoutMs?: number; signal?: AbortSignal } = {}) {
+function runTool(run: CatalogTool['run'], options: { timeoutMs?: number; signal?: AbortSignal } = {}) {
   return new Tools([tool('t', run)]).run('t', { ...CALL, signal: new AbortController().signal, ...options });
 }
 
@@ -57,8 +57,8 @@ describe('Tools', () => {
   });
 
   it('reads descriptions again after a failure', async () => {
-    const answers = [Promise.reject(new Error('unreadable')), Promise.resolve([])];
-    const tools = new Tools([tool('t')], () => answers.shift() ?? Promise.resolve([]));
+    const results = [Promise.reject(new Error('unreadable')), Promise.resolve([])];
+    const tools = new Tools([tool('t')], () => results.shift() ?? Promise.resolve([]));
     await expect(tools.list(ALL)).rejects.toThrow('unreadable');
     expect((await tools.list(ALL)).page).toMatchObject([{ id: 't' }]);
   });
@@ -83,23 +83,24 @@ describe('Tools', () => {
 
   it('returns the output of a tool', async () => {
     const received: Json[] = [];
-    const outcome = await call(async (args, { params, idempotencyKey }) => {
+    const outcome = await runTool(async (args, { params, idempotencyKey }) => {
       received.push(args, params, idempotencyKey);
       return { warm: true };
     });
     expect(outcome).toEqual({ status: 'completed', output: { warm: true }, error: null });
     expect(received).toEqual([{ city: 'Ulm' }, {}, 'k']);
-    expect(await call(async () => undefined as never)).toMatchObject({ status: 'completed', output: null });
+    const nothing = await runTool(async () => undefined as never);
+    expect(nothing).toMatchObject({ status: 'completed', output: null });
   });
 
   it('fails with the error of a tool, for a result that is too large, and after the time limit', async () => {
-    expect(await call(() => Promise.reject(new Error('no such city')))).toEqual({
+    expect(await runTool(() => Promise.reject(new Error('no such city')))).toEqual({
       ...{ status: 'failed', output: null, error: 'no such city' },
     });
-    const large = await call(async () => 'x'.repeat(8 * 2 ** 20));
+    const large = await runTool(async () => 'x'.repeat(8 * 2 ** 20));
     expect(large).toMatchObject({ status: 'failed', error: 'The output is larger than 8 MiB.' });
     let signal: AbortSignal | undefined;
-    const endless = await call(
+    const endless = await runTool(
       (_args, context) => {
         ({ signal } = context);
         return new Promise(() => undefined);
@@ -112,7 +113,7 @@ describe('Tools', () => {
 
   it('ends when the caller disconnects', async () => {
     const cancellation = new AbortController();
-    const outcome = call(() => new Promise(() => undefined), { signal: cancellation.signal });
+    const outcome = runTool(() => new Promise(() => undefined), { signal: cancellation.signal });
     cancellation.abort(new Error('gone'));
     expect(await outcome).toMatchObject({ status: 'failed' });
   });

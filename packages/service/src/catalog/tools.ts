@@ -130,7 +130,7 @@ export class Tools {
     return tool && { ...summaryOf(tool), params: paramsOf(tool.parameters), outputs: {} };
   }
 
-  /** Returns the problems of the arguments of a registered tool. */
+  /** Returns where and why the arguments do not fit a registered tool; empty if they fit. */
   problems(id: string, args: JsonObject): { path: string; message: string }[] {
     const parsed = this.#registered.get(id)?.schema?.safeParse(args);
     return (parsed?.error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));

@@ -217,7 +217,7 @@ class PageHandler {
     });
   }
 
-  /** Returns the selectors whose blocks the live version has: it may be newer than the deployment of the chat. */
+  /** Returns the selectors whose blocks exist in the live version, which may be newer than the chat deployment. */
   async #outputs(workflow: Definition, selectors: readonly string[]): Promise<string[]> {
     if (selectors.length === 0) return [];
     const { engine } = this.#services;
@@ -245,9 +245,9 @@ class PageHandler {
 
   /** Throws 429 if a limit is exceeded. */
   async #enforceLimit(limiter: Limiter, { address }: Pick<Visit, 'address'>, { id }: ChatRow): Promise<void> {
-    const now = { nowMs: this.#services.now() };
-    if (address !== undefined) await consumeRateLimit(limiter, 'address', [`${id} ${address}`], now);
-    await consumeRateLimit(limiter, 'operation', [id], now);
+    const options = { nowMs: this.#services.now() };
+    if (address !== undefined) await consumeRateLimit(limiter, 'address', [`${id} ${address}`], options);
+    await consumeRateLimit(limiter, 'operation', [id], options);
   }
 }
 

@@ -76,7 +76,7 @@ export const replaceChatDeployment = define({
     if (!(await publicRuns?.allows(workflow.workspace_id)))
       throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace may not be public');
     await expectOutputs(services, workflow, body.outputs);
-    // Takes a long time, so not in the transaction.
+    // Hashing takes long, so it happens before the transaction.
     const hash = body.password === undefined ? undefined : await hashPassword(body.password);
     const row = await db.transaction().execute(async (tx) => {
       await requireUnlocked(tx, workflow);
@@ -133,7 +133,7 @@ export const listChatDeployments = define({
   async handle({ db }, { query, origin }) {
     const { workspaceId, limit } = query;
     const [after] = cursors.decode(query.cursor, { workspaceId }) ?? [];
-    const fetched = await db
+    const fetchedRows = await db
       .selectFrom('chats')
       .innerJoin('workflows', 'workflows.id', 'chats.workflow_id')
       .selectAll('chats')
@@ -144,7 +144,7 @@ export const listChatDeployments = define({
       .orderBy('chats.id')
       .limit(limit + 1)
       .execute();
-    const { rows, next } = pageOf(fetched, limit, ({ id }): [string] => [id]);
+    const { rows, next } = pageOf(fetchedRows, limit, ({ id }): [string] => [id]);
     return {
       page: rows.map((row) => deploymentView(row, row, origin)),
       nextCursor: next ? cursors.encode(next, { workspaceId }) : null,
@@ -204,7 +204,10 @@ async function storeDeployment(
     .executeTakeFirstOrThrow();
 }
 
-/** Throws 409 for an identifier of another workflow, or of another workspace, even after its deployment was removed. */
+/**
+ * Reserves the identifier for the workspace of the workflow. Throws 409 if another workflow uses the identifier, or if
+ * another workspace uses it or has used it before.
+ */
 async function claimIdentifier(tx: Db, workflow: WorkflowRow, identifier: string): Promise<void> {
   const { id: workflowId, workspace_id } = workflow;
   await tx
@@ -219,11 +222,11 @@ async function claimIdentifier(tx: Db, workflow: WorkflowRow, identifier: string
     .where('identifier', '=', identifier)
     .returning('workspace_id')
     .executeTakeFirstOrThrow();
-  const user = await tx
+  const chat = await tx
     .selectFrom('chats')
     .select('workflow_id')
     .where('identifier', '=', identifier)
     .executeTakeFirst();
-  const isTaken = owner.workspace_id !== workspace_id || (user && user.workflow_id !== workflowId);
+  const isTaken = owner.workspace_id !== workspace_id || (chat && chat.workflow_id !== workflowId);
   if (isTaken) throw conflict(`Identifier already in use: ${identifier}`);
 }

@@ -33,8 +33,8 @@ export async function isPassword(stored: string, password: string): Promise<bool
 }
 
 /**
- * Returns a token that proves that its holder has entered the password. It is signed with the stored hash of the
- * password, so changing the password invalidates it, and no session is stored.
+ * Returns a token that proves that its holder has entered the password. The token is signed with the stored hash of the
+ * password, so a new password invalidates the token, and no session is stored.
  */
 export function admissionOf(stored: string, nowMs: number): string {
   const endMs = nowMs + ADMISSION_SECONDS * 1000;

@@ -1,6 +1,9 @@
 import { ApiError } from '@heddle/api';
 
-/** Throws 403 for a request from a page of another site, 415 for one that such a page could send without permission. */
+/**
+ * Throws 403 for a request from a page of another site. Throws 415 for a body that is not JSON, which such a page could
+ * send without permission.
+ */
 export function expectSameSite({ headers }: Request): void {
   const type = headers.get('content-type') ?? '';
   if (!/^application\/json\s*(?:;|$)/i.test(type))
