@@ -120,8 +120,8 @@ function detailOf(issue: z.core.$ZodIssue): Json {
 }
 
 /**
- * Returns the query's values in the types of the schema. Throws 400 for a key without a value, and for a key sent
- * twice.
+ * Returns the query's values in the types of the schema. Throws 400 for a key without a value, and for a key that is
+ * sent twice but is not repeatable.
  */
 function readQuery(operation: AnyOperation, url: string): { [name: string]: unknown } {
   const { searchParams } = new URL(url);

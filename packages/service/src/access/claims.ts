@@ -39,13 +39,13 @@ const MAX_SECONDS = 8_640_000_000_000;
 export async function principalOf(claims: TokenClaims, userOf: UserOfToken): Promise<Principal | undefined> {
   const userId = await userOf(claims);
   if (userId === undefined) return undefined;
-  const granted = new Set(listOf(claims.scope).concat(listOf(claims.scp)));
+  const grantedScopes = new Set(listOf(claims.scope).concat(listOf(claims.scp)));
   return {
     kind: 'oauth',
     credentialId: `oauth:${idOf(claims)}`,
     userId,
     workspaceId: null,
-    scopes: SCOPES.filter((scope) => granted.has(scope)),
+    scopes: SCOPES.filter((scope) => grantedScopes.has(scope)),
     expiresAt: new Date(Math.min(claims.exp, MAX_SECONDS) * 1000).toISOString(),
   };
 }

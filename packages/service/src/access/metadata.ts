@@ -33,10 +33,10 @@ export function withResourceMetadata(fetch: Fetch, { origin, resource, issuer }:
     if (response.status !== 401) return response;
     const challenge = response.headers.get('www-authenticate') ?? '';
     const isBearer = /^bearer /i.test(challenge);
-    const bearer = isBearer
+    const newChallenge = isBearer
       ? challenge.replace(/^bearer /i, `Bearer ${reference}, `)
       : `Bearer ${reference}, ${challenge}`;
-    response.headers.set('WWW-Authenticate', bearer.replace(/, $/, ''));
+    response.headers.set('WWW-Authenticate', newChallenge.replace(/, $/, ''));
     return response;
   };
 }

@@ -33,8 +33,8 @@ export function propertiesOf(schema: JsonObject): [string, JsonObject][] {
 /** Returns the fields that the schema of a block's fields describes. */
 export function fieldsOf(schema: JsonObject): BlockField[] {
   const required = own(schema, 'required');
-  const names = new Set(Array.isArray(required) ? required : []);
-  return propertiesOf(schema).map(([id, each]) => fieldOf(id, each, names.has(id)));
+  const requiredNames = new Set(Array.isArray(required) ? required : []);
+  return propertiesOf(schema).map(([id, each]) => fieldOf(id, each, requiredNames.has(id)));
 }
 
 /** Returns the type of the schema's values: a type of JSON Schema, several types joined by `|`, or `any`. */

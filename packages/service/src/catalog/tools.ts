@@ -92,7 +92,7 @@ interface ToolEntry {
 /** The registered and the described tools of a host. A registered tool replaces a described tool with the same id. */
 export class Tools {
   readonly #registered: ReadonlyMap<string, ToolEntry>;
-  readonly #all: () => Promise<ReadonlyMap<string, ToolEntry>>;
+  readonly #readAll: () => Promise<ReadonlyMap<string, ToolEntry>>;
 
   /**
    * Throws a RangeError for two registered tools with the same id, and for parameters that are not the schema of an
@@ -108,7 +108,7 @@ export class Tools {
       entries.set(tool.id, { tool, schema: schemaOf(tool) });
     }
     this.#registered = entries;
-    this.#all = loadOnce(async () => {
+    this.#readAll = loadOnce(async () => {
       const described = await describe();
       return new Map([...described.map((tool): [string, ToolEntry] => [tool.id, { tool }]), ...entries]);
     });
@@ -118,7 +118,7 @@ export class Tools {
   async list(query: ToolsQuery): Promise<{ page: ToolSummary[]; next: CatalogPosition | undefined }> {
     const { search, hostedApiKey = 'none', oauthProvider, sortBy } = query;
     if (hostedApiKey !== 'none' || oauthProvider !== undefined) return { page: [], next: undefined };
-    const summaries = [...(await this.#all()).values()]
+    const summaries = [...(await this.#readAll()).values()]
       .map(({ tool }) => summaryOf(tool))
       .filter(({ id, name, description }) => contains(search, [id, name, description]));
     return pageOfEntries(summaries, query, (tool) => [tool[sortBy], tool.id]);
@@ -126,7 +126,7 @@ export class Tools {
 
   /** Returns the tool with its arguments; undefined for an unknown tool. */
   async find(id: string): Promise<ToolDetail | undefined> {
-    const tool = (await this.#all()).get(id)?.tool;
+    const tool = (await this.#readAll()).get(id)?.tool;
     return tool && { ...summaryOf(tool), params: paramsOf(tool.parameters), outputs: {} };
   }
 
@@ -165,14 +165,14 @@ function summaryOf({ id, name = id, description }: CatalogTool): ToolSummary {
 
 function paramsOf(parameters: JsonObject): { [name: string]: ToolParam } {
   const required = own(parameters, 'required');
-  const names = new Set(Array.isArray(required) ? required : []);
+  const requiredNames = new Set(Array.isArray(required) ? required : []);
   return Object.fromEntries(
     propertiesOf(parameters).map(([name, schema]) => {
       const [description, defaultValue] = [own(schema, 'description'), own(schema, 'default')];
       const items = own(schema, 'items');
       const param: ToolParam = {
         type: kindOf(schema),
-        required: names.has(name),
+        required: requiredNames.has(name),
         ...(typeof description === 'string' && { description }),
         ...(defaultValue !== undefined && { default: defaultValue }),
         ...(items !== undefined && { items }),

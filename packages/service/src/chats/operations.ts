@@ -53,7 +53,7 @@ export const getChatDeployment = define({
   summary: 'Get the chat deployment of a workflow',
   success: [{ status: 200, schema: schemas.chatDeployment, description: 'The chat deployment' }],
   async handle({ db }, { origin }, workflow) {
-    const row = await chatOf(db, workflow.id);
+    const row = await findChat(db, workflow.id);
     if (!row) throw notFound('Chat deployment');
     return { data: deploymentView(row, workflow, origin) };
   },
@@ -152,7 +152,7 @@ export const listChatDeployments = define({
   },
 });
 
-async function chatOf(db: Db, workflowId: string): Promise<ChatRow | undefined> {
+async function findChat(db: Db, workflowId: string): Promise<ChatRow | undefined> {
   return db.selectFrom('chats').selectAll().where('workflow_id', '=', workflowId).executeTakeFirst();
 }
 
@@ -181,10 +181,10 @@ async function storeDeployment(
   workflow: WorkflowRow,
   { body, hash, updatedAt }: Replacement,
 ): Promise<ChatRow> {
-  const existing = await chatOf(tx, workflow.id);
+  const existingChat = await findChat(tx, workflow.id);
   const isProtected = body.authType === 'password';
   if (!isProtected && hash !== undefined) throw badRequest('"password" needs "authType": "password"');
-  const password_hash = isProtected ? (hash ?? existing?.password_hash ?? null) : null;
+  const password_hash = isProtected ? (hash ?? existingChat?.password_hash ?? null) : null;
   if (isProtected && password_hash === null) throw badRequest('"authType": "password" needs a "password"');
   await claimIdentifier(tx, workflow, body.identifier);
   const row = {

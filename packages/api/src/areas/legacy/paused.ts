@@ -71,8 +71,8 @@ export const getPausedExecution = define({
     { status: 200, schema: schemas.pausedExecution, description: 'The pause points of the execution' },
   ],
   async handle(services, { path, origin }, workflow) {
-    const paused = await expectPausedRun(services, workflow, path.executionId);
-    return { raw: Response.json(await pausedExecutionOf(services, paused, origin)) };
+    const pausedRun = await expectPausedRun(services, workflow, path.executionId);
+    return { raw: Response.json(await pausedExecutionOf(services, pausedRun, origin)) };
   },
 });
 
@@ -91,8 +91,8 @@ export const getPauseContext = define({
   params: schemas.contextPath,
   success: [{ status: 200, schema: schemas.pauseContext, description: 'The pause point and its execution' }],
   async handle(services, { path, origin }, workflow) {
-    const paused = await expectPausedRun(services, workflow, path.executionId);
-    const { pausePoints, ...execution } = await pausedExecutionOf(services, paused, origin);
+    const pausedRun = await expectPausedRun(services, workflow, path.executionId);
+    const { pausePoints, ...execution } = await pausedExecutionOf(services, pausedRun, origin);
     const pausePoint = pausePoints.find(({ contextId }) => contextId === path.contextId);
     if (!pausePoint) throw notFound('Pause point');
     return { raw: Response.json({ execution, pausePoint, queue: [], activeResumeEntry: null }) };

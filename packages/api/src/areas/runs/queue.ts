@@ -36,7 +36,7 @@ export class RunQueue {
   });
   readonly #startThrottle = new RunStartThrottle();
   /** The engine's ids of submitted runs that have not been started. */
-  readonly #submitted = new Set<string>();
+  readonly #submittedIds = new Set<string>();
   #isClosed = false;
 
   constructor(options: {
@@ -58,7 +58,7 @@ export class RunQueue {
   async recover(reservedBefore?: string): Promise<void> {
     if (this.#isClosed) return;
     for (const queued of await this.#queue.list(reservedBefore))
-      if (!this.#submitted.has(queued.engineId)) this.submit(queued);
+      if (!this.#submittedIds.has(queued.engineId)) this.submit(queued);
   }
 
   /** Stores the run, so that it starts even if this process dies. */
@@ -81,11 +81,11 @@ export class RunQueue {
    * turn.
    */
   submit(submission: Submission): void {
-    this.#submitted.add(submission.engineId);
+    this.#submittedIds.add(submission.engineId);
     this.#starts
       .add(() => this.#start(submission), { group: submission.workspaceId })
       .catch(this.#report)
-      .finally(() => this.#submitted.delete(submission.engineId));
+      .finally(() => this.#submittedIds.delete(submission.engineId));
   }
 
   /** Stops starting runs. The next process starts the rest. */

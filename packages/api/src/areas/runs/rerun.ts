@@ -106,14 +106,14 @@ async function startRerun(
   };
   if (blockId === undefined) return startFromBeginning(services, workflow, request, options);
   const input = body.input as Json | undefined;
-  const restart: Parameters<Engine['runFromBlock']>[2] = {
+  const restartOptions: Parameters<Engine['runFromBlock']>[2] = {
     ...options,
     ...(version === 'live' && { workflow: workflow.id, version: liveVersion(workflow) }),
     ...(input !== undefined && { input }),
     ...(iterations && { iterations }),
     edits: { fields, outputs } as { [edited in 'fields' | 'outputs']?: JsonObject },
   };
-  return withCallerId(source, () => engine.runFromBlock(source.engineId, blockId, restart));
+  return withCallerId(source, () => engine.runFromBlock(source.engineId, blockId, restartOptions));
 }
 
 /** Starts the live version at the trigger at which the earlier run began, if the version has it. */

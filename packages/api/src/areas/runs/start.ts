@@ -124,13 +124,13 @@ async function startDraft(
   if (entry?.type === 'block') {
     const source = await sourceRun(services, workflow, entry.sourceRunId);
     const { iterations } = entry;
-    const restart = {
+    const restartOptions = {
       ...options,
       ...(input !== undefined && { input }),
       ...(iterations && { iterations }),
       workflow: draft,
     };
-    return withCallerId(source, () => engine.runFromBlock(source.engineId, entry.blockId, restart));
+    return withCallerId(source, () => engine.runFromBlock(source.engineId, entry.blockId, restartOptions));
   }
   // Without input, a run begins with the example values of its trigger, which are the defaults of its fields.
   return engine.start(draft, input ?? {}, { ...options, ...(start !== undefined && { start }) });
