@@ -98,8 +98,8 @@ const RECOVERY_MS = 5000;
 /**
  * Returns the API of an engine: the operations of `areas`. Runs the migrations of the areas, and starts the runs that
  * earlier processes have left in the queue. Throws a TypeError for an engine without tenants, for an invalid base path,
- * for a limit of an unknown operation, for areas that conflict with each other, and for an area with tables if there is
- * no database.
+ * for a limit of an unknown operation, for areas that conflict with each other, for an operation that contradicts
+ * itself, and for an area with tables if there is no database.
  */
 export async function createApi<const Areas extends readonly Area[]>(
   options: ApiOptions<Areas>,

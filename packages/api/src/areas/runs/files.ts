@@ -21,9 +21,9 @@ export function filesFor(
 }
 
 /**
- * Returns a function that adds `base64` to the file records in values. It omits files over `maxBytes`, and files that
- * would bring the total over all values above 16 MiB; each occurrence of a file counts. Omitted files can be
- * downloaded.
+ * Returns a function that adds `base64` to the file records in values. The function omits files over `maxBytes`, files
+ * that would bring the total over all values above 16 MiB, and files that the reader does not return. Each occurrence
+ * of a file counts. Files that are omitted because of a limit can be downloaded.
  */
 export function base64Inliner(
   openReader: () => Promise<FileReader>,
@@ -65,7 +65,8 @@ export function downloadPath(
 
 /**
  * Returns the files of a run's output; with `maxBytes`, also their contents. Then throws 413 for a file over `maxBytes`
- * or over the limit of the response, 404 for a file that was deleted.
+ * or over the limit of the response. Throws 404 for a file that the reader does not return: the file was deleted,
+ * belongs to another tenant, or is over `READ_LIMITS`.
  */
 export async function runFilesOf(
   openReader: () => Promise<FileReader>,
