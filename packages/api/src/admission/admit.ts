@@ -156,11 +156,11 @@ async function findAuthorized(
   if (resource.kind === 'none' || resource.kind === 'organization')
     expectWorkspaceKeys(call.principal, operation);
   const { noun } = resource;
-  const located = await resource.find(call, services as never, context);
-  if (!located) throw notFound(noun);
-  for (const workspaceId of new Set(located.workspaceIds))
+  const locatedResource = await resource.find(call, services as never, context);
+  if (!locatedResource) throw notFound(noun);
+  for (const workspaceId of new Set(locatedResource.workspaceIds))
     await expectAccess(context, call.principal, workspaceId, { ...operation, noun });
-  for (const organizationId of new Set(located.organizationIds))
+  for (const organizationId of new Set(locatedResource.organizationIds))
     await expectOrganizationAccess(context, call.principal, organizationId, { ...operation, noun });
-  return located;
+  return locatedResource;
 }

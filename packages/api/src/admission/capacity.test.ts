@@ -10,10 +10,10 @@ import type { RunRequest } from './usage.ts';
 describe('executions in flight', () => {
   it('are limited by slots; a stream holds its slot until it ends', async () => {
     const api = await testApi({ capacity: 1 });
-    const long = await api.deploy(LONG);
-    const short = await api.deploy(GREETING);
-    const run = () => api.call('POST', `/api/v2/workflows/${short}/execute`, { body: {} });
-    const stream = await api.fetch('POST', `/api/v2/workflows/${long}/execute`, { body: { stream: true } });
+    const longId = await api.deploy(LONG);
+    const shortId = await api.deploy(GREETING);
+    const run = () => api.call('POST', `/api/v2/workflows/${shortId}/execute`, { body: {} });
+    const stream = await api.fetch('POST', `/api/v2/workflows/${longId}/execute`, { body: { stream: true } });
     const refusal = await run();
     expect(refusal.body).toEqual({
       error: { code: 'RATE_LIMITED', message: 'Server is at capacity. Please retry shortly.' },
@@ -70,12 +70,12 @@ describe('shares of the capacity', () => {
 
   it('of anonymous callers are separate from those of people', async () => {
     const api = await testApi({ capacity: { total: 3, perCaller: 1, perWorkspace: 3 } });
-    const long = await api.deploy(LONG);
-    const path = `/api/v2/workflows/${long}`;
+    const longId = await api.deploy(LONG);
+    const path = `/api/v2/workflows/${longId}`;
     await api.call('PATCH', `${path}/deployment`, { body: { isPublicApi: true } });
-    const stream = (key?: null) =>
+    const openStream = (key?: null) =>
       api.fetch('POST', `${path}/execute`, { body: { stream: true }, ...(key === null && { key }) });
-    const streams = [await stream(null), await stream(null), await stream(), await stream()];
+    const streams = [await openStream(null), await openStream(null), await openStream(), await openStream()];
     expect(streams.map(({ status }) => status)).toEqual([200, 429, 200, 429]);
     for (const { body } of streams) await body?.cancel();
   });
@@ -129,25 +129,25 @@ describe('rate limits of executions', () => {
 describe('runs of a workspace in flight', () => {
   it('are limited; a run releases its slot when it ends or waits for a person', async () => {
     const api = await testApi({ concurrency: memoryConcurrency(1) });
-    const [long, short, approval] = await Promise.all(
+    const [longId, shortId, approvalId] = await Promise.all(
       [LONG, GREETING, APPROVAL].map((each) => api.deploy(each)),
     );
     const run = (id: string | undefined, body: object = {}) =>
       api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
-    const first = await run(long, { async: true });
-    const runPath = `/api/v2/workflows/${long}/runs/${first.data.runId}`;
+    const first = await run(longId, { async: true });
+    const runPath = `/api/v2/workflows/${longId}/runs/${first.data.runId}`;
     await untilStatus(api, runPath, 'paused');
     for (const body of [{}, { async: true }, { stream: true }]) {
-      expect(await run(short, body)).toMatchObject({
+      expect(await run(shortId, body)).toMatchObject({
         status: 429,
         body: { error: { code: 'RATE_LIMITED', details: { code: 'EXECUTION_CONCURRENCY_LIMIT' } } },
       });
     }
     await api.call('POST', `${runPath}/cancel`);
-    await expect.poll(async () => (await run(short)).status).toBe(200);
-    expect(await run(approval)).toMatchObject({ data: { status: 'paused' } });
-    expect((await run(short, { selectedOutputs: ['Ghost'] })).status).toBe(400);
-    expect((await run(short)).status).toBe(200);
+    await expect.poll(async () => (await run(shortId)).status).toBe(200);
+    expect(await run(approvalId)).toMatchObject({ data: { status: 'paused' } });
+    expect((await run(shortId, { selectedOutputs: ['Ghost'] })).status).toBe(400);
+    expect((await run(shortId)).status).toBe(200);
   });
 
   it('of another workspace are counted separately', () => {
@@ -167,10 +167,10 @@ describe('runs of a workspace in flight', () => {
 describe('limits of one operation', () => {
   it('apply to the calls in flight of one caller; a stream holds its slot until it ends', async () => {
     const api = await testApi({ concurrency: memoryConcurrency({ calls: { executeWorkflowV2: 1 } }) });
-    const [long, short] = await Promise.all([LONG, GREETING].map((each) => api.deploy(each)));
+    const [longId, shortId] = await Promise.all([LONG, GREETING].map((each) => api.deploy(each)));
     const run = (options: object = {}) =>
-      api.call('POST', `/api/v2/workflows/${short}/execute`, { body: {}, ...options });
-    const stream = await api.fetch('POST', `/api/v2/workflows/${long}/execute`, { body: { stream: true } });
+      api.call('POST', `/api/v2/workflows/${shortId}/execute`, { body: {}, ...options });
+    const stream = await api.fetch('POST', `/api/v2/workflows/${longId}/execute`, { body: { stream: true } });
     expect(await run()).toMatchObject({
       status: 429,
       body: {
@@ -180,7 +180,7 @@ describe('limits of one operation', () => {
         },
       },
     });
-    expect((await api.call('GET', `/api/v2/workflows/${short}`)).status).toBe(200);
+    expect((await api.call('GET', `/api/v2/workflows/${shortId}`)).status).toBe(200);
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'of the workspace');
     expect((await run({ key })).status).toBe(200);
     await stream.body?.cancel();

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '@heddle/core';
 import type { TriggerInfo } from '@heddle/core/drafts';
 
-// `@heddle/blocks` declares its own copies of the types of deliveries, replies and meanings, because neither package may
-// import the other. A type of webhook of that package fits `WebhookType` by its structure.
+// `@heddle/blocks` declares its own copies of the types of deliveries, replies and meanings, because neither package
+// may import the other. A type of webhook of that package fits `WebhookType` by its structure.
 
 /** A request from another system, whose body is not parsed. */
 export interface SignedDelivery {

@@ -311,14 +311,14 @@ describe('combined authenticators', () => {
 
   it('refuse a wrong key even with a valid token', async () => {
     const bearer = { kind: 'oauth' } as never;
-    const combined = keysAnd(
+    const { authenticate } = keysAnd(
       { authenticate: () => Promise.resolve(undefined) },
       {
         authenticate: (credentials) => Promise.resolve(credentials.bearer === undefined ? undefined : bearer),
       },
     );
-    expect(await combined.authenticate({ apiKey: 'wrong', bearer: 'right' }, new Headers())).toBeUndefined();
-    expect(await combined.authenticate({ apiKey: undefined, bearer: 'right' }, new Headers())).toBe(bearer);
+    expect(await authenticate({ apiKey: 'wrong', bearer: 'right' }, new Headers())).toBeUndefined();
+    expect(await authenticate({ apiKey: undefined, bearer: 'right' }, new Headers())).toBe(bearer);
   });
 
   it('find a user by a verified email address only', async () => {

@@ -27,21 +27,21 @@ function runTool(run: CatalogTool['run'], options: { timeoutMs?: number; signal?
 describe('Tools', () => {
   it('lists tools by id or name, filtered', async () => {
     const tools = new Tools([tool('b'), { ...tool('a'), name: 'Zulu' }]);
-    const ids = async (query: Partial<ToolsQuery> = {}): Promise<string[]> =>
+    const listIds = async (query: Partial<ToolsQuery> = {}): Promise<string[]> =>
       (await tools.list({ ...ALL, ...query })).page.map(({ id }) => id);
-    expect(await ids()).toEqual(['a', 'b']);
-    expect(await ids({ sortBy: 'name', sortOrder: 'desc' })).toEqual(['b', 'a']);
-    expect(await ids({ search: 'zul' })).toEqual(['a']);
-    expect(await ids({ hostedApiKey: 'none' })).toEqual(['a', 'b']);
-    expect(await ids({ hostedApiKey: 'always' })).toEqual([]);
-    expect(await ids({ oauthProvider: 'x' })).toEqual([]);
+    expect(await listIds()).toEqual(['a', 'b']);
+    expect(await listIds({ sortBy: 'name', sortOrder: 'desc' })).toEqual(['b', 'a']);
+    expect(await listIds({ search: 'zul' })).toEqual(['a']);
+    expect(await listIds({ hostedApiKey: 'none' })).toEqual(['a', 'b']);
+    expect(await listIds({ hostedApiKey: 'always' })).toEqual([]);
+    expect(await listIds({ oauthProvider: 'x' })).toEqual([]);
     const first = await tools.list({ ...ALL, limit: 1 });
     expect(await tools.list({ ...ALL, limit: 1, after: first.next })).toMatchObject({ page: [{ id: 'b' }] });
   });
 
   it('lists described tools and registered ones, which take precedence, and runs only registered ones', async () => {
-    const described = ['t', 'u'].map((id) => ({ id, description: 'Other.', parameters: PARAMETERS }));
-    const tools = new Tools([tool('t')], async () => described);
+    const descriptions = ['t', 'u'].map((id) => ({ id, description: 'Other.', parameters: PARAMETERS }));
+    const tools = new Tools([tool('t')], async () => descriptions);
     const { page } = await tools.list(ALL);
     expect(page.map(({ id, description }) => [id, description])).toEqual([
       ['t', 'Does t.'],

@@ -109,8 +109,8 @@ export class Tools {
     }
     this.#registered = entries;
     this.#readAll = loadOnce(async () => {
-      const described = await describe();
-      return new Map([...described.map((tool): [string, ToolEntry] => [tool.id, { tool }]), ...entries]);
+      const descriptions = await describe();
+      return new Map([...descriptions.map((tool): [string, ToolEntry] => [tool.id, { tool }]), ...entries]);
     });
   }
 

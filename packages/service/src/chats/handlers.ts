@@ -222,16 +222,16 @@ class PageHandler {
     if (selectors.length === 0) return [];
     const { engine } = this.#services;
     const blocks = await engine.blocks(workflow.id, { version: workflow.live ?? 0 });
-    const selected: string[] = [];
+    const usableSelectors: string[] = [];
     for (const selector of selectors) {
       try {
         await resolveSelectors(this.#services, [selector], { workflow, blocks });
-        selected.push(selector);
+        usableSelectors.push(selector);
       } catch (error) {
         if (!isApiError(error)) throw error;
       }
     }
-    return selected;
+    return usableSelectors;
   }
 
   #body<Schema extends z.ZodType>(
@@ -279,7 +279,7 @@ function inputOf(
     if (!fieldsByName.has(name) || isFile !== Object.hasOwn(files, name))
       throw new ApiError(400, `Unknown field of the form: ${name.slice(0, 100)}`);
   }
-  const missing = fields.find(({ name, isRequired }) => isRequired && isEmpty(values.get(name)));
-  if (missing) throw new ApiError(400, `${missing.label} is required`);
+  const missingField = fields.find(({ name, isRequired }) => isRequired && isEmpty(values.get(name)));
+  if (missingField) throw new ApiError(400, `${missingField.label} is required`);
   return Object.fromEntries(values);
 }

@@ -81,9 +81,9 @@ export const replaceChatDeployment = define({
     const row = await db.transaction().execute(async (tx) => {
       await requireUnlocked(tx, workflow);
       const updatedAt = new Date(services.now()).toISOString();
-      const stored = await storeDeployment(tx, workflow, { body, hash, updatedAt });
-      await record({ resourceId: stored.id, details: { identifier: stored.identifier } }, tx);
-      return stored;
+      const storedRow = await storeDeployment(tx, workflow, { body, hash, updatedAt });
+      await record({ resourceId: storedRow.id, details: { identifier: storedRow.identifier } }, tx);
+      return storedRow;
     });
     return { data: deploymentView(row, workflow, origin) };
   },

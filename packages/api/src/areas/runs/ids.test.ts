@@ -336,14 +336,14 @@ describe('options that cannot be combined', () => {
   });
 
   it('are refused after the check of the call chain and before the workflow lookup', async () => {
-    const chain = (length: number) => ({ 'X-Sim-Via': Array<string>(length).fill('w').join(',') });
+    const chainHeader = (length: number) => ({ 'X-Sim-Via': Array<string>(length).fill('w').join(',') });
     const path = '/api/v2/workflows/nowhere/execute';
     const body = { async: true, stream: true };
-    expect(await call('POST', path, { body, headers: chain(25) })).toMatchObject({
+    expect(await call('POST', path, { body, headers: chainHeader(25) })).toMatchObject({
       status: 409,
       body: { error: { details: { code: 'CALL_CHAIN_DEPTH_EXCEEDED' } } },
     });
-    expect(await call('POST', path, { body, headers: chain(24) })).toMatchObject({ status: 400 });
+    expect(await call('POST', path, { body, headers: chainHeader(24) })).toMatchObject({ status: 400 });
     expect(await call('POST', path, { body: {} })).toMatchObject({ status: 404 });
   });
 });

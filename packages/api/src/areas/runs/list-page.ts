@@ -32,12 +32,12 @@ export async function listRunsPage(
     const page = await listEngineRuns(services, workflow, query, { limit: query.limit, cursor });
     const reservations = await services.reservations.byEngineIds(page.runs.map(({ runId }) => runId));
     const pageItems = page.runs.map((run) => itemOf(run, reservations.get(run.runId)));
-    const matching = pageItems.filter(
+    const matchingItems = pageItems.filter(
       (item) => query.trigger === undefined || item.trigger === query.trigger,
     );
-    const added = matching.slice(0, query.limit - items.length);
-    items.push(...added);
-    const last = added.at(-1);
+    const addedItems = matchingItems.slice(0, query.limit - items.length);
+    items.push(...addedItems);
+    const last = addedItems.at(-1);
     if (items.length === query.limit && last) {
       const readCount = pageItems.indexOf(last) + 1;
       if (readCount === pageItems.length) return { items, next: page.nextCursor ?? undefined };

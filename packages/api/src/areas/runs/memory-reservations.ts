@@ -19,9 +19,9 @@ export function memoryReservations(): Reservations {
   return {
     reserve(reservation) {
       if (byRunId.has(keyOf(reservation))) return Promise.resolve(false);
-      const added = { ...reservation, isQueued: false };
-      byEngineId.set(added.engineId, added);
-      byRunId.set(keyOf(added), added);
+      const newReservation = { ...reservation, isQueued: false };
+      byEngineId.set(newReservation.engineId, newReservation);
+      byRunId.set(keyOf(newReservation), newReservation);
       const [oldest] = byEngineId.size > MAX_RESERVATIONS ? byEngineId.values() : [];
       if (oldest) remove(oldest);
       return Promise.resolve(true);

@@ -57,7 +57,7 @@ describe('the preview of a run from a block', () => {
     const state = await call<{ blocks: object; edges: object[] }>('GET', `${path}/state`);
     const newId = crypto.randomUUID();
     const laterId = crypto.randomUUID();
-    const variables = (id: string, name: string) => ({
+    const variablesBlock = (id: string, name: string) => ({
       id,
       type: 'variables',
       name,
@@ -66,8 +66,8 @@ describe('the preview of a run from a block', () => {
     const draft = {
       blocks: {
         ...state.data.blocks,
-        [newId]: variables(newId, 'New'),
-        [laterId]: variables(laterId, 'After'),
+        [newId]: variablesBlock(newId, 'New'),
+        [laterId]: variablesBlock(laterId, 'After'),
       },
       edges: [...state.data.edges, { source: newId, target: laterId }],
     };

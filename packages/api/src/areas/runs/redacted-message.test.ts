@@ -23,11 +23,11 @@ const FILES = workflow([fn('F', 'return {{KEY}}.length')], ['Start -> F'], {
 /** Returns an API whose queued runs do not start; `refuse` lets them fail with an error. */
 async function createApiWithHeldStarts() {
   const store = await openServiceStore();
-  const tenants = {
+  const environments = {
     names: () => ['KEY'],
     values: () => ({ KEY: SECRET }),
   };
-  const options: EngineOptions = { ...ownership(store), environments: tenants };
+  const options: EngineOptions = { ...ownership(store), environments };
   const engine = await createEngine(options);
   const { promise: start, reject } = Promise.withResolvers<never>();
   start.catch(() => undefined);

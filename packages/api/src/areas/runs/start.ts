@@ -139,8 +139,8 @@ async function startDraft(
 /** Returns the run of this workflow from which a run of the draft continues. Throws 404. */
 export async function sourceRun(services: AreaContext, workflow: Definition, runId: string): Promise<RunIds> {
   try {
-    const found = await findRun(services, workflow, runId);
-    if (found.run) return found;
+    const foundRun = await findRun(services, workflow, runId);
+    if (foundRun.run) return foundRun;
   } catch (error) {
     if (!isApiError(error) || error.status !== 404) throw error;
   }

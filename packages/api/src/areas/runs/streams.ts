@@ -119,10 +119,10 @@ async function unsentValues(
   selected: readonly ResolvedSelector[],
   sentSelectors: ReadonlySet<string>,
 ): Promise<Json> {
-  const unsent = selected.filter(({ selector }) => !sentSelectors.has(selector));
-  const values = await selectedValues(engine, runId, unsent);
+  const unsentSelectors = selected.filter(({ selector }) => !sentSelectors.has(selector));
+  const values = await selectedValues(engine, runId, unsentSelectors);
   const output: { [blockId: string]: { [path: string]: Json } } = {};
-  for (const { selector, blockId, path } of unsent) {
+  for (const { selector, blockId, path } of unsentSelectors) {
     const value = values[selector];
     if (value !== undefined) (output[blockId] ??= {})[path.join('.')] = value;
   }
