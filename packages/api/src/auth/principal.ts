@@ -39,7 +39,7 @@ export type PrincipalKind = 'personal' | 'workspace' | 'oauth' | 'session';
 /** The caller: a person, or a workspace, by its key. */
 export interface Principal {
   kind: PrincipalKind;
-  /** Id of the key, token or session. Rate limits are counted by it. */
+  /** Id of the key, token or session. The rate limits of operations apply to each id. */
   credentialId: string;
   /** The acting person; null for a workspace key. */
   userId: string | null;
@@ -74,7 +74,7 @@ export interface Authenticator {
   authenticate(credentials: Credentials, headers: Headers): Promise<Principal | undefined>;
 }
 
-/** Returns the account that shares rate limits between its credentials: the person, else the workspace. */
+/** Returns the account whose credentials share rate limits: the person, else the workspace. */
 export function accountOf({ userId, workspaceId, credentialId }: Principal): string {
   return userId ?? workspaceId ?? credentialId;
 }

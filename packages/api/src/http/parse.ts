@@ -349,6 +349,7 @@ async function formOf(
 
 /**
  * Returns the body as a stream that fails with 413 after `maxBytes`, and with 408 if nothing arrives for 30 seconds.
+ * Throws 413 for a declared size above `maxBytes`.
  */
 export function limitedBody(
   request: Request,

@@ -107,7 +107,7 @@ export interface AcceptedEvent {
    * an earlier one.
    */
   flow?: { state: 'waiting' | 'dropped'; reason: string };
-  /** Returns the response of the run when it has ended, or waits for a person; undefined if that takes too long. */
+  /** Returns the response of the ended run; undefined if the run waits for a person, or does not end in time. */
   response(signal: AbortSignal): Promise<Response | undefined>;
 }
 
