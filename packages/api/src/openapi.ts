@@ -113,7 +113,7 @@ function successes(operation: AnyOperation): Doc {
     const streamTypes =
       index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
     const streamText = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
-    // The workflow may also decide the status of the first response.
+    // A Response block of the workflow may send the first status with any media type and data.
     const isOpen = operation.ownResponses !== undefined && index === 0;
     const json = isOpen ? { anyOf: [body, {}] } : body;
     const content = {
