@@ -16,7 +16,7 @@ const job = new Job(
   () => {},
 );
 
-function answer(
+function readResult(
   code: EndCode,
   text: string,
   stdout = '',
@@ -38,12 +38,12 @@ function answer(
   return result.ok ? JSON.stringify(result.value) : result.error.code;
 }
 
-const expressions = (text: string) => readExpressions(text, 2);
+const readTwoExpressions = (text: string) => readExpressions(text, 2);
 
 describe("a process's answer", () => {
   it('is accepted if it is the JSON of a result', () => {
-    expect(answer('OK', '{"a":1}')).toBe(JSON.stringify('{"a":1}'));
-    expect(answer('OK', '{"index":1,"json":[]}', '', (text) => readExpressions(text, 2))).toBe(
+    expect(readResult('OK', '{"a":1}')).toBe(JSON.stringify('{"a":1}'));
+    expect(readResult('OK', '{"index":1,"json":[]}', '', (text) => readExpressions(text, 2))).toBe(
       '{"index":1,"json":[]}',
     );
   });
@@ -61,8 +61,8 @@ describe("a process's answer", () => {
     ],
     ['an error over its limit', 'GUEST_ERROR', `{"phase":"run","message":"${'x'.repeat(200_000)}"}`, ''],
     ['a violation of the protocol', 'PROTOCOL', 'x', ''],
-  ] as const)('is SANDBOX_PROTOCOL for %s', (_what, code, text, stdout) => {
-    expect(answer(code, text, stdout)).toBe('SANDBOX_PROTOCOL');
+  ] as const)('is refused with SANDBOX_PROTOCOL for %s', (_what, code, text, stdout) => {
+    expect(readResult(code, text, stdout)).toBe('SANDBOX_PROTOCOL');
   });
 
   it.each([
@@ -76,7 +76,7 @@ describe("a process's answer", () => {
     ['{"index":0,"json":["no json"]}'],
     ['{"__proto__":{"index":0,"json":[]}}'],
   ])('is not a result of expressions: %s', (text) => {
-    expect(expressions(text)).toBeUndefined();
+    expect(readTwoExpressions(text)).toBeUndefined();
   });
 
   it('with malformed error fields keeps only strings and integers', () => {

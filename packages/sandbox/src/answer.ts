@@ -7,7 +7,8 @@ import { complexityExcess } from './json-complexity.ts';
 type Done = Extract<ChildMessage, { t: 'done' }>;
 
 /**
- * The result of a job as read from its process: the value, or the failure and the index of the expression that failed.
+ * The result of a job as read from its process: the value, or the failure. `index` is the expression that failed, or -1
+ * if the failure belongs to none.
  */
 export type Answer<T> =
   | { ok: true; value: T; usage: JobUsage }
@@ -31,6 +32,10 @@ export function readFunction(text: string): string | undefined {
   return isJson(text) ? text : undefined;
 }
 
+/**
+ * Returns the JSON of the evaluated expressions and the index of the first truthy one (-1: none). Returns undefined if
+ * the text is not such a result of `count` expressions.
+ */
 export function readExpressions(text: string, count: number): { index: number; json: string[] } | undefined {
   const fields = readObject(text);
   if (fields === undefined || !Object.hasOwn(fields, 'index') || !Object.hasOwn(fields, 'json'))
@@ -46,6 +51,7 @@ export function readExpressions(text: string, count: number): { index: number; j
   return { index: index as number, json: json as string[] };
 }
 
+/** Room for the mark of truncated output. */
 const STDOUT_MARK_CHARS = 64;
 
 /** Returns whether the process respected the job's size limits. The content of the result is checked separately. */

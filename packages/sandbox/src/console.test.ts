@@ -53,7 +53,7 @@ describe('console output', () => {
     );
   });
 
-  it('of several timers is in the order of their times', async () => {
+  it('of several timers is in the order in which they fire', async () => {
     expect(
       await stdout(
         'setTimeout(() => console.log(2), 2); console.log(1); await new Promise((r) => setTimeout(r, 8)); console.log(3)',

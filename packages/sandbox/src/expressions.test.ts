@@ -21,7 +21,7 @@ async function evaluateOne(code: string): Promise<unknown> {
 }
 
 describe('expressions', () => {
-  it('first-true returns the index of the first truthy one', async () => {
+  it('in the mode first-true yield the index of the first truthy one', async () => {
     expect(await evaluate('first-true', '0', '""', '"yes"', 'true')).toMatchObject({
       ok: true,
       index: 2,
@@ -29,15 +29,15 @@ describe('expressions', () => {
     });
   });
 
-  it('first-true returns -1 if none is truthy', async () => {
+  it('in the mode first-true yield -1 if none is truthy', async () => {
     expect(await evaluate('first-true', 'false', 'null')).toMatchObject({ ok: true, index: -1 });
   });
 
-  it('first-true neither runs nor compiles later ones', async () => {
+  it('in the mode first-true are neither run nor compiled after the first truthy one', async () => {
     expect(await evaluate('first-true', 'true', '(((')).toMatchObject({ ok: true, index: 0 });
   });
 
-  it('values returns the JSON of each', async () => {
+  it('in the mode values yield the JSON of each', async () => {
     expect(await evaluate('values', '[1]', { code: 'x * 2', values: { x: '21' } })).toMatchObject({
       ok: true,
       index: -1,
@@ -113,7 +113,7 @@ describe('expressions', () => {
     });
   });
 
-  it('have separate time limits', async () => {
+  it('end at their time limit', async () => {
     const outcome = await sandbox.evaluate({
       runId: 'e',
       mode: 'values',

@@ -11,17 +11,17 @@ afterAll(async () => {
   server.close();
 });
 
-const value = async (code: string): Promise<unknown> =>
+const valueOf = async (code: string): Promise<unknown> =>
   valueIn(await sandbox.run({ runId: 'fetch', code, globals: { url: JSON.stringify(url) } }));
 
 describe('fetch in user code', () => {
   it('returns status, headers and JSON', async () => {
     expect(
-      await value(
+      await valueOf(
         'const r = await fetch(url + "/a"); return [r.ok, r.status, r.statusText, r.url === url + "/a", r.headers.get("X-Own"), r.headers.has("nope"), (await r.json()).method]',
       ),
     ).toEqual([true, 200, 'OK', true, 'yes', false, 'GET']);
-    expect(await value('const r = await fetch(new URL("/no", url)); return [r.ok, r.status]')).toEqual([
+    expect(await valueOf('const r = await fetch(new URL("/no", url)); return [r.ok, r.status]')).toEqual([
       false,
       404,
     ]);
@@ -29,7 +29,7 @@ describe('fetch in user code', () => {
 
   it('sends strings, forms, bytes and headers', async () => {
     const echoOf = (init: string): Promise<unknown> =>
-      value(`return (await fetch(url, { method: "POST", ...${init} })).json()`);
+      valueOf(`return (await fetch(url, { method: "POST", ...${init} })).json()`);
     expect(await echoOf('{ body: "hé", headers: { "X-Own": "1" } }')).toMatchObject({
       method: 'POST',
       type: 'text/plain;charset=UTF-8',
@@ -47,7 +47,7 @@ describe('fetch in user code', () => {
 
   it('returns bytes, and lets its body be read only once', async () => {
     expect(
-      await value(
+      await valueOf(
         'const r = await fetch(url + "/bytes"); const b = new Uint8Array(await r.arrayBuffer()); let again; try { await r.text() } catch (e) { again = e.name } return [[...b], r.bodyUsed, again]',
       ),
     ).toEqual([[0, 255, 128, 10], true, 'TypeError']);
@@ -55,7 +55,7 @@ describe('fetch in user code', () => {
 
   it('rejects with EGRESS_DENIED and a message that names the host', async () => {
     expect(
-      await value(
+      await valueOf(
         'try { await fetch("http://10.9.8.7/") } catch (e) { return [e instanceof Error, e.code, e.message] }',
       ),
     ).toEqual([true, 'EGRESS_DENIED', expect.stringContaining('10.9.8.7 is a private address')]);
@@ -68,7 +68,7 @@ describe('fetch in user code', () => {
 
   it('can be aborted by user code', async () => {
     expect(
-      await value(
+      await valueOf(
         'try { await fetch(url + "/silent", { signal: AbortSignal.timeout(20) }) } catch (e) { return e.name }',
       ),
     ).toBe('TimeoutError');
@@ -76,7 +76,7 @@ describe('fetch in user code', () => {
 
   it('keeps concurrent requests independent', async () => {
     expect(
-      await value(
+      await valueOf(
         'const all = await Promise.all([1, 2, 3, 4, 5].map((n) => fetch(url, { method: "POST", body: String(n) }).then((r) => r.json()))); return all.map((r) => atob(r.body))',
       ),
     ).toEqual(['1', '2', '3', '4', '5']);

@@ -55,8 +55,9 @@ export async function handleCall(job: Job, call: HostCall, send: Send): Promise<
   const guestRequest = readRequest(call);
   if (guestRequest === undefined) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');
   const { request, timeoutMs } = guestRequest;
-  const timeout = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
-  const signal = timeout === undefined ? job.stopped.signal : AbortSignal.any([job.stopped.signal, timeout]);
+  const timeoutSignal = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
+  const jobSignal = job.stopped.signal;
+  const signal = timeoutSignal === undefined ? jobSignal : AbortSignal.any([jobSignal, timeoutSignal]);
   try {
     const { status, statusText, url, redirected, headers, body } = await send(
       { ...request, signal, allowance: job.allowance },
@@ -64,7 +65,7 @@ export async function handleCall(job: Job, call: HostCall, send: Send): Promise<
     );
     return { ok: true, head: JSON.stringify({ status, statusText, url, redirected, headers }), body };
   } catch (error) {
-    if (timeout?.aborted === true)
+    if (timeoutSignal?.aborted === true)
       return refuse('EGRESS_TIMEOUT', `The request was not answered within ${timeoutMs} ms.`);
     const message = error instanceof Error ? error.message : 'The request failed.';
     return refuse(isEgressError(error) ? error.code : 'FETCH_FAILED', message.slice(0, 1_000));

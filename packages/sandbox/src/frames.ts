@@ -2,8 +2,8 @@
 export const MAX_HEAD_CHARS = 512 * 1024;
 
 /**
- * Returns a frame for the synchronous call pipe: length of the rest, length of the fields shifted left by one with the
- * lowest bit set if a body follows, the fields as JSON, the body.
+ * Returns a frame for the synchronous call pipe. It consists of the length of the rest, a header, the fields as JSON and
+ * the body. The header is twice the length of the fields, plus one if there is a body.
  */
 export function writeFrame(fields: object, body: Uint8Array | null): Uint8Array {
   const json = Buffer.from(JSON.stringify(fields));
@@ -23,10 +23,10 @@ export function readFrame<T>(
   frame: Buffer,
   maxFieldBytes = Infinity,
 ): { fields: T; body: Uint8Array | null } {
-  const head = frame.readUInt32LE(0);
-  const end = 4 + Math.floor(head / 2);
+  const header = frame.readUInt32LE(0);
+  const end = 4 + Math.floor(header / 2);
   if (end > frame.length) throw new RangeError('The frame is shorter than its fields.');
   if (end > 4 + maxFieldBytes) throw new RangeError('The fields of the frame are too long.');
   const fields = JSON.parse(frame.toString('utf8', 4, end)) as T;
-  return { fields, body: head % 2 === 1 ? frame.subarray(end) : null };
+  return { fields, body: header % 2 === 1 ? frame.subarray(end) : null };
 }

@@ -5,25 +5,25 @@ import { createSandbox, type FunctionJob, type FunctionOutcome } from './index.t
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
-  sandbox.run({ runId: 'functions', code, ...more });
+const run = (code: string, fields: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
+  sandbox.run({ runId: 'functions', code, ...fields });
 
-const value = async (code: string, more: Partial<FunctionJob> = {}): Promise<unknown> =>
-  valueIn(await run(code, more));
+const valueOf = async (code: string, fields: Partial<FunctionJob> = {}): Promise<unknown> =>
+  valueIn(await run(code, fields));
 
 describe('a function', () => {
   it('returns its value as JSON', async () => {
-    expect(await value('return { a: [1, "two", null], b: undefined }')).toEqual({ a: [1, 'two', null] });
+    expect(await valueOf('return { a: [1, "two", null], b: undefined }')).toEqual({ a: [1, 'two', null] });
   });
 
   it('returns null for undefined, functions and symbols', async () => {
-    expect(await value('')).toBeNull();
-    expect(await value('return () => 1')).toBeNull();
-    expect(await value('return Symbol("x")')).toBeNull();
+    expect(await valueOf('')).toBeNull();
+    expect(await valueOf('return () => 1')).toBeNull();
+    expect(await valueOf('return Symbol("x")')).toBeNull();
   });
 
   it('follows JSON for dates, NaN and maps', async () => {
-    expect(await value('return { n: NaN, d: new Date(0), m: new Map([[1, 2]]) }')).toEqual({
+    expect(await valueOf('return { n: NaN, d: new Date(0), m: new Map([[1, 2]]) }')).toEqual({
       n: null,
       d: '1970-01-01T00:00:00.000Z',
       m: {},
@@ -31,19 +31,19 @@ describe('a function', () => {
   });
 
   it('may await at the top level', async () => {
-    expect(await value('const x = await Promise.resolve(4); await null; return x + 1')).toBe(5);
+    expect(await valueOf('const x = await Promise.resolve(4); await null; return x + 1')).toBe(5);
   });
 
   it('sees each value as a parameter and each global as a global', async () => {
-    const more = { values: { item: '{"n":2}', $x: '3' }, globals: { params: '{"q":5}' } };
+    const fields = { values: { item: '{"n":2}', $x: '3' }, globals: { params: '{"q":5}' } };
     expect(
-      await value('return [item.n, $x, params.q, globalThis.params.q, typeof globalThis.item]', more),
+      await valueOf('return [item.n, $x, params.q, globalThis.params.q, typeof globalThis.item]', fields),
     ).toEqual([2, 3, 5, 5, 'undefined']);
   });
 
   it('gets its own copies of values, even of equal ones', async () => {
     expect(
-      await value('a.list.push(2); return [a.list, b.list]', {
+      await valueOf('a.list.push(2); return [a.list, b.list]', {
         values: { a: '{"list":[1]}', b: '{"list":[1]}' },
       }),
     ).toEqual([[1, 2], [1]]);
@@ -51,7 +51,7 @@ describe('a function', () => {
 
   it('treats __proto__ in a value as an ordinary key', async () => {
     expect(
-      await value('return [Object.keys(v), ({}).polluted ?? null]', {
+      await valueOf('return [Object.keys(v), ({}).polluted ?? null]', {
         values: { v: '{"__proto__":{"polluted":1}}' },
       }),
     ).toEqual([['__proto__'], null]);
@@ -59,7 +59,7 @@ describe('a function', () => {
 
   it('treats values with quotes, backticks, templates and comment ends as data', async () => {
     const text = '\' " ` ${1} */ // \\ \u2028 </script>';
-    expect(await value('return v', { values: { v: JSON.stringify(text) } })).toBe(text);
+    expect(await valueOf('return v', { values: { v: JSON.stringify(text) } })).toBe(text);
   });
 
   it('reports the time it used', async () => {
@@ -83,14 +83,14 @@ describe('a function', () => {
 });
 
 describe('errors of user code', () => {
-  const failing = async (code: string, more: Partial<FunctionJob> = {}) => {
-    const outcome = await run(code, more);
+  const errorOf = async (code: string, fields: Partial<FunctionJob> = {}) => {
+    const outcome = await run(code, fields);
     if (outcome.ok) throw new Error(`It returned ${outcome.json}.`);
     return outcome.error;
   };
 
   it('have name, message, line and column of the given code', async () => {
-    expect(await failing('const a = 1;\n\n  throw new TypeError("boo")')).toMatchObject({
+    expect(await errorOf('const a = 1;\n\n  throw new TypeError("boo")')).toMatchObject({
       code: 'USER_ERROR',
       name: 'TypeError',
       message: 'boo',
@@ -101,7 +101,7 @@ describe('errors of user code', () => {
   });
 
   it('keep the name of an Error subclass', async () => {
-    expect(await failing('class Own extends Error { name = "Own" }\nthrow new Own("x")')).toMatchObject({
+    expect(await errorOf('class Own extends Error { name = "Own" }\nthrow new Own("x")')).toMatchObject({
       name: 'Own',
       message: 'x',
       line: 2,
@@ -109,7 +109,7 @@ describe('errors of user code', () => {
   });
 
   it('have only user frames in their stack', async () => {
-    const { stack } = await failing('function inner() {\n  null.x\n}\nfunction outer() { inner() }\nouter()');
+    const { stack } = await errorOf('function inner() {\n  null.x\n}\nfunction outer() { inner() }\nouter()');
     expect(stack?.split('\n').slice(1)).toEqual([
       '    at inner (line 2:8)',
       '    at outer (line 4:20)',
@@ -118,7 +118,7 @@ describe('errors of user code', () => {
   });
 
   it("report the user's line below built-in frames", async () => {
-    expect(await failing('\nJSON.parse("{")')).toMatchObject({
+    expect(await errorOf('\nJSON.parse("{")')).toMatchObject({
       name: 'SyntaxError',
       code: 'USER_ERROR',
       line: 2,
@@ -127,17 +127,17 @@ describe('errors of user code', () => {
 
   it('are located after an await and in a timer', async () => {
     expect(
-      await failing('await null;\nawait new Promise((r) => setTimeout(r, 1));\nthrow new Error("late")'),
+      await errorOf('await null;\nawait new Promise((r) => setTimeout(r, 1));\nthrow new Error("late")'),
     ).toMatchObject({ line: 3 });
     expect(
-      await failing('setTimeout(() => {\n throw new RangeError("t") }, 1); await new Promise(() => {})'),
+      await errorOf('setTimeout(() => {\n throw new RangeError("t") }, 1); await new Promise(() => {})'),
     ).toMatchObject({ name: 'RangeError', line: 2 });
   });
 
   it('include errors of promises that a timer abandons', async () => {
     const code =
       'class Own extends Error { name = "Own" }\nsetTimeout(async () => { throw new Own("left") }, 1);';
-    expect(await failing(`${code}\nawait new Promise(() => {})`)).toMatchObject({
+    expect(await errorOf(`${code}\nawait new Promise(() => {})`)).toMatchObject({
       code: 'USER_ERROR',
       name: 'Own',
       message: 'left',
@@ -153,21 +153,21 @@ describe('errors of user code', () => {
     ['Object.create(null)', '[value without text]'],
     ['Symbol("s")', 'Symbol(s)'],
   ])('may be thrown values that are not errors: %s', async (thrown, message) => {
-    expect(await failing(`throw ${thrown}`)).toMatchObject({ code: 'USER_ERROR', name: 'Error', message });
+    expect(await errorOf(`throw ${thrown}`)).toMatchObject({ code: 'USER_ERROR', name: 'Error', message });
   });
 
   it('are SYNTAX_ERROR with line and column when the code does not compile', async () => {
-    expect(await failing('const a = 1;\nlet b = ;')).toMatchObject({
+    expect(await errorOf('const a = 1;\nlet b = ;')).toMatchObject({
       code: 'SYNTAX_ERROR',
       name: 'SyntaxError',
       line: 2,
       column: 9,
     });
-    expect(await failing('return 1 +', { values: { x: '1' } })).toMatchObject({
+    expect(await errorOf('return 1 +', { values: { x: '1' } })).toMatchObject({
       code: 'SYNTAX_ERROR',
       line: 1,
     });
-    expect(await failing('const x = 1', { values: { x: '1' } })).toMatchObject({
+    expect(await errorOf('const x = 1', { values: { x: '1' } })).toMatchObject({
       code: 'SYNTAX_ERROR',
       message: expect.stringContaining('already been declared'),
     });
@@ -178,7 +178,7 @@ describe('errors of user code', () => {
     ['a BigInt', 'return { n: 10n }'],
     ['a throwing toJSON', 'return { toJSON() { throw new Error("no") } }'],
   ])('are RESULT_NOT_SERIALIZABLE for %s', async (_what, code) => {
-    expect(await failing(code)).toMatchObject({ code: 'RESULT_NOT_SERIALIZABLE', retryable: false });
+    expect(await errorOf(code)).toMatchObject({ code: 'RESULT_NOT_SERIALIZABLE', retryable: false });
   });
 
   it('include the output so far', async () => {
@@ -188,10 +188,10 @@ describe('errors of user code', () => {
 
   it('are INPUT_TOO_LARGE for inputs and code over their limits', async () => {
     const values = { v: JSON.stringify('x'.repeat(99)) };
-    expect(await failing('return 1', { values, limits: { inputChars: 50 } })).toMatchObject({
+    expect(await errorOf('return 1', { values, limits: { inputChars: 50 } })).toMatchObject({
       code: 'INPUT_TOO_LARGE',
     });
-    expect(await failing(`return 1 // ${'x'.repeat(100)}`, { limits: { codeChars: 50 } })).toMatchObject({
+    expect(await errorOf(`return 1 // ${'x'.repeat(100)}`, { limits: { codeChars: 50 } })).toMatchObject({
       code: 'INPUT_TOO_LARGE',
     });
   });

@@ -12,22 +12,22 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-function folderOf(): string {
+function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-own-'));
   cleanups.push(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 
-function memoryIn(folder: string, delayMs?: number): HostSnapshot {
-  const memory = new HostSnapshot({
+function createHostSnapshot(folder: string, delayMs?: number): HostSnapshot {
+  const snapshot = new HostSnapshot({
     execPath: process.execPath,
     confinement: () => UNCONFINED,
     memoryMiB: 256,
     folder,
     ...(delayMs !== undefined && { delayMs }),
   });
-  cleanups.push(() => memory.close());
-  return memory;
+  cleanups.push(() => snapshot.close());
+  return snapshot;
 }
 
 const READ_RANDOM_VALUES = `
@@ -48,12 +48,12 @@ async function runTwice(folder?: string): Promise<unknown[][]> {
 
 describe('the memory snapshot of a host', { timeout: 120_000 }, () => {
   it('has its own hash seed; random values differ in every run', async () => {
-    const folders = [folderOf(), folderOf()] as const;
+    const folders = [createFolder(), createFolder()] as const;
     for (const folder of folders) {
-      const memory = memoryIn(folder);
-      expect(memory.path).toBeUndefined();
-      await memory.make();
-      expect(memory.path).toBe(join(folder, String(readdirSync(folder)[0])));
+      const snapshot = createHostSnapshot(folder);
+      expect(snapshot.path).toBeUndefined();
+      await snapshot.make();
+      expect(snapshot.path).toBe(join(folder, String(readdirSync(folder)[0])));
     }
     const hosts = [await runTwice(), await runTwice(folders[0]), await runTwice(folders[1])];
     expect(new Set(hosts.map(([first]) => first?.[0])).size).toBe(3);
@@ -64,13 +64,13 @@ describe('the memory snapshot of a host', { timeout: 120_000 }, () => {
   });
 
   it('is made after a delay, unless the sandbox is closed before', async () => {
-    const folder = folderOf();
-    const memory = memoryIn(folder, 0);
-    expect(memory.path).toBeUndefined();
-    await expect.poll(() => memory.path, { timeout: 60_000 }).toBeDefined();
-    expect(readFileSync(String(memory.path)).length).toBeGreaterThan(2 ** 24);
+    const folder = createFolder();
+    const snapshot = createHostSnapshot(folder, 0);
+    expect(snapshot.path).toBeUndefined();
+    await expect.poll(() => snapshot.path, { timeout: 60_000 }).toBeDefined();
+    expect(readFileSync(String(snapshot.path)).length).toBeGreaterThan(2 ** 24);
 
-    const closedEarly = memoryIn(folderOf(), 600_000);
+    const closedEarly = createHostSnapshot(createFolder(), 600_000);
     expect(closedEarly.path).toBeUndefined();
     await closedEarly.close();
     expect(closedEarly.path).toBeUndefined();

@@ -62,6 +62,7 @@ export type ImageReport =
       readonly t: 'made';
       readonly kind: 'snapshot' | 'cache';
       readonly data: Uint8Array;
+      /** Why there is no snapshot, as the end of a sentence; '' for a snapshot. */
       readonly why: string;
     }
   | { readonly t: 'failed'; readonly modules: readonly ModuleFailure[] }

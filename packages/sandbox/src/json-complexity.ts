@@ -17,7 +17,10 @@ function endOfString(json: string, start: number): number {
   return json.length;
 }
 
-/** Returns why JSON is too complex to parse, or undefined. Parsing blocks the host, even if the string is short. */
+/**
+ * Returns what JSON has too much of (the end of a sentence with "has"), or undefined. Parsing such JSON would block the
+ * host, even if the string is short.
+ */
 export function complexityExcess(
   json: string,
   max = { levels: MAX_LEVELS, containers: MAX_CONTAINERS },

@@ -6,7 +6,7 @@ import { createSandbox } from './index.ts';
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const value = async (code: string): Promise<unknown> =>
+const valueOf = async (code: string): Promise<unknown> =>
   valueIn(await sandbox.run({ runId: 'language', code }));
 
 /** The names of all built-ins: globals, their properties, and properties of their instances. */
@@ -30,7 +30,7 @@ const isRemoved = (name: string): boolean =>
 describe('the language in user code', () => {
   it('has every built-in of Node.js except the removed ones', async () => {
     const all = runInNewContext(`(() => {${NAMES}})()`) as string[];
-    const ours = new Set((await value(NAMES)) as string[]);
+    const ours = new Set((await valueOf(NAMES)) as string[]);
     expect(all.length).toBeGreaterThan(800);
     // Another test of this process may have exposed `gc`.
     const isOfHost = (name: string): boolean => /^(?:console|gc)\b/.test(name);
@@ -46,6 +46,6 @@ describe('the language in user code', () => {
         calls.push('body');
       }
       return calls;`;
-    expect(await value(code)).toEqual(['body', 'second', 'first']);
+    expect(await valueOf(code)).toEqual(['body', 'second', 'first']);
   });
 });

@@ -2,11 +2,11 @@ import { SandboxError } from './error.ts';
 
 /** Limits of one job. Text sizes are counted in UTF-16 code units, as V8 stores them. */
 export interface JobLimits {
-  /** Processor time inside the guest over all entries, in milliseconds. */
+  /** Processor time of the job's code, in milliseconds. */
   readonly cpuMs: number;
   /**
-   * Time from the first entry to the answer, in milliseconds. Time taken by other jobs of the same process is not
-   * counted.
+   * Time from the start of the job's code to its result, in milliseconds. Time taken by other jobs of the same process is
+   * not counted.
    */
   readonly wallMs: number;
   /** Time past `wallMs` after which a silent process is killed, in milliseconds. */
@@ -25,7 +25,7 @@ export interface JobLimits {
   readonly timers: number;
   /** Messages from the guest, not counting console output within its limit. */
   readonly messages: number;
-  /** All text and bytes that cross the bridge after the start, in both directions. */
+  /** All text and bytes that the code and the host exchange after the start, in both directions. */
   readonly bridgeChars: number;
 }
 

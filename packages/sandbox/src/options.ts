@@ -13,7 +13,7 @@ export interface FetchContext {
   readonly signal: AbortSignal;
 }
 
-interface Recycle {
+interface RecycleLimits {
   readonly jobs?: number;
   readonly ageMs?: number;
   readonly rssMiB?: number;
@@ -49,7 +49,7 @@ export interface SandboxOptions {
   readonly maxQueued?: number;
   readonly maxQueuedPerTenant?: number;
   /** Replaces a process after this many jobs (20,000), milliseconds (600,000) or MiB of memory (512). */
-  readonly recycle?: Recycle;
+  readonly recycle?: RecycleLimits;
   /** Python processes, which are separate from JavaScript processes. */
   readonly python?: {
     /** Maximum number; default: the number of processors. Each process serves one job at a time. */
@@ -57,7 +57,7 @@ export interface SandboxOptions {
     /** Idle processes to keep; default 0. */
     readonly minProcesses?: number;
     /** Replaces a process after this many jobs (500), milliseconds (600,000) or MiB of memory (420). */
-    readonly recycle?: Recycle;
+    readonly recycle?: RecycleLimits;
     /**
      * Folder in which this host keeps its own memory snapshot of the interpreter, whose string-hash seed no other host
      * has; default: no own snapshot.
@@ -108,10 +108,11 @@ export function resolveOptions(options: SandboxOptions) {
   for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) {
     const value = options[name];
     if (value === undefined) continue;
-    if (!Number.isInteger(value) || value < (MINIMUM[name] ?? 0)) {
+    const min = MINIMUM[name] ?? 0;
+    if (!Number.isInteger(value) || value < min) {
       throw new SandboxError(
         'INVALID_OPTION',
-        `The sandbox option ${name} is ${String(value)}; give a whole number.`,
+        `The sandbox option ${name} is ${String(value)}; give a whole number of at least ${min}.`,
       );
     }
     numbers[name] = value;
@@ -133,7 +134,7 @@ export function resolvePythonOptions(options: SandboxOptions) {
   const { recycle, maxProcesses = availableParallelism(), minProcesses = 0 } = options.python ?? {};
   return {
     ...resolveOptions({ ...options, maxProcesses, minProcesses }),
-    // Python blocks its thread while it waits for an answer, so a process serves one job at a time.
+    // Python blocks its thread while it waits for a host call, so a process serves one job at a time.
     pipeline: 1,
     maxJobsPerProcess: 1,
     recycle: { jobs: 500, ageMs: 600_000, rssMiB: 420, ...recycle },

@@ -13,11 +13,11 @@ function sandboxOf(options: Parameters<typeof createSandbox>[0] = {}): Sandbox {
 }
 
 const shared = sandboxOf();
-const run = (code: string, more: Partial<FunctionJob> = {}, sandbox = shared): Promise<FunctionOutcome> =>
-  sandbox.run({ runId: 'limits', language: 'python', code, ...more });
+const run = (code: string, fields: Partial<FunctionJob> = {}, sandbox = shared): Promise<FunctionOutcome> =>
+  sandbox.run({ runId: 'limits', language: 'python', code, ...fields });
 
-const value = async (code: string, more: Partial<FunctionJob> = {}, sandbox = shared): Promise<unknown> =>
-  valueIn(await run(code, more, sandbox));
+const valueOf = async (code: string, fields: Partial<FunctionJob> = {}, sandbox = shared): Promise<unknown> =>
+  valueIn(await run(code, fields, sandbox));
 
 /** Endless code, with a description of each. */
 type Endless = readonly (readonly [what: string, code: string])[];
@@ -46,7 +46,7 @@ describe('limits of Python', () => {
         ok: false,
         error: { code: 'TIMEOUT_CPU', retryable: false },
       });
-      expect(await value('return 1')).toBe(1);
+      expect(await valueOf('return 1')).toBe(1);
     },
   );
 
@@ -65,7 +65,7 @@ describe('limits of Python', () => {
       ok: false,
       error: { code: 'TIMEOUT_WALL' },
     });
-    expect(await value('return 1')).toBe(1);
+    expect(await valueOf('return 1')).toBe(1);
   });
 
   it('do not count sleep as processor time', async () => {
@@ -82,7 +82,7 @@ describe('limits of Python', () => {
       ([reason, name]) =>
         reason === 'OUT_OF_MEMORY' || ['MemoryError', 'OSError', 'RangeError'].includes(name as string),
     );
-    expect(await value('return 1')).toBe(1);
+    expect(await valueOf('return 1')).toBe(1);
   });
 
   it('cover results, inputs and calls', async () => {
@@ -108,7 +108,7 @@ describe('limits of Python', () => {
     ['exit', 'import os\nos._exit(0)'],
   ])('a crash of the interpreter (%s) fails its job; the next gets a new one', async (_what, code) => {
     expect(await run(code)).toMatchObject({ ok: false });
-    expect(await value('return 1')).toBe(1);
+    expect(await valueOf('return 1')).toBe(1);
   });
 });
 
@@ -123,12 +123,12 @@ describe('a job that is cancelled', () => {
     'ends immediately %s',
     async (_what, code) => {
       const sandbox = sandboxOf();
-      await value('return 1', {}, sandbox);
+      await valueOf('return 1', {}, sandbox);
       const controller = new AbortController();
       const outcome = run(code, { signal: controller.signal }, sandbox);
       setTimeout(() => controller.abort(), 50);
       expect(await outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
-      expect(await value('return 1', {}, sandbox)).toBe(1);
+      expect(await valueOf('return 1', {}, sandbox)).toBe(1);
     },
   );
 });
@@ -141,15 +141,15 @@ describe('interpreters', () => {
   it('start from one snapshot with their own random state', async () => {
     const sandbox = sandboxOf({ share: 'isolate' });
     const results = [
-      await value(READ_RANDOM_VALUES, {}, sandbox),
-      await value(READ_RANDOM_VALUES, {}, sandbox),
+      await valueOf(READ_RANDOM_VALUES, {}, sandbox),
+      await valueOf(READ_RANDOM_VALUES, {}, sandbox),
     ] as string[][];
     for (const [at, first] of results[0]!.entries()) expect(results[1]![at]).not.toBe(first);
   });
 
   it('provide any number of random values, all different', async () => {
     const code = 'import uuid\nreturn len({uuid.uuid4().hex for _ in range(20000)})';
-    expect(await value(code)).toBe(20_000);
+    expect(await valueOf(code)).toBe(20_000);
   });
 
   it('belong to one run: the state of a block is not visible to another run', async () => {
@@ -157,12 +157,12 @@ describe('interpreters', () => {
       'import sys, json\njson.left = 1\nsys.left = 1\nopen("/tmp/left", "w").write("x")\nreturn 1';
     const readState =
       'import sys, json\nreturn [hasattr(json, "left"), hasattr(sys, "left"), os.path.exists("/tmp/left")]';
-    await value(leaveState, { runId: 'one' });
-    expect(await value(readState, { runId: 'two' })).toEqual([false, false, false]);
+    await valueOf(leaveState, { runId: 'one' });
+    expect(await valueOf(readState, { runId: 'two' })).toEqual([false, false, false]);
   });
 
   it('give blocks of a run fresh names, files, streams, environment and built-ins', async () => {
-    await value(
+    await valueOf(
       `import sys, builtins, logging
 left = 1
 builtins.len = lambda x: 7
@@ -177,7 +177,7 @@ return 1`,
       { runId: 'three' },
     );
     expect(
-      await value(
+      await valueOf(
         `import sys, logging
 return ["left" in globals(), len([]), os.environ.get("LEFT"), os.getcwd(), os.listdir(), os.listdir("/tmp"),
         sys.stdout is None, logging.root.level, sys.path[0], sys.modules["__main__"].__dict__ is globals()]`,
@@ -205,7 +205,7 @@ async def later():
     print("from an earlier block")
 asyncio.ensure_future(later())
 return 1`;
-    expect(await value(left, { runId: 'four' })).toBe(1);
+    expect(await valueOf(left, { runId: 'four' })).toBe(1);
     const after = await run('import asyncio\nawait asyncio.sleep(0.05)\nreturn 2', { runId: 'four' });
     expect(after).toMatchObject({ ok: true, json: '2', stdout: '' });
   });
@@ -219,7 +219,7 @@ def fails(action):
 return [hasattr(js, "process"), hasattr(js, "require"), hasattr(js, "read"), os.path.exists("/etc/passwd"),
         os.system("id") == 0, fails(lambda: subprocess.run(["id"])), fails(os.fork), "PATH" in os.environ,
         str(js.eval("typeof process + typeof require + typeof SharedArrayBuffer"))]`;
-    const [process, require, read, passwd, system, run_, fork, path, types] = (await value(
+    const [process, require, read, passwd, system, run_, fork, path, types] = (await valueOf(
       code,
     )) as unknown[];
     expect([process, require, read, passwd, system, run_, fork]).toEqual([
@@ -236,7 +236,7 @@ describe('the Python pool', () => {
     await sandbox.warm({ language: 'python' });
     await expect.poll(() => sandbox.stats().languages.python.processes).toBe(1);
     expect(sandbox.stats().languages.javascript.processes).toBe(0);
-    expect(await value('return 1', {}, sandbox)).toBe(1);
+    expect(await valueOf('return 1', {}, sandbox)).toBe(1);
     expect(sandbox.stats().languages.python.processes).toBe(1);
   });
 
@@ -255,7 +255,7 @@ describe('the Python pool', () => {
   it('refuses only a tenant with too many waiting jobs', async () => {
     const sandbox = sandboxOf({ maxQueuedPerTenant: 1 });
     const sleeping = 'import time\ntime.sleep(0.2)\nreturn 1';
-    await value('return 1', {}, sandbox);
+    await valueOf('return 1', {}, sandbox);
     const outcomes = [1, 2, 3, 4].map((n) => run(sleeping, { runId: `r${n}` }, sandbox));
     const other = run('return 2', { tenant: 'other' }, sandbox);
     const codes = (await Promise.all(outcomes)).map((outcome) => (outcome.ok ? 'OK' : outcome.error.code));

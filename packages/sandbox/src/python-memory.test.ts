@@ -5,8 +5,8 @@ import { createSandbox, type FunctionJob, type FunctionOutcome } from './index.t
 const sandbox = createSandbox({ python: { maxProcesses: 1 } });
 afterAll(() => sandbox.close());
 
-const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
-  sandbox.run({ runId: 'memory', language: 'python', code, ...more });
+const run = (code: string, fields: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
+  sandbox.run({ runId: 'memory', language: 'python', code, ...fields });
 
 const withMemory = (memoryMiB: number): Partial<FunctionJob> => ({ limits: { memoryMiB } });
 

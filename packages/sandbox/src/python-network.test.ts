@@ -14,10 +14,10 @@ afterAll(async () => {
   server.close();
 });
 
-const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
-  sandbox.run({ runId: 'net', language: 'python', code, globals: { url: JSON.stringify(url) }, ...more });
+const run = (code: string, fields: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
+  sandbox.run({ runId: 'net', language: 'python', code, globals: { url: JSON.stringify(url) }, ...fields });
 
-const value = async (code: string): Promise<unknown> => valueIn(await run(code));
+const valueOf = async (code: string): Promise<unknown> => valueIn(await run(code));
 
 describe('requests in Python', () => {
   it('returns status, headers, JSON, text and bytes', async () => {
@@ -27,7 +27,7 @@ r = requests.get(url + "/a", params={"q": ["b c", "é"], "none": None}, headers=
 n = requests.get(url + "/no")
 return [r.ok, r.status_code, r.reason, r.headers["X-OWN"], r.json()["path"], r.json()["own"], "method" in r.text,
         n.ok, bool(n), n.status_code, list(requests.get(url + "/bytes").content), repr(n)]`;
-    expect(await value(code)).toEqual([
+    expect(await valueOf(code)).toEqual([
       ...[true, 200, 'OK', 'yes', '/a?q=b+c&q=%C3%A9', '1', true],
       ...[false, false, 404, [0, 255, 128, 10], '<Response [404]>'],
     ]);
@@ -47,7 +47,7 @@ again = s.get(url).json()
 return [sent(json={"a": 1})["type"], body(json={"a": 1}), body(data={"a": "b c"}), body(data="é"),
         sent(auth=("u", "p"))["auth"], [again["cookie"], again["own"]],
         "filename=\\"f.txt\\"" in body(files={"file": ("f.txt", b"hello")}), requests.delete(url).json()["method"]]`;
-    expect(await value(code)).toEqual([
+    expect(await valueOf(code)).toEqual([
       ...['application/json', '{"a": 1}', 'a=b+c', 'é', 'Basic dTpw', ['k=v', 'session'], true, 'DELETE'],
     ]);
   });
@@ -57,7 +57,7 @@ return [sent(json={"a": 1})["type"], body(json={"a": 1}), body(data={"a": "b c"}
 import requests
 a, b = requests.get(url + "/moved"), requests.get(url + "/moved", allow_redirects=False)
 return [a.json()["path"], a.url == url + "/there", b.status_code, b.is_redirect]`;
-    expect(await value(code)).toEqual(['/there', true, 302, true]);
+    expect(await valueOf(code)).toEqual(['/there', true, 302, true]);
   });
 
   it('raises the exceptions of the library', async () => {
@@ -69,7 +69,7 @@ for action in (lambda: requests.get("http://10.9.8.7/"), lambda: requests.get(ur
     try: action()
     except requests.exceptions.RequestException as error: out.append([type(error).__name__, str(error)])
 return out`;
-    expect(await value(code)).toEqual([
+    expect(await valueOf(code)).toEqual([
       ['ConnectionError', expect.stringContaining('10.9.8.7')],
       ['HTTPError', expect.stringContaining('404 Client Error: Not Found for url')],
       ['Timeout', expect.stringContaining('50 ms')],
@@ -102,7 +102,7 @@ c = http.client.HTTPConnection(url[7:])
 c.request("HEAD", "/")
 head = c.getresponse()
 return [first, [second["method"], second["own"], second["body"]], moved.url[-6:], third, fourth, head.status, head.read() == b""]`;
-    expect(await value(code)).toEqual([
+    expect(await valueOf(code)).toEqual([
       [200, 'yes', 'GET', true],
       ['PUT', 'u', 'eD0x'],
       '/there',
@@ -125,7 +125,7 @@ async def body(n):
     return [r.status, (await r.json())["body"]]
 plain = await fetch(url + "/a")
 return [await asyncio.gather(*(body(n) for n in range(3))), plain.status, (await plain.json()).path]`;
-    expect(await value(code)).toEqual([
+    expect(await valueOf(code)).toEqual([
       [
         [200, 'MA=='],
         [200, 'MQ=='],
@@ -147,6 +147,6 @@ try:
     return "connected"
 except OSError as error:
     return "refused"`;
-    expect(await value(code)).toBe('refused');
+    expect(await valueOf(code)).toBe('refused');
   });
 });

@@ -5,13 +5,13 @@ import { createSandbox, type FunctionJob, type FunctionOutcome } from './index.t
 const sandbox = createSandbox({ python: { maxProcesses: 1 } });
 afterAll(() => sandbox.close());
 
-const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
-  sandbox.run({ runId: 'values', language: 'python', code, ...more });
+const run = (code: string, fields: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
+  sandbox.run({ runId: 'values', language: 'python', code, ...fields });
 
-const value = async (code: string, more: Partial<FunctionJob> = {}): Promise<unknown> =>
-  valueIn(await run(code, more));
+const valueOf = async (code: string, fields: Partial<FunctionJob> = {}): Promise<unknown> =>
+  valueIn(await run(code, fields));
 
-const failing = async (code: string, more: Partial<FunctionJob> = {}) => failureIn(await run(code, more));
+const errorOf = async (code: string, fields: Partial<FunctionJob> = {}) => failureIn(await run(code, fields));
 
 describe('values of Python as JSON', () => {
   it.each([
@@ -51,7 +51,7 @@ class M:
 class A:
     def tolist(self): return [(1, 2)]
 return ${expression}`;
-    expect(await value(code)).toEqual(expected);
+    expect(await valueOf(code)).toEqual(expected);
   });
 
   it.each([
@@ -65,7 +65,7 @@ return ${expression}`;
     ['(n for n in [1])', 'generator'],
     ['dict', 'type'],
   ])('%s has no JSON', async (expression, words) => {
-    expect(await failing(`return ${expression}`)).toMatchObject({
+    expect(await errorOf(`return ${expression}`)).toMatchObject({
       code: 'RESULT_NOT_SERIALIZABLE',
       message: expect.stringContaining(words) as string,
       retryable: false,

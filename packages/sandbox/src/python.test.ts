@@ -5,27 +5,27 @@ import { createSandbox, type FunctionJob, type FunctionOutcome } from './index.t
 const sandbox = createSandbox({ python: { maxProcesses: 1 } });
 afterAll(() => sandbox.close());
 
-const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
-  sandbox.run({ runId: 'python', language: 'python', code, ...more });
+const run = (code: string, fields: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
+  sandbox.run({ runId: 'python', language: 'python', code, ...fields });
 
-const value = async (code: string, more: Partial<FunctionJob> = {}): Promise<unknown> =>
-  valueIn(await run(code, more));
+const valueOf = async (code: string, fields: Partial<FunctionJob> = {}): Promise<unknown> =>
+  valueIn(await run(code, fields));
 
-const failing = async (code: string, more: Partial<FunctionJob> = {}) => failureIn(await run(code, more));
+const errorOf = async (code: string, fields: Partial<FunctionJob> = {}) => failureIn(await run(code, fields));
 
 describe('a function in Python', () => {
   it('returns its value', async () => {
-    expect(await value('return {"a": [1, 2.5, None, True, "é"]}')).toEqual({ a: [1, 2.5, null, true, 'é'] });
+    expect(await valueOf('return {"a": [1, 2.5, None, True, "é"]}')).toEqual({ a: [1, 2.5, null, true, 'é'] });
   });
 
   it('returns null without a return', async () => {
-    expect(await value('x = 1\nx + 1')).toBeNull();
-    expect(await value('')).toBeNull();
-    expect(await value('if False:\n  return 1')).toBeNull();
+    expect(await valueOf('x = 1\nx + 1')).toBeNull();
+    expect(await valueOf('')).toBeNull();
+    expect(await valueOf('if False:\n  return 1')).toBeNull();
   });
 
-  it('returns the value of a result name', async () => {
-    expect(await value('__block_result__ = {"n": 3}')).toEqual({ n: 3 });
+  it('returns the value of a name of the form __…_result__', async () => {
+    expect(await valueOf('__block_result__ = {"n": 3}')).toEqual({ n: 3 });
   });
 
   it('runs as a module: definitions see each other, with a return and without', async () => {
@@ -48,17 +48,17 @@ last = [(n := i) for i in range(3)]
 up()
 ${end}`;
     const result = '[count, up(), n, math.floor(1.5), P(1).x, __name__, "count" in globals()]';
-    expect(await value(code(`return ${result}`))).toEqual([1, 120, 2, 1, 1, '__main__', true]);
-    expect(await value(code(`__block_result__ = ${result}`))).toEqual([1, 120, 2, 1, 1, '__main__', true]);
+    expect(await valueOf(code(`return ${result}`))).toEqual([1, 120, 2, 1, 1, '__main__', true]);
+    expect(await valueOf(code(`__block_result__ = ${result}`))).toEqual([1, 120, 2, 1, 1, '__main__', true]);
   });
 
   it('may await at the top level, with a return and without', async () => {
-    expect(await value('import asyncio\nawait asyncio.sleep(0.001)\nreturn await asyncio.sleep(0, 7)')).toBe(
+    expect(await valueOf('import asyncio\nawait asyncio.sleep(0.001)\nreturn await asyncio.sleep(0, 7)')).toBe(
       7,
     );
-    expect(await value('import asyncio\n__block_result__ = await asyncio.sleep(0, 8)')).toBe(8);
+    expect(await valueOf('import asyncio\n__block_result__ = await asyncio.sleep(0, 8)')).toBe(8);
     expect(
-      await value('async def g():\n    for i in range(3): yield i\nreturn [i async for i in g()]'),
+      await valueOf('async def g():\n    for i in range(3): yield i\nreturn [i async for i in g()]'),
     ).toEqual([0, 1, 2]);
   });
 
@@ -73,11 +73,11 @@ async def never():
 try: asyncio.run(never())
 except RuntimeError as error: second = "await at the top" in str(error)
 return [first, second, await main()]`;
-    expect(await value(code)).toEqual([1, true, 1]);
+    expect(await valueOf(code)).toEqual([1, true, 1]);
   });
 
   it('may start with a byte order mark', async () => {
-    expect(await value('\ufeffreturn 1')).toBe(1);
+    expect(await valueOf('\ufeffreturn 1')).toBe(1);
   });
 
   it('may run its own event loop', async () => {
@@ -90,32 +90,32 @@ async def main():
     async with asyncio.timeout(5):
         return await asyncio.gather(*(one(n) for n in (3, 1, 2)))
 return [asyncio.run(main()), asyncio.get_event_loop().run_until_complete(main())]`;
-    expect(await value(code)).toEqual([
+    expect(await valueOf(code)).toEqual([
       [3, 1, 2],
       [3, 1, 2],
     ]);
   });
 
   it('sees values and globals as names of the module, with json and os imported', async () => {
-    const more = {
+    const fields = {
       values: { __block_0_: '{"n":2}', item: '"it\'s"' },
       globals: { params: '{"q":5}', environmentVariables: '{"K":"v"}' },
     };
     expect(
-      await value(
+      await valueOf(
         'return [__block_0_["n"], item, params, environmentVariables["K"], globals()["item"], json.loads("[1]"), os.sep]',
-        more,
+        fields,
       ),
     ).toEqual([2, "it's", { q: 5 }, 'v', "it's", [1], '/']);
   });
 
   it('treats values with quotes, string ends and code as data', async () => {
     const text = `''' """ \\ {x} \u2028 \ud83d\ude00 \u0000 ''' + __import__("os").name`;
-    expect(await value('return v', { values: { v: JSON.stringify(text) } })).toBe(text);
+    expect(await valueOf('return v', { values: { v: JSON.stringify(text) } })).toBe(text);
   });
 
   it('returns strings with lone surrogates unchanged', async () => {
-    expect(await value('return [v, "\\ud800"]', { values: { v: '"\\ud83d"' } })).toEqual([
+    expect(await valueOf('return [v, "\\ud800"]', { values: { v: '"\\ud83d"' } })).toEqual([
       '\ud83d',
       '\ud800',
     ]);
@@ -150,7 +150,7 @@ print("\\n")`;
 
 describe('errors of Python', () => {
   it('have name, message, line, column and the frames of the block', async () => {
-    const error = await failing('def inner(x):\n    return 1 / x\n\ndef outer():\n  inner(0)\nouter()');
+    const error = await errorOf('def inner(x):\n    return 1 / x\n\ndef outer():\n  inner(0)\nouter()');
     expect(error).toMatchObject({
       code: 'USER_ERROR',
       name: 'ZeroDivisionError',
@@ -167,9 +167,9 @@ describe('errors of Python', () => {
   });
 
   it.each(['', '\nreturn 1', '\nimport asyncio\nawait asyncio.sleep(0)'])(
-    'are found below library frames, at the line of the block, if it ends with %j',
-    async (more) => {
-      expect(await failing(`\njson.loads("{")${more}`)).toMatchObject({
+    'of a library have the line of the block that called it, if the block ends with %j',
+    async (end) => {
+      expect(await errorOf(`\njson.loads("{")${end}`)).toMatchObject({
         code: 'USER_ERROR',
         name: 'JSONDecodeError',
         line: 2,
@@ -177,14 +177,14 @@ describe('errors of Python', () => {
     },
   );
 
-  it('are found after an await', async () => {
+  it('have their line after an await', async () => {
     expect(
-      await failing('import asyncio\nawait asyncio.sleep(0.001)\nraise RuntimeError("late")'),
+      await errorOf('import asyncio\nawait asyncio.sleep(0.001)\nraise RuntimeError("late")'),
     ).toMatchObject({ name: 'RuntimeError', message: 'late', line: 3 });
   });
 
   it('of a class of the block keep its name', async () => {
-    expect(await failing('class Own(Exception): pass\nraise Own("x")')).toMatchObject({
+    expect(await errorOf('class Own(Exception): pass\nraise Own("x")')).toMatchObject({
       name: 'Own',
       message: 'x',
       line: 2,
@@ -200,12 +200,12 @@ describe('errors of Python', () => {
     ['return 1\nawait = 2', 2, 1],
     ['def f():\n    await g()', 2, 5],
   ])('are SYNTAX_ERROR with line and column: %j', async (code, line, column) => {
-    expect(await failing(code)).toMatchObject({ code: 'SYNTAX_ERROR', line });
-    expect((await failing(code)).column).toBeGreaterThanOrEqual(column);
+    expect(await errorOf(code)).toMatchObject({ code: 'SYNTAX_ERROR', line });
+    expect((await errorOf(code)).column).toBeGreaterThanOrEqual(column);
   });
 
   it('of code that the block compiles are runtime errors', async () => {
-    expect(await failing('\neval("1 +")')).toMatchObject({
+    expect(await errorOf('\neval("1 +")')).toMatchObject({
       code: 'USER_ERROR',
       name: 'SyntaxError',
       line: 2,
@@ -213,17 +213,17 @@ describe('errors of Python', () => {
   });
 
   it('name a missing module', async () => {
-    expect(await failing('import os.path\nimport numpy')).toMatchObject({
+    expect(await errorOf('import os.path\nimport numpy')).toMatchObject({
       code: 'MODULE_NOT_IN_IMAGE',
       name: 'ModuleNotFoundError',
       message: "No module named 'numpy'",
       line: 2,
     });
-    expect(await value('try: import numpy\nexcept ImportError: return "without"')).toBe('without');
+    expect(await valueOf('try: import numpy\nexcept ImportError: return "without"')).toBe('without');
   });
 
   it('of sys.exit name the exit code', async () => {
-    expect(await failing('import sys\nsys.exit(3)')).toMatchObject({
+    expect(await errorOf('import sys\nsys.exit(3)')).toMatchObject({
       code: 'USER_ERROR',
       name: 'SystemExit',
       message: expect.stringContaining('3') as string,
@@ -232,16 +232,16 @@ describe('errors of Python', () => {
   });
 
   it('of memory are reported as such, and the next job is served', async () => {
-    expect(await failing('x = bytearray(10 ** 9)')).toMatchObject({
+    expect(await errorOf('x = bytearray(10 ** 9)')).toMatchObject({
       code: 'OUT_OF_MEMORY',
       name: 'MemoryError',
     });
-    expect(await failing('x = []\nwhile True: x.append(bytes(1000000))')).toMatchObject({
+    expect(await errorOf('x = []\nwhile True: x.append(bytes(1000000))')).toMatchObject({
       code: 'OUT_OF_MEMORY',
       name: 'MemoryError',
       message: expect.stringContaining('memory') as string,
     });
-    expect(await value('return 1')).toBe(1);
+    expect(await valueOf('return 1')).toBe(1);
   });
 
   it.each([
@@ -249,7 +249,7 @@ describe('errors of Python', () => {
     ['an error without text', 'class E(Exception):\n  def __str__(self): raise ValueError\nraise E()', 'E'],
     ['an interrupt', 'raise KeyboardInterrupt()', 'KeyboardInterrupt'],
   ])('are reported for %s', async (_what, code, name) => {
-    expect(await failing(code)).toMatchObject({ code: 'USER_ERROR', name });
-    expect(await value('return 1')).toBe(1);
+    expect(await errorOf(code)).toMatchObject({ code: 'USER_ERROR', name });
+    expect(await valueOf('return 1')).toBe(1);
   });
 });

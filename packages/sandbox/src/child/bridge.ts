@@ -13,7 +13,7 @@ export type GuestMessage =
       readonly head: string;
       readonly body: string | undefined;
     }
-  /** A host call whose answer the guest waits for inside its entry. */
+  /** A host call for whose answer the guest blocks. */
   | { readonly kind: 'sync'; readonly op: string; readonly head: string; readonly body: string | undefined }
   | { readonly kind: 'sleep'; readonly ms: number }
   /** The job's realm must not be used again. */
@@ -36,7 +36,7 @@ const HASHES: Readonly<Record<string, string>> = {
 };
 const MAX_RANDOM_BYTES = 65_536;
 
-function wholeNumber(text: string, max: number): number | undefined {
+function parseWholeNumber(text: string, max: number): number | undefined {
   return /^\d{1,15}$/.test(text) && Number(text) <= max ? Number(text) : undefined;
 }
 
@@ -77,13 +77,13 @@ function readHash(rest: string): GuestMessage | undefined {
   return { kind: 'hash', algorithm: HASHES[match[1] as string] as string, key, data: rest.slice(end) };
 }
 
-function readId(rest: string): GuestMessage | undefined {
-  const id = wholeNumber(rest, Number.MAX_SAFE_INTEGER);
+function readClear(rest: string): GuestMessage | undefined {
+  const id = parseWholeNumber(rest, Number.MAX_SAFE_INTEGER);
   return id === undefined ? undefined : { kind: 'clear', id };
 }
 
 function readRandom(rest: string): GuestMessage | undefined {
-  const bytes = wholeNumber(rest, MAX_RANDOM_BYTES);
+  const bytes = parseWholeNumber(rest, MAX_RANDOM_BYTES);
   return bytes === undefined ? undefined : { kind: 'random', bytes };
 }
 
@@ -105,7 +105,7 @@ const READERS: Readonly<Record<string, (rest: string) => GuestMessage | undefine
   // Timer: `id:ms`. Starts a timer; the process calls the guest when it is due.
   T: readTimer,
   // Cancelled timer: `id`.
-  X: readId,
+  X: readClear,
   // Host call: `id:op:`, `+` or `-` (with or without a body), the length of the head, `:`, head and body. The process
   // calls the guest with the host's answer.
   C: readCall,

@@ -50,16 +50,19 @@ class JobTimers {
 
 type Answer = Extract<ChildRequest, { t: 'answer' }>;
 
-/** Returns the name and message of an error that an entry threw. */
-const asError = (error: unknown): { name: string; message: string } => ({
+/** Returns the name and message of a thrown value. */
+const toErrorFields = (error: unknown): { name: string; message: string } => ({
   name: String((error as Error | null)?.name).slice(0, 100),
   message: String((error as Error | null)?.message).slice(0, 500),
 });
 
-/** The answer to messages after the job has ended. The guest runtime does not pass it to user code. */
+/** The response to messages after the job has ended. The guest runtime does not pass it to user code. */
 const ENDED = -1;
 
-/** One job inside the process: its entries, budgets, timers and messages. */
+/**
+ * One job inside the process: its budgets, timers and messages, and its entries. An entry is a call from the process into
+ * the guest that runs code of the job.
+ */
 export class Execution implements RealmUser {
   readonly id: number;
   /** True if the realm was ready before the job arrived. */
@@ -81,9 +84,9 @@ export class Execution implements RealmUser {
   #chars = 0;
   #wallTimer: NodeJS.Timeout | undefined;
   #end: { code: EndCode; text: string } | undefined;
-  #inside = false;
-  #tainted = false;
-  #reported = false;
+  #isInside = false;
+  #isTainted = false;
+  #isReported = false;
 
   constructor(request: RunRequest, context: ProcessContext) {
     this.id = request.id;
@@ -99,9 +102,9 @@ export class Execution implements RealmUser {
   /** Makes the first entry. A job that does not wait ends in it. */
   start(): void {
     this.#enter(['run', this.#request.mode, ...this.#request.args]);
-    if (this.#reported) return;
+    if (this.#isReported) return;
     this.#context.send({ t: 'waiting', id: this.id });
-    this.#watchWall();
+    this.#watchWallTime();
   }
 
   /** Delivers the host's answer to a call. */
@@ -126,17 +129,17 @@ export class Execution implements RealmUser {
   }
 
   #enter(entry: (string | number | boolean)[]): void {
-    if (this.#reported) return;
+    if (this.#isReported) return;
     const { cpuMs } = this.#request.limits;
     this.#context.announce(this.id);
     const startMs = performance.now();
-    this.#inside = true;
+    this.#isInside = true;
     try {
       this.#realm.enter(entry, Math.max(1, Math.ceil(cpuMs - this.#cpuMs)));
     } catch (error) {
       this.#setErrorEnd(error, performance.now() - startMs - this.#waitedMs);
     }
-    this.#inside = false;
+    this.#isInside = false;
     const spentMs = performance.now() - startMs - this.#waitedMs;
     this.#waitedMs = 0;
     this.#context.busyMs += spentMs;
@@ -151,8 +154,8 @@ export class Execution implements RealmUser {
    */
   #setErrorEnd(error: unknown, spentMs: number): void {
     const { cpuMs } = this.#request.limits;
-    const { name, message } = asError(error);
-    this.#tainted = true;
+    const { name, message } = toErrorFields(error);
+    this.#isTainted = true;
     if (this.#realm.isDisposed)
       this.#setEnd('OUT_OF_MEMORY', LIMIT_MESSAGES.OUT_OF_MEMORY(this.#realm.memoryMiB));
     else if (message.includes('timed out') && this.#cpuMs + spentMs >= cpuMs - 1)
@@ -165,28 +168,28 @@ export class Execution implements RealmUser {
     this.#end ??= { code, text };
   }
 
-  #wallLeft(): number {
+  #remainingWallMs(): number {
     const elapsed = performance.now() - this.#startedMs;
     // Time in which other jobs held the thread does not count for this job.
     const otherJobsMs = this.#context.busyMs - this.#busyBeforeMs - this.#cpuMs;
     return this.#request.limits.wallMs - (elapsed - otherJobsMs);
   }
 
-  #watchWall(): void {
+  #watchWallTime(): void {
     const { wallMs } = this.#request.limits;
-    const left = this.#wallLeft();
-    if (left <= 0) return this.stop('TIMEOUT_WALL', LIMIT_MESSAGES.TIMEOUT_WALL(wallMs));
-    this.#wallTimer = setTimeout(() => this.#watchWall(), Math.ceil(left));
+    const remainingMs = this.#remainingWallMs();
+    if (remainingMs <= 0) return this.stop('TIMEOUT_WALL', LIMIT_MESSAGES.TIMEOUT_WALL(wallMs));
+    this.#wallTimer = setTimeout(() => this.#watchWallTime(), Math.ceil(remainingMs));
   }
 
   /** Waits inside an entry. If the job ends in the meantime, its code is interrupted. */
   #wait(work: () => string | undefined): string | undefined {
     const startMs = performance.now();
-    const answer = work();
+    const response = work();
     this.#waitedMs += performance.now() - startMs;
     const { wallMs } = this.#request.limits;
-    if (this.#wallLeft() <= 0) this.#setEnd('TIMEOUT_WALL', LIMIT_MESSAGES.TIMEOUT_WALL(wallMs));
-    if (this.#end === undefined) return answer;
+    if (this.#remainingWallMs() <= 0) this.#setEnd('TIMEOUT_WALL', LIMIT_MESSAGES.TIMEOUT_WALL(wallMs));
+    if (this.#end === undefined) return response;
     this.#realm.interrupt();
     return undefined;
   }
@@ -241,7 +244,7 @@ export class Execution implements RealmUser {
       case 'sync':
         return this.#wait(() => this.#callSync(message));
       case 'sleep':
-        return this.#wait(() => sleepSync(Math.min(message.ms, this.#wallLeft())));
+        return this.#wait(() => sleepSync(Math.min(message.ms, this.#remainingWallMs())));
       case 'random':
         return this.#charge(message.bytes) ? random(message.bytes) : undefined;
       case 'hash':
@@ -254,7 +257,7 @@ export class Execution implements RealmUser {
     }
   }
 
-  /** Handles a message that has no answer, or gets its answer in a later entry. */
+  /** Handles a message without a response. The answer to a host call is delivered in a later entry. */
   #handleOneWay(message: GuestMessage): void {
     switch (message.kind) {
       case 'result':
@@ -268,7 +271,7 @@ export class Execution implements RealmUser {
       case 'call':
         return this.#call(message);
       case 'taint':
-        this.#tainted = true;
+        this.#isTainted = true;
         return undefined;
       default:
         return undefined;
@@ -318,12 +321,12 @@ export class Execution implements RealmUser {
   }
 
   #finish(): void {
-    if (this.#end === undefined || this.#inside || this.#reported) return;
-    this.#reported = true;
+    if (this.#end === undefined || this.#isInside || this.#isReported) return;
+    this.#isReported = true;
     // Callbacks still pending for this job must not run during another job.
     const hasPending = this.#timers.size > 0 || this.#pendingCalls > 0;
     const isRegularEnd = this.#end.code === 'OK' || this.#end.code === 'GUEST_ERROR';
-    if (hasPending || !isRegularEnd) this.#tainted ||= this.#realm.isShared;
+    if (hasPending || !isRegularEnd) this.#isTainted ||= this.#realm.isShared;
     clearTimeout(this.#wallTimer);
     this.#timers.clearAll();
     this.#realm.post = () => undefined;
@@ -337,6 +340,6 @@ export class Execution implements RealmUser {
       cpuMs: this.#cpuMs,
       wallMs,
     });
-    this.#context.realms.endLease(this, this.#realm, this.#tainted);
+    this.#context.realms.endLease(this, this.#realm, this.#isTainted);
   }
 }

@@ -177,7 +177,7 @@ function isUsable(snapshot: ArrayBuffer, request: ImageRequest): boolean {
   }
 }
 
-function make(request: ImageRequest): ImageReport {
+function makeImage(request: ImageRequest): ImageReport {
   const unconnected = loadUnconnected(request);
   const isPure = unconnected.failed.length === 0 && !unconnected.usedHost;
   if (isPure && request.snapshot) {
@@ -198,7 +198,7 @@ function make(request: ImageRequest): ImageReport {
 process.on('message', (request: ImageRequest) => {
   let report: ImageReport;
   try {
-    report = make(request);
+    report = makeImage(request);
   } catch (error) {
     if (error instanceof LimitError) report = { t: 'limit', limit: error.limit };
     else {

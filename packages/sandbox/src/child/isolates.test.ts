@@ -1,12 +1,13 @@
 import ivm from 'isolated-vm';
 import { describe, expect, it } from 'vitest';
 import { Isolates } from './isolates.ts';
+import type { RealmUser } from './realms.ts';
 
 /** A guest that does nothing. */
 const GUEST = `Object.defineProperty(globalThis, '__heddle', { get: () => (post) => () => undefined })`;
 const MEMORY = 32;
 
-const user = { lost: () => undefined };
+const user: RealmUser = { lost: () => undefined };
 
 function createIsolates(): Isolates {
   const snapshot = ivm.Isolate.createSnapshot([{ code: GUEST }]);

@@ -16,7 +16,7 @@ export class ImageBundle {
 
   /** Loads the packages within `budgetMs`. */
   load(isolate: Isolate, context: Context, budgetMs: number): void {
-    let script = isolate.compileScriptSync(this.#code, { cachedData: this.#cache }) as Script & Rejectable;
+    let script = isolate.compileScriptSync(this.#code, { cachedData: this.#cache }) as Script & CacheStatus;
     if (script.cachedDataRejected === true) {
       script = isolate.compileScriptSync(this.#code, { produceCachedData: true });
       this.#cache = script.cachedData ?? this.#cache;
@@ -26,7 +26,7 @@ export class ImageBundle {
   }
 }
 
-interface Rejectable extends CachedDataResult {
+interface CacheStatus extends CachedDataResult {
   readonly cachedDataRejected?: boolean;
 }
 
@@ -63,9 +63,9 @@ class ContextRealm implements Realm {
     // No script, since that would need compiling. The called function is ours and cannot be replaced.
     const boot = this.#context.global.getSync('__heddle', { accessors: true, reference: true }) as Reference;
     // The only host object that the guest gets: a function that takes and returns primitives.
-    const out = new vm.Callback((message: unknown) => this.post(message));
+    const postMessage = new vm.Callback((message: unknown) => this.post(message));
     const options = { timeout: BOOT_MS, result: { reference: true } } as const;
-    this.#enter = boot.applySync(undefined, [out], options) as Enter;
+    this.#enter = boot.applySync(undefined, [postMessage], options) as Enter;
     boot.release();
   }
 
@@ -110,9 +110,9 @@ class GuestIsolate {
   /** Jobs inside the isolate. */
   readonly users = new Set<RealmUser>();
   /** Number of realms made so far. */
-  realms = 0;
+  realmCount = 0;
   /** Takes no new job and is disposed after its last one. */
-  retired = false;
+  isRetired = false;
   nextRealm: ContextRealm | undefined;
   readonly #source: IsolateSource;
 
@@ -137,7 +137,7 @@ class GuestIsolate {
   }
 
   #make(): ContextRealm {
-    this.realms++;
+    this.realmCount++;
     return new ContextRealm(this, this.#source);
   }
 
@@ -172,9 +172,9 @@ export class Isolates implements Realms {
   lease(user: RealmUser, key: string, memoryMiB: number): ContextRealm {
     const name = key === '' ? '' : `${memoryMiB}/${key}`;
     let isolate = key === '' ? undefined : this.#byKey.get(name);
-    if (isolate === undefined || isolate.retired || isolate.native.isDisposed) {
+    if (isolate === undefined || isolate.isRetired || isolate.native.isDisposed) {
       isolate = this.#newIsolate(memoryMiB);
-      if (key === '') isolate.retired = true;
+      if (key === '') isolate.isRetired = true;
       else this.#byKey.set(name, isolate);
     } else if (this.#byKey.delete(name)) {
       // Insertion order is the order of last use.
@@ -185,12 +185,12 @@ export class Isolates implements Realms {
     return isolate.take();
   }
 
-  endLease(user: RealmUser, realm: ContextRealm, tainted: boolean): void {
+  endLease(user: RealmUser, realm: ContextRealm, isTainted: boolean): void {
     const { isolate } = realm;
     isolate.users.delete(user);
-    if (tainted || isolate.realms >= MAX_REALMS) isolate.retired = true;
+    if (isTainted || isolate.realmCount >= MAX_REALMS) isolate.isRetired = true;
     if (isolate.native.isDisposed) for (const other of [...isolate.users]) other.lost();
-    if (isolate.retired && isolate.users.size === 0) isolate.dispose();
+    if (isolate.isRetired && isolate.users.size === 0) isolate.dispose();
     else realm.release();
     this.#evict();
   }
@@ -203,7 +203,7 @@ export class Isolates implements Realms {
   }
 
   prepare(): void {
-    if (this.#lastUsed?.retired === false) this.#lastUsed.prepare();
+    if (this.#lastUsed?.isRetired === false) this.#lastUsed.prepare();
     if (this.#spare === undefined) {
       this.#spare = new GuestIsolate(this.#source, this.#memoryMiB);
       this.#spare.prepare();
@@ -229,7 +229,7 @@ export class Isolates implements Realms {
 
   #drop(name: string, isolate: GuestIsolate): void {
     this.#byKey.delete(name);
-    isolate.retired = true;
+    isolate.isRetired = true;
     if (isolate.users.size === 0) isolate.dispose();
   }
 }

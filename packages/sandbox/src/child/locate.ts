@@ -8,6 +8,7 @@ import {
   type UnitKind,
 } from '../protocol.ts';
 
+/** A piece of a job's code: its function or one of its expressions, with the names of its parameters. */
 interface Unit {
   readonly code: string;
   readonly names: readonly string[];
@@ -50,7 +51,7 @@ export function addErrorPosition(json: string, request: RunRequest, isolate: Iso
   const jobUnit = unitAt(request, error.index);
   if (jobUnit === undefined) return json;
   const { source, ...rest } = error;
-  // Imports were replaced by calls on the same number of lines.
+  // `source` is the code in which the guest replaced imports by calls. It has the same number of lines.
   const compiled = typeof source === 'string' ? { ...jobUnit, code: source } : jobUnit;
   const kind = request.mode === 'function' ? 'function' : 'expression';
   try {

@@ -1,8 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import type { ExternalCopy } from 'isolated-vm';
-import { ImageBundle } from './isolates.ts';
 import { CONTEXT_FLAGS, OWN_SNAPSHOT_FLAGS } from './context-flags.ts';
-import { Isolates } from './isolates.ts';
+import { ImageBundle, Isolates } from './isolates.ts';
 import type { IsolatedVm } from './realms.ts';
 import { serve } from './serve.ts';
 

@@ -77,7 +77,7 @@ function snapshot(request: Extract<PythonRequest, { t: 'snapshot' }>): PythonRep
   return { t: 'failed', message: 'The modules do not load the same way twice.' };
 }
 
-function work(request: PythonRequest): PythonReport {
+function handle(request: PythonRequest): PythonReport {
   try {
     if (request.t === 'compile') return compile();
     return request.t === 'load' ? load(request) : snapshot(request);
@@ -90,6 +90,6 @@ function work(request: PythonRequest): PythonReport {
 }
 
 process.on('message', (request: PythonRequest) => {
-  process.send?.(flatten(work(request)), () => process.disconnect());
+  process.send?.(flatten(handle(request)), () => process.disconnect());
 });
 process.on('disconnect', () => process.exit(0));

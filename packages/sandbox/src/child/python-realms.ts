@@ -58,10 +58,10 @@ export class Interpreter implements Realm {
   readonly memoryMiB: number;
   post: Post = () => undefined;
   /** True if a job has run in it. */
-  used = false;
+  isUsed = false;
   readonly #isolate: Isolate;
   readonly #enter: Enter;
-  #interrupted = false;
+  #isInterrupted = false;
 
   constructor(vm: IsolatedVm, source: InterpreterSource, code: PythonCode) {
     this.memoryMiB = source.memoryMiB ?? WASM_MIB;
@@ -70,31 +70,31 @@ export class Interpreter implements Realm {
     withCacheFlags(() => code.compile(this.#isolate)).runSync(context);
     limitMemory(this.memoryMiB);
     const connect = context.global.getSync('__heddle', { reference: true });
-    const out = new vm.Callback((message: unknown) => this.post(message));
+    const postMessage = new vm.Callback((message: unknown) => this.post(message));
     const files = [
       transferFile(vm, join(source.folder, 'pyodide.asm.wasm')),
       transferFile(vm, join(source.folder, 'python_stdlib.zip')),
       source.snapshot === undefined ? null : transferFile(vm, source.snapshot),
       source.site === undefined ? null : transferFile(vm, source.site),
     ];
-    this.#enter = connect.applySync(undefined, [out, ...files], { result: { reference: true } }) as Enter;
+    this.#enter = connect.applySync(undefined, [postMessage, ...files], { result: { reference: true } }) as Enter;
     this.#boot(source.snapshot === undefined ? FIRST_BOOT_MS : BOOT_MS);
     if (source.snapshot !== undefined) withCacheFlags(() => code.createCache(this.#isolate));
     limitMemory(this.memoryMiB);
   }
 
   get isDisposed(): boolean {
-    return this.#isolate.isDisposed && !this.#interrupted;
+    return this.#isolate.isDisposed && !this.#isInterrupted;
   }
 
   enter(entry: (string | number | boolean)[], budgetMs: number): void {
-    this.used = true;
+    this.isUsed = true;
     this.#enter.applySync(undefined, entry, { timeout: budgetMs });
   }
 
   /** Disposes the interpreter: after an interruption its state is undefined. */
   interrupt(): void {
-    this.#interrupted = true;
+    this.#isInterrupted = true;
     this.dispose();
   }
 
@@ -119,7 +119,7 @@ export class Interpreter implements Realm {
     return new Uint8Array(this.#call(['read', path], BOOT_MS) as ArrayBuffer);
   }
 
-  /** Makes an entry that returns a value. Throws an error that the guest reports. */
+  /** Calls the guest and returns its value. Throws an error that the guest reports. */
   #call(entry: string[], timeout: number): unknown {
     let error = '';
     this.post = (text) => {
@@ -139,17 +139,17 @@ export class Interpreter implements Realm {
   }
 
   #boot(timeout: number): void {
-    let answer = 'no answer';
+    let failure = 'no response';
     this.post = (text) => {
       const message = readMessage(text);
       if (message?.kind === 'random') return random(message.bytes);
-      if (message?.kind === 'result') answer = '';
-      else if (message?.kind === 'error' || message?.kind === 'log') answer = String(text);
+      if (message?.kind === 'result') failure = '';
+      else if (message?.kind === 'error' || message?.kind === 'log') failure = String(text);
       return undefined;
     };
     this.#enter.applySync(undefined, ['boot'], { timeout });
     this.post = () => undefined;
-    if (answer !== '') throw new Error(`The Python interpreter does not start: ${answer.slice(0, 1_000)}`);
+    if (failure !== '') throw new Error(`The Python interpreter does not start: ${failure.slice(0, 1_000)}`);
   }
 }
 
@@ -163,7 +163,7 @@ export class Interpreters implements Realms {
   #nextMiB: number;
   #interpreter: Interpreter | undefined;
   #key = '';
-  #busy = false;
+  #isBusy = false;
 
   /** Interpreters start from `source`; `memoryMiB` is the memory of jobs that request none. */
   constructor(
@@ -181,25 +181,25 @@ export class Interpreters implements Realms {
     const current = this.#interpreter;
     this.#nextMiB = this.#memoryFor(requestedMiB);
     const isUsable =
-      current?.memoryMiB === this.#nextMiB && (!current.used || (key !== '' && key === this.#key));
+      current?.memoryMiB === this.#nextMiB && (!current.isUsed || (key !== '' && key === this.#key));
     if (!isUsable) this.#drop();
     this.#interpreter ??= this.#make(this.#nextMiB);
     this.#key = key;
-    this.#busy = true;
+    this.#isBusy = true;
     return this.#interpreter;
   }
 
-  endLease(_user: RealmUser, realm: Interpreter, tainted: boolean): void {
-    this.#busy = false;
-    if (tainted || this.#key === '' || realm.isDisposed) this.#drop();
+  endLease(_user: RealmUser, realm: Interpreter, isTainted: boolean): void {
+    this.#isBusy = false;
+    if (isTainted || this.#key === '' || realm.isDisposed) this.#drop();
   }
 
   release(key: string): void {
-    if (key === this.#key && !this.#busy && this.#interpreter?.used === true) this.#drop();
+    if (key === this.#key && !this.#isBusy && this.#interpreter?.isUsed === true) this.#drop();
   }
 
   prepare(): void {
-    if (!this.#busy) this.#interpreter ??= this.#make(this.#nextMiB);
+    if (!this.#isBusy) this.#interpreter ??= this.#make(this.#nextMiB);
   }
 
   #drop(): void {

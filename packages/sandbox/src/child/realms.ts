@@ -42,8 +42,8 @@ export interface Realms {
   readonly chunks: ReadonlyMap<string, string>;
   /** Returns a realm for one job. Jobs with the same key may share an isolate or interpreter. */
   lease(user: RealmUser, key: string, memoryMiB: number): Realm;
-  /** Ends a job's use of its realm. */
-  endLease(user: RealmUser, realm: Realm, tainted: boolean): void;
+  /** Ends a job's use of its realm. A tainted realm is not used for another job. */
+  endLease(user: RealmUser, realm: Realm, isTainted: boolean): void;
   /** Discards the isolates or interpreters of a key. */
   release(key: string): void;
   /** Prepares a realm for the next job. Called while the process is idle. */

@@ -15,7 +15,7 @@ function attempt(action: () => unknown): string | null {
 /** Connection errors that show that a network was reached. */
 const REACHED = new Set(['ECONNREFUSED', 'ETIMEDOUT']);
 
-async function connection(): Promise<string | null> {
+async function attemptConnection(): Promise<string | null> {
   const code = await new Promise<string | null>((resolve) => {
     const socket = connect({ host: '127.0.0.1', port: 9 });
     socket.once('connect', () => resolve(null));
@@ -32,7 +32,7 @@ const FILE = `/tmp/heddle-self-test-${process.pid}`;
  */
 async function main([host, tooManyMiB]: string[]): Promise<void> {
   const findings = {
-    connect: await connection(),
+    connect: await attemptConnection(),
     spawn: attempt(() => {
       const { error } = spawnSync(process.execPath, ['--version'], { stdio: 'ignore' });
       if (error !== undefined) throw error;

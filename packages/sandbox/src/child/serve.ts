@@ -1,6 +1,5 @@
 import type { ChildRequest, ChildMessage, RunRequest } from '../protocol.ts';
-import { Execution } from './execution.ts';
-import type { ProcessContext } from './execution.ts';
+import { Execution, type ProcessContext } from './execution.ts';
 import type { Realms } from './realms.ts';
 
 /** Returns the resident memory of the process in MiB. Without /proc, as in strict isolation, the peak. */

@@ -2,7 +2,7 @@
 export class Stdout {
   #text = '';
   #lines = 0;
-  #full = false;
+  #isFull = false;
   readonly #maxChars: number;
   readonly #maxLines: number;
 
@@ -13,12 +13,12 @@ export class Stdout {
 
   /** Adds a line. Returns false once the limit is reached. */
   add(line: string): boolean {
-    if (this.#full) return false;
+    if (this.#isFull) return false;
     const text = this.#lines === 0 ? line : '\n' + line;
     const room = this.#maxChars - this.#text.length;
     if (this.#lines === this.#maxLines || text.length > room) {
       this.#text += (this.#lines === this.#maxLines ? '' : text.slice(0, room)) + '\n[stdout truncated]';
-      this.#full = true;
+      this.#isFull = true;
       return false;
     }
     this.#text += text;

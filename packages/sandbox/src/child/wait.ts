@@ -17,10 +17,10 @@ function writeAll(bytes: Uint8Array): void {
 function readAll(length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   for (let at = 0; at < length;) {
-    const read = readSync(SYNC_FD, bytes, at, length - at, null);
+    const count = readSync(SYNC_FD, bytes, at, length - at, null);
     // The supervisor has exited, so the job's result is not needed.
-    if (read === 0) process.exit(0);
-    at += read;
+    if (count === 0) process.exit(0);
+    at += count;
   }
   return bytes;
 }

@@ -31,7 +31,7 @@ function hostOf(text: string): string | undefined {
 }
 
 /** Splits a destination into host or range and port. An IPv6 address with a port is in brackets. */
-function split(text: string): { host: string; port: string | undefined } {
+function splitPort(text: string): { host: string; port: string | undefined } {
   const bracketed = /^\[([^\]]*)\](\/\d+)?(?::(\d+|\*))?$/.exec(text);
   if (bracketed) return { host: `${bracketed[1]}${bracketed[2] ?? ''}`, port: bracketed[3] };
   const [, host, port] = /^([^:]*):(\d+|\*)$/.exec(text) ?? [];
@@ -58,7 +58,7 @@ function portOf(text: string | undefined): Destination['port'] {
 }
 
 function parse(text: string): Destination | undefined {
-  const { host: hostText, port: portText } = split(text.trim());
+  const { host: hostText, port: portText } = splitPort(text.trim());
   const port = portOf(portText);
   if (port === 0) return undefined;
   const isWildcard = hostText.startsWith('*.');
@@ -77,8 +77,8 @@ export function isDestination(text: string): boolean {
 }
 
 /**
- * Returns the destinations of a policy option as a function of the port. Destinations without a port apply to the
- * ports for which `isDefaultPort` returns true.
+ * Parses the destinations of a policy option. The returned function selects those that apply to a port. Destinations
+ * without a port apply to the ports for which `isDefaultPort` returns true.
  * @throws SandboxError INVALID_OPTION for an invalid destination.
  */
 export function destinationsOf(

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createEgress, type IpAddress, type Egress, type EgressPolicy, type EgressRequest } from './index.ts';
 
 const LOCAL: IpAddress = { address: '127.0.0.1', family: 4 };
-const seen: {
+const requests: {
   method: string;
   url: string;
   headers: IncomingMessage['headers'];
@@ -13,16 +13,16 @@ const seen: {
 }[] = [];
 let port = 0;
 
-type Answer = (response: ServerResponse) => void;
+type Respond = (response: ServerResponse) => void;
 
-const gzip = (text: string): Answer => {
+const gzip = (text: string): Respond => {
   return (response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text));
 };
-const redirectTo = (status: number, location: string): Answer => {
+const redirectTo = (status: number, location: string): Respond => {
   return (response) => void response.writeHead(status, { location }).end();
 };
 
-const answers: Record<string, Answer> = {
+const responders: Record<string, Respond> = {
   '/loop': redirectTo(302, '/loop'),
   '/big': (response) => void response.end('x'.repeat(100_000)),
   '/bomb': gzip('x'.repeat(1_000_000)),
@@ -36,22 +36,22 @@ const answers: Record<string, Answer> = {
   '/missing': (response) => void response.writeHead(404).end(),
 };
 
-function answer(request: IncomingMessage, response: ServerResponse, body: string): void {
+function respond(request: IncomingMessage, response: ServerResponse, body: string): void {
   const { method = '', url = '', headers } = request;
-  seen.push({ method, url, headers, body });
+  requests.push({ method, url, headers, body });
   const query = new URLSearchParams(url.slice('/to?'.length));
   const redirect = url.startsWith('/to?')
     ? redirectTo(Number(query.get('status')), query.get('at') ?? '')
     : undefined;
-  const listed = redirect ?? answers[url];
-  if (listed !== undefined) return listed(response);
+  const responder = redirect ?? responders[url];
+  if (responder !== undefined) return responder(response);
   response.writeHead(200, { 'content-type': 'text/plain' }).end(`${method} ${body}`);
 }
 
 const server = createServer((request, response) => {
   let body = '';
   request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
-  request.on('end', () => answer(request, response, body));
+  request.on('end', () => respond(request, response, body));
 });
 
 beforeAll(async () => {
@@ -66,8 +66,8 @@ afterAll(() => {
 const clients: Egress[] = [];
 afterAll(() => Promise.all(clients.map((client) => client.close())));
 
-/** A client for which every host except those of `resolve` is the test server. */
-function client(policy: EgressPolicy = {}, resolve: Record<string, IpAddress[]> = {}): Egress {
+/** Creates a client for which every host is the test server, except those in `resolve`. */
+function createClient(policy: EgressPolicy = {}, resolve: Record<string, IpAddress[]> = {}): Egress {
   const egress = createEgress(
     { allowPrivate: ['127.0.0.1/32'], ports: 'any', ...policy },
     async (host) => resolve[host] ?? [LOCAL],
@@ -83,14 +83,14 @@ const codeOf = (request: Promise<unknown>): Promise<string> =>
     () => 'reached',
     (error: { code: string }) => error.code,
   );
-const lastRequest = () => seen.at(-1) as (typeof seen)[number];
+const lastRequest = () => requests.at(-1) as (typeof requests)[number];
 
 async function send(
   request: EgressRequest,
   policy: EgressPolicy = {},
   resolve: Record<string, IpAddress[]> = {},
 ) {
-  return client(policy, resolve).fetch(request);
+  return createClient(policy, resolve).fetch(request);
 }
 
 describe('the egress client', () => {
@@ -234,11 +234,11 @@ describe('the egress client', () => {
 
   it('limits the response bytes of several requests together, not counting failed ones', async () => {
     const allowance = { remainingBytes: 250_000 };
-    const big = (): Promise<string> => codeOf(send({ url: urlOf('/big'), allowance }));
+    const fetchBig = (): Promise<string> => codeOf(send({ url: urlOf('/big'), allowance }));
     expect(await codeOf(send({ url: urlOf('/big'), allowance, maxResponseBytes: 10 }))).toBe(
       'EGRESS_TOO_LARGE',
     );
-    expect([await big(), await big(), await big()]).toEqual(['reached', 'reached', 'EGRESS_TOO_LARGE']);
+    expect([await fetchBig(), await fetchBig(), await fetchBig()]).toEqual(['reached', 'reached', 'EGRESS_TOO_LARGE']);
     expect(allowance.remainingBytes).toBe(50_000);
   });
 
@@ -248,11 +248,11 @@ describe('the egress client', () => {
 });
 
 describe('redirects', () => {
-  const via = (location: string, status = 302): string =>
+  const redirectUrl = (location: string, status = 302): string =>
     urlOf(`/to?status=${status}&at=${encodeURIComponent(location)}`);
 
   it('are followed, and the last URL is returned', async () => {
-    expect(await send({ url: via('/end') })).toMatchObject({
+    expect(await send({ url: redirectUrl('/end') })).toMatchObject({
       status: 200,
       url: urlOf('/end'),
       redirected: true,
@@ -269,15 +269,15 @@ describe('redirects', () => {
   ])('to %s are refused', async (location) => {
     expect(
       await codeOf(
-        send({ url: via(location) }, {}, { 'private.test': [{ address: '192.168.1.1', family: 4 }] }),
+        send({ url: redirectUrl(location) }, {}, { 'private.test': [{ address: '192.168.1.1', family: 4 }] }),
       ),
     ).toBe('EGRESS_DENIED');
   });
 
-  it('end after five', async () => {
-    const before = seen.length;
+  it('fail after five', async () => {
+    const before = requests.length;
     expect(await codeOf(send({ url: urlOf('/loop') }))).toBe('EGRESS_DENIED');
-    expect(seen.length - before).toBe(6);
+    expect(requests.length - before).toBe(6);
   });
 
   it.each(['Authorization', 'Cookie', 'X-Api-Key', 'x-functions-key', 'Ocp-Apim-Subscription-Key', 'X-Own'])(
@@ -291,9 +291,9 @@ describe('redirects', () => {
         Range: 'bytes=0-',
         'X-Sim-Via': 'a',
       };
-      await send({ url: via('/end'), headers });
+      await send({ url: redirectUrl('/end'), headers });
       expect(lastRequest().headers).toMatchObject({ [key]: 'k', accept: 'text/x' });
-      await send({ url: via(urlOf('/end', 'other.test')), headers });
+      await send({ url: redirectUrl(urlOf('/end', 'other.test')), headers });
       expect(lastRequest().headers).toMatchObject({
         accept: 'text/x',
         'user-agent': 'u',
@@ -304,7 +304,7 @@ describe('redirects', () => {
       expect(lastRequest().headers[key]).toBeUndefined();
       // Dropped headers are not restored by a redirect back to their origin.
       await send({
-        url: via(urlOf(`/to?status=302&at=${encodeURIComponent(urlOf('/end'))}`, 'other.test')),
+        url: redirectUrl(urlOf(`/to?status=302&at=${encodeURIComponent(urlOf('/end'))}`, 'other.test')),
         headers,
       });
       expect(lastRequest().headers['host']).toBe(`ok.test:${port}`);
@@ -321,19 +321,19 @@ describe('redirects', () => {
     [307, 'POST', 'POST', 'b'],
     [308, 'POST', 'POST', 'b'],
   ])('with %d turn %s into %s', async (status, method, next, body) => {
-    await send({ url: via('/end', status), method, body: 'b', headers: { 'content-type': 'text/x' } });
+    await send({ url: redirectUrl('/end', status), method, body: 'b', headers: { 'content-type': 'text/x' } });
     expect(lastRequest()).toMatchObject({ method: next, body, url: '/end' });
     expect(lastRequest().headers['content-type']).toBe(body === '' ? undefined : 'text/x');
   });
 
-  it('are returned or refused on request', async () => {
-    expect(await send({ url: via('/end'), redirect: 'manual' })).toMatchObject({ status: 302 });
-    expect(await codeOf(send({ url: via('/end'), redirect: 'error' }))).toBe('EGRESS_DENIED');
+  it('are returned or refused if the request says so', async () => {
+    expect(await send({ url: redirectUrl('/end'), redirect: 'manual' })).toMatchObject({ status: 302 });
+    expect(await codeOf(send({ url: redirectUrl('/end'), redirect: 'error' }))).toBe('EGRESS_DENIED');
   });
 });
 
 describe('a response that is read as it arrives', () => {
-  const open = (request: EgressRequest, policy: EgressPolicy = {}) => client(policy).open(request);
+  const open = (request: EgressRequest, policy: EgressPolicy = {}) => createClient(policy).open(request);
   const read = async (body: ReadableStream<Uint8Array>): Promise<string> => {
     let content = '';
     for await (const chunk of body) content += text(chunk);
@@ -393,7 +393,7 @@ describe('a response that is read as it arrives', () => {
     expect(await codeOf(send(request, policy))).toBe('EGRESS_TOO_LARGE');
   });
 
-  it('is refused like a whole response', async () => {
+  it('is refused by the same rules as a complete response', async () => {
     expect(await codeOf(open({ url: 'http://10.0.0.1/' }))).toBe('EGRESS_DENIED');
   });
 });

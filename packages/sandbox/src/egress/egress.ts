@@ -96,7 +96,7 @@ function streamOf(
 }
 
 /** Converts an error of the connection to an EgressError. Callers read its code from `cause`, in order to retry. */
-function explain(
+function toEgressError(
   error: unknown,
   request: EgressRequest,
   deadline: AbortSignal,
@@ -106,7 +106,7 @@ function explain(
   if (request.signal?.aborted === true)
     return new EgressError('EGRESS_ABORTED', `The request to ${host} was aborted.`, { cause: error });
   if (deadline.aborted)
-    return new EgressError('EGRESS_TIMEOUT', `${host} did not answer within ${timeoutMs} ms.`, {
+    return new EgressError('EGRESS_TIMEOUT', `${host} did not respond within ${timeoutMs} ms.`, {
       cause: error,
     });
   if (isEgressError(error)) return error;
@@ -134,29 +134,29 @@ class GuardedClient implements Egress {
     this.check = createCheck(policy, resolve);
     this.addresses = async ({ host, port, ports, signal = new AbortController().signal }) => {
       const check = createCheck({ ...policy, ports: policy.ports ?? ports }, resolve);
-      const checked = check(serverUrl(host, port)).then(({ addresses }) => addresses);
-      return unlessAborted(checked, signal);
+      const target = await unlessAborted(check(serverUrl(host, port)), signal);
+      return target.addresses;
     };
     this.#timeoutMs = policy.timeoutMs ?? DEFAULTS.timeoutMs;
     this.#maxBytes = policy.maxResponseBytes ?? DEFAULTS.maxResponseBytes;
     this.#maxRedirects = policy.maxRedirects ?? DEFAULTS.maxRedirects;
     this.#maxFileBytes = policy.maxFileBytes ?? DEFAULTS.maxFileBytes;
-    this.#transport = new Transport(connection, { body: this.#maxBytes, file: this.#maxFileBytes });
+    this.#transport = new Transport(connection, { memory: this.#maxBytes, file: this.#maxFileBytes });
   }
 
   fetch(request: EgressRequest): Promise<EgressResponse> {
-    return this.#limited(request, (signal) =>
+    return this.#withLimits(request, (signal) =>
       // A complete response is held in memory.
       this.#follow({ ...request, toFile: false }, signal, (exchange) => this.#transport.exchange(exchange)),
     );
   }
 
   open(request: EgressRequest): Promise<EgressStream> {
-    const followed = request.redirect !== 'manual';
-    return this.#limited(request, async (signal, translate) => {
+    const followsRedirects = request.redirect !== 'manual';
+    return this.#withLimits(request, async (signal, translate) => {
       const { chunks, discard, ...head } = await this.#follow(request, signal, async (exchange) => {
         const reply = await this.#transport.open(exchange);
-        if (followed && redirectOf(reply) !== undefined) reply.discard();
+        if (followsRedirects && redirectOf(reply) !== undefined) reply.discard();
         return reply;
       });
       return { ...head, body: streamOf(chunks, discard, translate) };
@@ -168,14 +168,14 @@ class GuardedClient implements Egress {
   }
 
   /** Calls `work` with a signal for the request's limits, and a function that converts errors to an EgressError. */
-  async #limited<R>(
+  async #withLimits<R>(
     request: EgressRequest,
     work: (signal: AbortSignal, translate: (error: unknown) => EgressError) => Promise<R>,
   ): Promise<R> {
     const ms = Math.min(this.#timeoutMs, request.timeoutMs ?? this.#timeoutMs);
     const deadline = AbortSignal.timeout(ms);
     const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
-    const translate = (error: unknown): EgressError => explain(error, request, deadline, ms);
+    const translate = (error: unknown): EgressError => toEgressError(error, request, deadline, ms);
     try {
       return await work(signal, translate);
     } catch (error) {
@@ -186,7 +186,7 @@ class GuardedClient implements Egress {
   async #follow<R extends AnyReply>(
     request: EgressRequest,
     signal: AbortSignal,
-    exchange: (exchange: Exchange) => Promise<R>,
+    transmit: (exchange: Exchange) => Promise<R>,
   ) {
     const { redirect = 'follow', allowance, toFile = false } = request;
     const allowedBytes = toFile ? this.#maxFileBytes : this.#maxBytes;
@@ -195,7 +195,7 @@ class GuardedClient implements Egress {
     const limitedBy = maxBytes < allowedBytes ? undefined : option;
     const send = async (hop: Hop): Promise<ReplyWithUrl<R>> => {
       const target = await unlessAborted(this.check(hop.url), signal);
-      const reply = await exchange({ ...hop, target, signal, maxBytes, limitedBy, toFile, allowance });
+      const reply = await transmit({ ...hop, target, signal, maxBytes, limitedBy, toFile, allowance });
       if (redirect === 'error' && redirectOf(reply) !== undefined)
         throw denied(`${target.url.host} redirects, which this request does not allow.`);
       return { ...reply, at: target.url };

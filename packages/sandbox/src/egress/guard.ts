@@ -33,7 +33,7 @@ function matches(patterns: readonly string[], host: string): boolean {
   });
 }
 
-function parse(text: string | URL): URL {
+function parseHttpUrl(text: string | URL): URL {
   if (String(text).length > MAX_URL_CHARS) throw denied(`The URL has more than ${MAX_URL_CHARS} characters.`);
   let url: URL;
   try {
@@ -58,11 +58,11 @@ function refusalOf(host: string, port: number, policy: EgressPolicy): string | u
     return `Requests to ${host} are not allowed by the egress policy (allowHosts)`;
   const isInternal = isIP(host) === 0 && (!host.includes('.') || INTERNAL_NAME.test(host));
   if (isInternal && (policy.allowPrivate ?? false) === false) return `${host} is an internal host name`;
-  if (!hasPort(policy, port)) return `Requests to port ${port} of ${host} are not allowed`;
+  if (!allowsPort(policy, port)) return `Requests to port ${port} of ${host} are not allowed`;
   return undefined;
 }
 
-function hasPort({ ports = DEFAULT_PORTS }: EgressPolicy, port: number): boolean {
+function allowsPort({ ports = DEFAULT_PORTS }: EgressPolicy, port: number): boolean {
   return ports === 'any' || ports.includes(port);
 }
 
@@ -111,7 +111,7 @@ interface RequestedUrl {
 }
 
 function parseUrl(text: string | URL): RequestedUrl {
-  const url = parse(text);
+  const url = parseHttpUrl(text);
   const host = url.hostname
     .replace(/^\[|\]$/g, '')
     .replace(/\.+$/, '')
@@ -131,7 +131,7 @@ class Guard {
     this.#policy = policy;
     this.#resolve = resolve;
     this.#permits = addressRule(policy);
-    this.#exceptions = destinationsOf(policy.exceptions ?? [], 'exceptions', (port) => hasPort(policy, port));
+    this.#exceptions = destinationsOf(policy.exceptions ?? [], 'exceptions', (port) => allowsPort(policy, port));
     this.#denied = destinationsOf(policy.denyHosts ?? [], 'denyHosts', () => true);
   }
 
@@ -179,9 +179,9 @@ class Guard {
     if (this.#permits(address) || (isException && kind === 'private')) return;
     const description = kind === 'private' ? 'a private address' : 'a reserved address';
     // The message does not contain the address: user code could otherwise query the network's resolver.
-    const isItself = address.address === requested.host;
-    const refusal = `${requested.host} ${isItself ? 'is' : 'resolves to'} ${description}`;
-    const target = isItself || kind === 'private' ? targetOf(requested) : `CIDR:${requested.port}`;
+    const isLiteral = address.address === requested.host;
+    const refusal = `${requested.host} ${isLiteral ? 'is' : 'resolves to'} ${description}`;
+    const target = isLiteral || kind === 'private' ? targetOf(requested) : `CIDR:${requested.port}`;
     throw denialOf(refusal, target, this.#policy);
   }
 }

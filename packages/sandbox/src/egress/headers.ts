@@ -7,7 +7,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 const MAX_HEADERS = 200;
 const MAX_HEADER_CHARS = 64 * 1024;
 /** Headers that belong to one connection, or are computed by the client. */
-const CONNECTION = new Set([
+const CONNECTION_HEADERS = new Set([
   'host',
   'connection',
   'keep-alive',
@@ -45,7 +45,7 @@ export function requestHeaders(headers: EgressRequest['headers'], host: string):
       );
     chars += name.length + value.length;
     const key = name.toLowerCase();
-    if (!CONNECTION.has(key) && !key.startsWith('proxy-')) pairs.push([key, value.trim()]);
+    if (!CONNECTION_HEADERS.has(key) && !key.startsWith('proxy-')) pairs.push([key, value.trim()]);
   }
   if (chars > MAX_HEADER_CHARS)
     throw denied(`The headers of the request to ${host} have more than ${MAX_HEADER_CHARS} characters.`);

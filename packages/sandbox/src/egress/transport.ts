@@ -15,7 +15,7 @@ export interface Exchange {
   readonly body?: string | Uint8Array | undefined;
   readonly signal: AbortSignal;
   readonly maxBytes: number;
-  /** The option that raises `maxBytes`; undefined where the request itself sets it. */
+  /** The option that raises `maxBytes`; undefined if the request itself sets it. */
   readonly limitedBy: 'maxFileBytes' | 'maxResponseBytes' | undefined;
   /** True if the body is written to a file as it arrives. */
   readonly toFile: boolean;
@@ -52,9 +52,9 @@ export interface Connection {
   readonly proxy?: string;
 }
 
-/** Maximum sizes of any response body, in bytes: held in memory, and written to a file. */
+/** Maximum size of a response body in bytes, if it is held in memory and if it is written to a file. */
 interface BodyLimits {
-  readonly body: number;
+  readonly memory: number;
   readonly file: number;
 }
 
@@ -98,7 +98,7 @@ export class Transport {
     // Loaded with the first request, because loading it takes as long as loading the rest of the sandbox.
     const undici = await import('undici');
     const response = await undici.request(target.url, {
-      dispatcher: this.#agent(target, toFile ? this.#maxBytes.file : this.#maxBytes.body, undici),
+      dispatcher: this.#agent(target, toFile ? this.#maxBytes.file : this.#maxBytes.memory, undici),
       method: method as 'GET',
       headers: [...headers, ['accept-encoding', 'gzip, deflate, br']].flat(),
       body: body ?? null,
@@ -108,7 +108,7 @@ export class Transport {
       bodyTimeout: 0,
       responseHeaders: 'raw',
     });
-    const pairs = rawPairs(response.headers as unknown as string[]);
+    const pairs = toPairs(response.headers as unknown as string[]);
     const encoding = pairs.find(([name]) => name === 'content-encoding')?.[1].toLowerCase() ?? '';
     const decoder = method === 'HEAD' ? undefined : DECODERS[encoding];
     return {
@@ -186,12 +186,12 @@ function limitInformational({ target, signal }: Exchange): { signal: AbortSignal
   let count = 0;
   const onInfo = (): void => {
     if (++count > MAX_INFORMATIONAL)
-      tooMany.abort(tooLarge(target, `more than ${MAX_INFORMATIONAL} informational responses before it`));
+      tooMany.abort(tooLargeError(target, `more than ${MAX_INFORMATIONAL} informational responses before it`));
   };
   return { onInfo, signal: AbortSignal.any([signal, tooMany.signal]) };
 }
 
-function rawPairs(raw: readonly (string | Buffer)[]): Pairs {
+function toPairs(raw: readonly (string | Buffer)[]): Pairs {
   const pairs: Pairs = [];
   for (let i = 0; i + 1 < raw.length; i += 2) pairs.push([String(raw[i]).toLowerCase(), String(raw[i + 1])]);
   return pairs;
@@ -206,24 +206,24 @@ async function* chunksOf(
     decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
   const quota = allowance ?? { remainingBytes: Infinity };
   let bytes = 0;
-  let ended = false;
+  let isComplete = false;
   try {
     for await (const chunk of source) {
       const { byteLength } = chunk as Uint8Array;
       bytes += byteLength;
       quota.remainingBytes -= byteLength;
       if (bytes > maxBytes)
-        throw tooLarge(
+        throw tooLargeError(
           target,
           `more than ${maxBytes} bytes${limitedBy ? `; raise ${limitedBy} to allow it` : ''}`,
         );
       if (quota.remainingBytes < 0)
-        throw tooLarge(target, 'more bytes than all requests of this job may receive together');
+        throw tooLargeError(target, 'more bytes than all requests of this job may receive together');
       yield chunk as Uint8Array;
     }
-    ended = true;
+    isComplete = true;
   } finally {
-    if (!ended) quota.remainingBytes += bytes;
+    if (!isComplete) quota.remainingBytes += bytes;
     body.destroy();
   }
 }
@@ -235,6 +235,6 @@ async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return buffer.take();
 }
 
-function tooLarge({ url }: Target, excess: string): EgressError {
+function tooLargeError({ url }: Target, excess: string): EgressError {
   return new EgressError('EGRESS_TOO_LARGE', `The response of ${url.host} has ${excess}.`);
 }

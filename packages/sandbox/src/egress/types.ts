@@ -38,8 +38,8 @@ export interface EgressPolicy {
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
 /**
- * A quota of response bytes shared by several requests. Bytes of a response that is not read to its end are returned to
- * it.
+ * A quota of response bytes that several requests share. A response that is not read to its end returns its bytes to the
+ * quota.
  */
 export interface ByteQuota {
   remainingBytes: number;
@@ -63,7 +63,10 @@ export interface EgressRequest {
    * `maxResponseBytes`. Only for `open`.
    */
   readonly toFile?: boolean;
-  /** Shared by the requests of one job: concurrent responses could otherwise exceed the host's memory together. */
+  /**
+   * The response bytes that the requests of one job may still receive. Without this quota, concurrent responses could
+   * together exceed the host's memory.
+   */
   readonly allowance?: ByteQuota;
 }
 

@@ -50,7 +50,7 @@ function runSelfTest(confinement: Confinement, execPath: string): Promise<SelfTe
     let output = '';
     let findings: SelfTestResult['findings'];
     const timer = setTimeout(() => {
-      output += `no answer within ${TIMEOUT_MS} ms`;
+      output += `no response within ${TIMEOUT_MS} ms`;
       endProcess(child);
     }, TIMEOUT_MS);
     const end = (reason: string): void => {

@@ -15,13 +15,13 @@ const EXIT_SIGXCPU = 152;
 /** Prefixes of messages from the tools that start a process. */
 const TOOL_MESSAGE = /^(?:bwrap|prlimit|setpriv): /;
 
-interface End {
+interface JobEnd {
   readonly code: EndCode;
   readonly text: string;
 }
 
-function stopEnd(stopped: TreeStop, limits: JobLimits, memoryMiB = 0): End {
-  switch (stopped) {
+function stopEnd(reason: TreeStop, limits: JobLimits, memoryMiB = 0): JobEnd {
+  switch (reason) {
     case 'cpu':
       return { code: 'TIMEOUT_CPU', text: `The code used more than ${limits.cpuMs} ms of processor time.` };
     case 'wall':
@@ -46,13 +46,13 @@ function stopEnd(stopped: TreeStop, limits: JobLimits, memoryMiB = 0): End {
 /** The end code for an error of the job's code; callers get the error itself. */
 const GUEST_ERROR = 'GUEST_ERROR' satisfies EndCode;
 
-function errorEnd(name: string, message: string): End {
+function errorEnd(name: string, message: string): JobEnd {
   const error: GuestError = { phase: 'run', index: 0, name, message, stack: '' };
   return { code: GUEST_ERROR, text: JSON.stringify(error) };
 }
 
 /** Returns the end of a job whose process exited without a result. */
-function exitEnd({ exitCode, stderr }: TreeEnd, limits: JobLimits, subject: string): End {
+function exitEnd({ exitCode, stderr }: TreeEnd, limits: JobLimits, subject: string): JobEnd {
   if (exitCode === EXIT_SIGXCPU) return stopEnd('cpu', limits);
   if (exitCode === EXIT_SIGABRT && /out of memory/i.test(stderr))
     return { code: 'OUT_OF_MEMORY', text: 'The code used up the memory of its process.' };
@@ -61,7 +61,7 @@ function exitEnd({ exitCode, stderr }: TreeEnd, limits: JobLimits, subject: stri
   return errorEnd('ExitError', `The ${subject} ended with exit code ${exitCode}${detail}`);
 }
 
-function scriptEnd(end: TreeEnd, output: TreeOutput, limits: JobLimits): End {
+function scriptEnd(end: TreeEnd, output: TreeOutput, limits: JobLimits): JobEnd {
   if (end.exitCode !== 0) return exitEnd(end, limits, 'script');
   if (output.isResultTooLarge) return stopEnd('result', limits);
   return { code: 'OK', text: output.result === undefined ? 'null' : asJson(output.result) };
@@ -79,7 +79,7 @@ function asJson(text: string): string {
   }
 }
 
-function programEnd(end: TreeEnd, limits: JobLimits): End | undefined {
+function programEnd(end: TreeEnd, limits: JobLimits): JobEnd | undefined {
   if (end.result === '') return exitEnd(end, limits, 'process of the code');
   const text = end.result.slice(1);
   // `E` is an error and `D` a result, as in messages of guests (child/bridge.ts).

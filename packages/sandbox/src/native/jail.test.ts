@@ -5,10 +5,10 @@ import { bareRoot } from '../isolation/libraries.ts';
 import { NativeHost } from './host.ts';
 import { nativeInvocation } from './jail.ts';
 
-const path = process.platform === 'linux' ? bubblewrap() : undefined;
-const host = new NativeHost(path === undefined ? {} : { bubblewrap: path }, process.execPath);
+const bubblewrapPath = process.platform === 'linux' ? bubblewrap() : undefined;
+const host = new NativeHost(bubblewrapPath === undefined ? {} : { bubblewrap: bubblewrapPath }, process.execPath);
 
-describe.skipIf(path === undefined)('the number of processes of a jail', () => {
+describe.skipIf(bubblewrapPath === undefined)('the number of processes of a jail', () => {
   const { execPath, readable } = bareRoot();
   const invocationOf = (confinement: Confinement, rootfs?: string) => {
     const { args, arguments: jailArguments } = nativeInvocation(confinement, undefined, {

@@ -38,7 +38,7 @@ export interface NativeJail {
   readonly proxy?: string | undefined;
 }
 
-/** Descriptors that bubblewrap uses: the seccomp filter, its arguments, the job, and the exit status that it writes. */
+/** Descriptors of bubblewrap: it reads the seccomp filter, its arguments and the job, and writes the exit status. */
 export const JAIL_FDS = { filter: 4, arguments: 5, job: 6, status: 7 } as const;
 
 /** Files in `/proc` that reveal or control the whole machine. */
@@ -143,10 +143,10 @@ export function nativeInvocation(
     readable = [],
     folder = JAIL_PATHS.work,
     fileMiB = limits.diskMiB,
-    processes = true,
   } = jail;
+  const mayStartProcesses = jail.processes ?? true;
   const prlimit = tools.prlimit as string;
-  const processLimit = uids === undefined && processes ? processLimitOf(jail, prlimit) : NO_PROCESS_LIMIT;
+  const processLimit = uids === undefined && mayStartProcesses ? processLimitOf(jail, prlimit) : NO_PROCESS_LIMIT;
   const jailArguments = bubblewrapArguments({
     readable: [...new Set([...readable, ...processLimit.readable])],
     mounts: mounts(jail),
@@ -173,7 +173,11 @@ export function nativeInvocation(
   return {
     command,
     args,
-    filter: seccompFilter({ architecture: process.arch as Architecture, processes, sockets: true }),
+    filter: seccompFilter({
+      architecture: process.arch as Architecture,
+      processes: mayStartProcesses,
+      sockets: true,
+    }),
     arguments: Buffer.from(
       jailArguments
         .slice(0, jailArguments.lastIndexOf('--'))

@@ -57,7 +57,7 @@ export class NativePool {
   readonly #queue = new FairQueue();
   readonly #meter = new Meter();
   readonly #running = new Map<Job, Promise<void>>();
-  #closed = false;
+  #isClosed = false;
 
   constructor(options: NativePoolOptions) {
     this.#options = options;
@@ -72,7 +72,7 @@ export class NativePool {
   }
 
   submit(job: Job): void {
-    if (this.#closed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
+    if (this.#isClosed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
     const { queueTimeoutMs } = this.#options;
     const refusal = this.#queue.refusalOf(job, this.#options);
     if (refusal !== undefined) return job.fail('SANDBOX_BUSY', refusal);
@@ -103,7 +103,7 @@ export class NativePool {
   release(): void {}
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     for (const tenant of this.#queue.tenants())
       for (const job of this.#queue.heads(tenant)) this.#failAll(job);
     for (const job of this.#running.keys()) {
@@ -113,6 +113,7 @@ export class NativePool {
     await Promise.all(this.#running.values());
   }
 
+  /** Fails the queued jobs of a tenant with the pool key of `first`. */
   #failAll(first: Job): void {
     for (let job: Job | undefined = first; job !== undefined;) {
       this.#queue.remove(job);
@@ -137,7 +138,7 @@ export class NativePool {
   }
 
   #pump(): void {
-    for (let job = this.#next(); job !== undefined && !this.#closed; job = this.#next()) {
+    for (let job = this.#next(); job !== undefined && !this.#isClosed; job = this.#next()) {
       const next = job;
       this.#queue.take(next);
       this.#meter.recordQueued(next.queuedAtMs);
@@ -154,9 +155,9 @@ export class NativePool {
     }
   }
 
-  #measure(end: TreeEnd): void {
+  #recordEnd(end: TreeEnd): void {
     this.#meter.recordDone({ ...end, rssMiB: end.memoryMiB });
-    this.#meter.ended(this.#closed ? 'closed' : reasonOf(end));
+    this.#meter.ended(this.#isClosed ? 'closed' : reasonOf(end));
   }
 
   async #run(job: Job): Promise<void> {
@@ -199,7 +200,7 @@ export class NativePool {
         signal: job.stopped.signal,
         output: (data, stream) => output.add(data, stream),
       });
-      this.#measure(end);
+      this.#recordEnd(end);
       job.end(endingOf(job, end, output, native));
     } finally {
       await proxy?.close();

@@ -4,7 +4,7 @@ import { isRunning, nativeBench } from '../../../../test/support/native-images.t
 const bench = await nativeBench();
 const { python, javascript, numpy, sandboxOf, run, valueOf, failureOf } = bench;
 
-type JobPart = Parameters<typeof run>[0];
+type JobFields = Parameters<typeof run>[0];
 
 afterAll(() => bench.close());
 
@@ -101,7 +101,7 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
     expect(peakRssMiB).toBeGreaterThan(0);
   });
 
-  it('is SANDBOX_UNAVAILABLE with the reason at a lower isolation level', async () => {
+  it('fails with SANDBOX_UNAVAILABLE and the reason at a lower isolation level', async () => {
     const basic = sandboxOf({ isolation: { level: 'basic' } });
     expect(await failureOf({ code: 'true' }, basic)).toMatchObject({
       code: 'SANDBOX_UNAVAILABLE',
@@ -112,7 +112,7 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
 });
 
 describe.skipIf(javascript === undefined)('JavaScript in a native image', TIME, () => {
-  const job = (code: string): JobPart => ({ language: 'javascript', code });
+  const job = (code: string): JobFields => ({ language: 'javascript', code });
 
   it('is the body of a function in Node.js, with imports, require and programs', async () => {
     const code = `import { execFileSync } from 'node:child_process';
@@ -145,7 +145,7 @@ describe.skipIf(javascript === undefined)('JavaScript in a native image', TIME, 
 });
 
 describe.skipIf(python === undefined)('Python in a native image', TIME, () => {
-  const job = (code: string): JobPart => ({ language: 'python', code });
+  const job = (code: string): JobFields => ({ language: 'python', code });
 
   it('is a module in CPython, with programs, threads and the rules for values of the isolate', async () => {
     const code = `import subprocess, threading, datetime

@@ -68,7 +68,7 @@ export class Proxy {
     this.#options = options;
     this.#allowance = { remainingBytes: options.bytes };
     this.#folder = folder;
-    this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#server = createServer((request, response) => void this.#respond(request, response));
     this.#server.maxConnections = MAX_SOCKETS;
     this.#server.on('connection', (socket) => this.#track(socket));
     this.#server.on(
@@ -126,7 +126,7 @@ export class Proxy {
     });
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refuse = ({ status, message }: Refusal): void => {
       if (response.headersSent) return void response.destroy();
       response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${message}\n`);
@@ -183,7 +183,7 @@ export class Proxy {
     const refusal = this.#admit();
     if (refusal !== undefined) return refuse(refusal);
     if (check === undefined)
-      return refuse({ status: FORBIDDEN, message: 'Only plain requests (http:) leave this sandbox.' });
+      return refuse({ status: FORBIDDEN, message: 'This sandbox allows only http: requests; tunnels are refused.' });
     // Abort if the client disconnects or the job ends, so that no connection remains.
     const disconnection = new AbortController();
     socket.on('close', () => disconnection.abort());

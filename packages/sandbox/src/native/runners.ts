@@ -25,10 +25,10 @@ export function createNativeRunners(
   options: SandboxOptions,
   egress: NativePoolOptions['egress'],
 ): NativeRunners {
-  const { maxProcesses, image: _, ...own } = options.native ?? {};
+  const { maxProcesses, image: _, ...nativeLimits } = options.native ?? {};
   const resolved = resolveOptions({ ...options, ...(maxProcesses !== undefined && { maxProcesses }) });
   const host = new NativeHost(options.isolation, resolved.execPath);
-  const pool = new NativePool({ ...resolved, host, egress, limits: { ...NATIVE_LIMITS, ...own } });
+  const pool = new NativePool({ ...resolved, host, egress, limits: { ...NATIVE_LIMITS, ...nativeLimits } });
   const limits = resolveLimits(LIMITS, options.limits);
   const common = { pool, limits, load: async () => undefined };
   return {

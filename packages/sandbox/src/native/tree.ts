@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { endProcess } from '../end-process.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
@@ -6,7 +7,6 @@ import type { Confinement } from '../isolation/confine.ts';
 import { freeSlotUid, takeSlotUid } from '../isolation/slot-uid.ts';
 import { nativeInvocation, JAIL_FDS, type NativeJail } from './jail.ts';
 import { RESULT_FD } from './layout.ts';
-import { readdirSync } from 'node:fs';
 import { processStat } from '../process-stat.ts';
 
 /** Resource use of a process and all its descendants. */
@@ -18,7 +18,8 @@ interface TreeUsage {
   readonly processes: number;
 }
 
-interface Entry {
+/** A process in `/proc`: its parent, processor time and resident memory. */
+interface ProcessUsage {
   readonly parent: number;
   readonly ticks: number;
   readonly pages: number;
@@ -28,7 +29,7 @@ interface Entry {
 const TICK_MS = 10;
 const PAGE_BYTES = 4_096;
 
-function readEntry(pid: string): Entry | undefined {
+function readProcess(pid: string): ProcessUsage | undefined {
   const stat = processStat(pid);
   if (stat === undefined) return undefined;
   const field = (number: number): number => Number(stat(number));
@@ -37,21 +38,21 @@ function readEntry(pid: string): Entry | undefined {
 
 /** Measures the process tree below `root`. */
 function treeUsage(root: number): TreeUsage {
-  const entries = new Map<number, Entry>();
+  const usages = new Map<number, ProcessUsage>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
-    const entry = readEntry(name);
-    if (entry !== undefined) entries.set(Number(name), entry);
+    const usage = readProcess(name);
+    if (usage !== undefined) usages.set(Number(name), usage);
   }
-  const children = Map.groupBy(entries, ([, { parent }]) => parent);
+  const children = Map.groupBy(usages, ([, { parent }]) => parent);
   let [ticks, pages, processes] = [0, 0, 0];
   const pending = [root];
   for (let pid = pending.pop(); pid !== undefined; pid = pending.pop()) {
-    const entry = entries.get(pid);
-    if (entry === undefined) continue;
+    const usage = usages.get(pid);
+    if (usage === undefined) continue;
     processes++;
-    ticks += entry.ticks;
-    pages += entry.pages;
+    ticks += usage.ticks;
+    pages += usage.pages;
     pending.push(...(children.get(pid) ?? []).map(([child]) => child));
   }
   return { cpuMs: ticks * TICK_MS, memoryMiB: (pages * PAGE_BYTES) / 2 ** 20, processes };
@@ -104,15 +105,15 @@ const CPU_SLACK_SECONDS = 2;
 export function runTree(confinement: Confinement, options: TreeOptions): Promise<TreeEnd> {
   if (options.uid !== undefined) return new Tree(confinement, options.uid, options).completion;
   const uid = confinement.uids === undefined ? undefined : takeSlotUid(confinement.uids);
-  const free = (): void => {
+  const freeUid = (): void => {
     if (uid !== undefined) freeSlotUid(uid);
   };
   try {
     const { completion } = new Tree(confinement, uid, options);
-    void completion.then(free, free);
+    void completion.then(freeUid, freeUid);
     return completion;
   } catch (error) {
-    free();
+    freeUid();
     throw error;
   }
 }
@@ -150,17 +151,17 @@ class Tree {
     if (signal?.aborted === true) cancel();
     signal?.addEventListener('abort', cancel, { once: true });
     this.completion = new Promise((resolve, reject) => {
-      const finish = (): void => {
+      const stopWatching = (): void => {
         clearInterval(pollTimer);
         clearTimeout(deadline);
         signal?.removeEventListener('abort', cancel);
       };
       child.once('error', (error) => {
-        finish();
+        stopWatching();
         reject(error);
       });
       child.once('close', () => {
-        finish();
+        stopWatching();
         resolve(this.#end());
       });
     });
