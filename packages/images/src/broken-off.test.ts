@@ -53,22 +53,22 @@ describe('an interrupted build', () => {
     const folder = imageFolder();
     const time = stillClock();
     let wake: () => void = () => undefined;
-    const asleep = new Promise<void>((resolve) => (wake = resolve));
-    const late = fakeBuilder({
+    const waking = new Promise<void>((resolve) => (wake = resolve));
+    const lateBuilder = fakeBuilder({
       async resolve() {
-        await asleep;
+        await waking;
         return { entries: [{ name: 'alpha', version: '0.0.1', digest: 'sha256:11' }], data: null };
       },
     });
-    const first = openImages({ javascript: late }, { folder, clock: time });
+    const first = openImages({ javascript: lateBuilder }, { folder, clock: time });
     const building = first.build(SPEC);
     await expect.poll(async () => (await first.list())[0]?.state).toBe('building');
     time.pass(61_000);
     const second = openImages({ javascript: fakeBuilder() }, { folder, clock: time });
-    const done = await second.build(SPEC);
+    const record = await second.build(SPEC);
     wake();
     await building;
-    expect(await second.get(done.id)).toEqual(done);
+    expect(await second.get(record.id)).toEqual(record);
   });
 });
 

@@ -63,6 +63,7 @@ async function checkSize(paths: readonly string[], maxImageMiB: number): Promise
     );
 }
 
+/** Moves the files of an image into the store. Returns the manifest of the image. */
 async function publish(
   request: BuildRequest,
   lock: Lock,
@@ -91,7 +92,7 @@ async function publish(
   };
 }
 
-async function cachedFolder(
+async function findOrMakeFolder(
   name: string,
   make: (folder: string) => Promise<void>,
   { blobs, workFolder }: { blobs: Blobs; workFolder: string },
@@ -111,15 +112,15 @@ function isDiskFull(error: unknown): boolean {
 }
 
 /** Returns the failure of a build, with messages that contain no tokens or paths. */
-function explain(error: unknown, signal: AbortSignal, log: BuildLog): BuildFailure {
+function toFailure(error: unknown, signal: AbortSignal, log: BuildLog): BuildFailure {
   const reason: unknown = signal.aborted ? signal.reason : error;
-  const { code, message } = isImageError(reason) ? reason : interruption(reason, log);
+  const { code, message } = isImageError(reason) ? reason : describeInterruption(reason, log);
   log.note(`${code}: ${message}`);
   return { code, message: log.redact(message), detail: log.tail(), log: log.whole() };
 }
 
 /** Returns code and message for an error that is not about the packages. */
-function interruption(error: unknown, log: BuildLog): Pick<ImageError, 'code' | 'message'> {
+function describeInterruption(error: unknown, log: BuildLog): Pick<ImageError, 'code' | 'message'> {
   if (isDiskFull(error))
     return {
       code: 'provider_error',
@@ -159,7 +160,7 @@ export async function buildImage(
     progress,
     fetchVerified: (url, digest, options) =>
       fetcher.verified({ url, digest, workFolder }, options, blobs, signal),
-    cachedFolder: (name, make) => cachedFolder(name, make, { blobs, workFolder }),
+    cachedFolder: (name, make) => findOrMakeFolder(name, make, { blobs, workFolder }),
     fetchPage: (url, options) => fetcher.page(url, options, signal),
   };
   try {
@@ -173,7 +174,7 @@ export async function buildImage(
     progress('publishing');
     return { manifest: await publish(request, lock, assembled, environment), lock, log: log.whole() };
   } catch (error) {
-    return explain(error, signal, log);
+    return toFailure(error, signal, log);
   } finally {
     await rm(workFolder, { recursive: true, force: true });
   }

@@ -61,7 +61,7 @@ export interface Registries {
   readonly go?: {
     /** Module proxies in order, such as `https://proxy.golang.org`. Credentials in a URL are sent but never shown. */
     readonly proxies?: readonly string[];
-    /** Tries the next proxy if one does not have the module (`absence`, the default), or if it fails in any way. */
+    /** When the next proxy is tried: if one does not have the module (`not-found`, the default), or after any error. */
     readonly fallbackOn?: 'not-found' | 'any-error';
   };
   readonly debian?: {

@@ -71,7 +71,7 @@ export class Builds {
 
   /** Stops all builds of this process and releases their claims. */
   async close(): Promise<void> {
-    this.#closing.abort(new ImageError('provider_error', 'the process is shutting down'));
+    this.#closing.abort(new ImageError('provider_error', 'The process is shutting down.'));
     await Promise.allSettled([...this.#running.values()].map(({ done }) => done));
   }
 
@@ -120,7 +120,7 @@ export class Builds {
     );
     const heartbeat = setInterval(() => {
       if (!this.#renew(claim))
-        claimLoss.abort(new ImageError('provider_error', 'another process took over the build'));
+        claimLoss.abort(new ImageError('provider_error', 'Another process took over the build.'));
     }, HEARTBEAT_MS);
     try {
       const signal = AbortSignal.any([deadline.signal, claimLoss.signal, this.#closing.signal]);

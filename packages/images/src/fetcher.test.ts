@@ -9,10 +9,10 @@ import type { ImageRecord } from './record.ts';
 
 const digestOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 
-type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+type Respond = (request: IncomingMessage, response: ServerResponse) => void;
 
-async function server(answer: Answer): Promise<string> {
-  const httpServer = createServer(answer);
+async function startServer(respond: Respond): Promise<string> {
+  const httpServer = createServer(respond);
   await new Promise<void>((resolve) => httpServer.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void httpServer.close());
   return `http://127.0.0.1:${(httpServer.address() as AddressInfo).port}`;
@@ -37,7 +37,7 @@ async function buildWith<T>(
 
 it('a file is fetched once and found by its digest afterwards', async () => {
   let requests = 0;
-  const index = await server((_request, response) => (requests++, response.end('wheel')));
+  const index = await startServer((_request, response) => (requests++, response.end('wheel')));
   const { result } = await buildWith({ python: { index } }, async (context) => {
     const fetch = () => context.fetchVerified(`${index}/a.whl`, digestOf('wheel'), { maxBytes: 100 });
     return [await fetch(), await fetch()];
@@ -47,7 +47,7 @@ it('a file is fetched once and found by its digest afterwards', async () => {
   expect([requests, result![0]!.size]).toEqual([1, 5]);
 });
 
-it.each<[string, Answer, object]>([
+it.each<[string, Respond, object]>([
   ['another file', (_request, response) => response.end('other'), { errorCode: 'integrity_error' }],
   [
     'a file that is too large',
@@ -66,8 +66,8 @@ it.each<[string, Answer, object]>([
     (request, response) => response.writeHead(302, { location: request.url ?? '' }).end(),
     { errorCode: 'registry_unavailable' },
   ],
-])('a registry that answers with %s fails the build', async (_what, answer, expected) => {
-  const index = await server(answer);
+])('a registry that responds with %s fails the build', async (_what, respond, expected) => {
+  const index = await startServer(respond);
   const { record } = await buildWith({ python: { index } }, (context) =>
     context.fetchVerified(`${index}/a.whl`, digestOf('wheel'), { maxBytes: 100 }),
   );
@@ -75,7 +75,7 @@ it.each<[string, Answer, object]>([
 });
 
 it('a registry that the operator named may be private; the target of its redirect may not', async () => {
-  const index = await server((_request, response) =>
+  const index = await startServer((_request, response) =>
     response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data' }).end(),
   );
   const { record } = await buildWith({ python: { index } }, (context) =>
@@ -87,12 +87,12 @@ it('a registry that the operator named may be private; the target of its redirec
 });
 
 it('credentials of a URL are sent to its origin only', async () => {
-  const seen: (string | undefined)[] = [];
-  const files = await server(
-    (request, response) => (seen.push(request.headers.authorization), response.end('ok')),
+  const authorizations: (string | undefined)[] = [];
+  const files = await startServer(
+    (request, response) => (authorizations.push(request.headers.authorization), response.end('ok')),
   );
-  const index = await server((request, response) => {
-    seen.push(request.headers.authorization);
+  const index = await startServer((request, response) => {
+    authorizations.push(request.headers.authorization);
     response.writeHead(302, { location: files }).end();
   });
   const withUser = index.replace('http://', 'http://me:p%40ss@');
@@ -100,5 +100,5 @@ it('credentials of a URL are sent to its origin only', async () => {
     context.fetchPage(withUser, { maxBytes: 100 }),
   );
   expect(Buffer.from(result!.body).toString()).toBe('ok');
-  expect(seen).toEqual([`Basic ${Buffer.from('me:p@ss').toString('base64')}`, undefined]);
+  expect(authorizations).toEqual([`Basic ${Buffer.from('me:p@ss').toString('base64')}`, undefined]);
 });

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { randomUUID } from 'node:crypto';
 import type { ImageBlob } from '@heddle/sandbox';
 import {
   createEgress,
@@ -83,7 +82,7 @@ export class Fetcher {
         refusal: (message) => new ImageError('registry_unavailable', message),
       },
     );
-    return checkedPage(reply, reply.at);
+    return toPage(reply, reply.at);
   }
 
   /** Returns the file at the URL, from the store or fetched, and verified against its digest. */
@@ -146,7 +145,8 @@ export class Fetcher {
   }
 }
 
-function checkedPage(
+/** Returns the page in a response. Throws ImageError rate_limited or registry_unavailable for the statuses 429 and 5xx. */
+function toPage(
   { status, body }: EgressResponse,
   url: URL,
 ): { status: number; url: string; body: Uint8Array } {

@@ -27,7 +27,7 @@ export const CLI_TOOLS = [
 ] as const;
 
 /** A condition under which an entry is refused, and the reason. The first rule that applies is reported. */
-type Rule = readonly [refused: (entry: string) => boolean, reason: string | ((entry: string) => string)];
+type Rule = readonly [isRefused: (entry: string) => boolean, reason: string | ((entry: string) => string)];
 
 const SHELL_CHARACTERS = /[;&|`$(){}"'\\]/;
 const PYTHON =
@@ -36,23 +36,23 @@ const NPM =
   /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[A-Za-z0-9~-][A-Za-z0-9._~-]*(?:@[\^~<>=]{0,2}[A-Za-z0-9.*+-]+)?$/;
 const DEBIAN = /^[a-z0-9][a-z0-9+.-]+(?::[a-z0-9-]+)?(?:=[A-Za-z0-9.+:~-]+)?$/;
 
-const flag: Rule = [(entry) => entry.startsWith('-'), 'it begins with a dash, like an installer flag'];
-const space: Rule = [(entry) => /\s/.test(entry), 'it contains white space'];
+const DASH_RULE: Rule = [(entry) => entry.startsWith('-'), 'it begins with a dash, like an installer flag'];
+const SPACE_RULE: Rule = [(entry) => /\s/.test(entry), 'it contains white space'];
 
-const DEPENDENCY: readonly Rule[] = [
-  flag,
+const DEPENDENCY_RULES: readonly Rule[] = [
+  DASH_RULE,
   [(entry) => entry.startsWith('git+') || entry.includes('://'), 'it is a URL; name a registry package'],
   [
     (entry) => /^(?:file|link|workspace|npm|portal|patch):/.test(entry),
     'it is a file or an alias; name a registry package',
   ],
-  space,
+  SPACE_RULE,
   [(entry) => SHELL_CHARACTERS.test(entry), 'it contains a character that is not allowed in package names'],
   [(entry) => /^[./~]/.test(entry), 'it is a path; name a registry package'],
 ];
 
 /** Returns the reason for an unknown tool, with the id of a tool with the same name if there is one. */
-function notInCatalogue(entry: string): string {
+function unknownToolReason(entry: string): string {
   const [name = ''] = entry.toLowerCase().split('@');
   const similar = CLI_TOOLS.find((id) => id.startsWith(`${name}@`));
   const reason = 'it is not in the catalogue of command-line tools';
@@ -61,22 +61,22 @@ function notInCatalogue(entry: string): string {
 
 const RULES = {
   javascript: [
-    ...DEPENDENCY,
+    ...DEPENDENCY_RULES,
     [
       (entry: string) => !NPM.test(entry),
       'it is not an npm package with an optional range, such as zod or zod@^4',
     ] as const,
   ],
   python: [
-    ...DEPENDENCY,
+    ...DEPENDENCY_RULES,
     [
       (entry: string) => !PYTHON.test(entry),
       'it is not a Python requirement, such as jinja2 or pydantic>=2,<3',
     ] as const,
   ],
   systemPackages: [
-    flag,
-    space,
+    DASH_RULE,
+    SPACE_RULE,
     [
       (entry: string) => entry.includes('://') || /^(?:file|https?|ftp):/.test(entry),
       'it is a URL; name a Debian package',
@@ -94,16 +94,16 @@ const RULES = {
       'it ends with - or +, which apt treats as remove or install',
     ] as const,
   ],
-  cliTools: [[(entry: string) => !(CLI_TOOLS as readonly string[]).includes(entry), notInCatalogue] as const],
+  cliTools: [[(entry: string) => !(CLI_TOOLS as readonly string[]).includes(entry), unknownToolReason] as const],
 } satisfies Record<string, readonly Rule[]>;
 
 /** The kind of an entry, which selects its rules. */
 export type Grammar = keyof typeof RULES;
 
 /** Returns why the entry is refused, or undefined. */
-export function refusal(entry: string, grammar: Grammar): string | undefined {
-  const rules: readonly Rule[] = RULES[grammar];
-  const reason = rules.find(([refused]) => refused(entry))?.[1];
+export function refusal(entry: string, kind: Grammar): string | undefined {
+  const rules: readonly Rule[] = RULES[kind];
+  const reason = rules.find(([isRefused]) => isRefused(entry))?.[1];
   return typeof reason === 'function' ? reason(entry) : reason;
 }
 
@@ -121,8 +121,8 @@ export function npmRange(entry: string): string {
 }
 
 /** Returns the entry in stored form: Python names are normalized (PEP 503). */
-export function canonicalEntry(entry: string, grammar: Grammar): string {
-  if (grammar !== 'python') return entry;
+export function canonicalEntry(entry: string, kind: Grammar): string {
+  if (kind !== 'python') return entry;
   const name = dependencyName(entry, 'python');
   return name.toLowerCase().replace(/[-_.]+/g, '-') + entry.slice(name.length);
 }

@@ -46,7 +46,7 @@ export class ImageLoader {
     });
   }
 
-  /** Loads the image of a build. Marks the build as failed if a file does not match its digest. */
+  /** Loads the image of a build. Marks the build as failed if the files of the image cannot be verified. */
   async loadFor(row: BuildRow, manifest: Manifest, id: string): Promise<LoadedImage> {
     try {
       return await this.load(manifest, id);

@@ -208,17 +208,17 @@ describe('an image', () => {
     const bytes = readFileSync(blob);
     bytes[3]! ^= 1;
     writeFileSync(blob, bytes);
-    const fresh = openImages({ javascript }, { folder: path });
-    await expect(fresh.open('tools')).rejects.toMatchObject({
+    const otherStore = openImages({ javascript }, { folder: path });
+    await expect(otherStore.open('tools')).rejects.toMatchObject({
       code: 'IMAGE_FAILED',
       message: expect.stringMatching(`bundle\\.js.*${sha256}`) as string,
     });
-    expect(await fresh.get('tools')).toMatchObject({
+    expect(await otherStore.get('tools')).toMatchObject({
       state: 'failed',
       errorCode: 'integrity_error',
       imageId: null,
     });
-    expect(await fresh.build(SPEC)).toMatchObject({ state: 'ready' });
+    expect(await otherStore.build(SPEC)).toMatchObject({ state: 'ready' });
     expect(javascript.calls).toEqual(['resolve', 'assemble', 'assemble']);
     expect(await openImages({ javascript }, { folder: path }).open('tools')).toBeDefined();
   });
@@ -237,13 +237,13 @@ describe('an image', () => {
 
   it('built by the native fallback is rebuilt from its lock when the native runtime changes', async () => {
     const path = imageFolder();
-    const refuses = (): ReturnType<typeof fakeBuilder> =>
+    const createRefusingBuilder = (): ReturnType<typeof fakeBuilder> =>
       fakeBuilder({ resolve: () => Promise.reject(new ImageError('no_compatible_wheel', 'No wheel.')) });
     const spec = { language: 'python', dependencies: ['numpy'] };
     const old = fakeBuilder({ runtime: 'native' });
-    await openImages({ python: refuses(), native: old }, { folder: path }).build(spec, { name: 'figures' });
+    await openImages({ python: createRefusingBuilder(), native: old }, { folder: path }).build(spec, { name: 'figures' });
     const native = fakeBuilder({ runtime: 'native', runtimeParts: async () => ({ engine: '2' }) });
-    const python = refuses();
+    const python = createRefusingBuilder();
     const store = openImages({ python, native }, { folder: path });
     expect(await store.open('figures')).toMatchObject({ runtime: 'native', language: 'python' });
     expect([old.calls, python.calls, native.calls]).toEqual([['resolve', 'assemble'], [], ['assemble']]);

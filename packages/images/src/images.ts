@@ -106,7 +106,7 @@ class ImageStore implements Images {
   readonly #loader: ImageLoader;
   readonly #clock: ImageClock;
   readonly #retryAfterMs: number;
-  #closed: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
 
   constructor(options: ImagesOptions) {
     const { registries = {}, clock = systemClock } = options;
@@ -159,9 +159,9 @@ class ImageStore implements Images {
     try {
       await this.#builds.build(hash, { refresh, progress: options.onProgress ?? (() => undefined) });
     } catch (error) {
-      if (this.#closed === undefined) throw error;
+      if (this.#closing === undefined) throw error;
     }
-    if (this.#closed !== undefined)
+    if (this.#closing !== undefined)
       throw new SandboxError('IMAGES_CLOSED', 'The images were closed before the build ended.');
     const record = await this.#describe(hash);
     if (record !== undefined) return record;
@@ -170,7 +170,7 @@ class ImageStore implements Images {
   }
 
   async get(id: string): Promise<ImageRecord | undefined> {
-    const hash = this.#specOf(id);
+    const hash = this.#specHashOf(id);
     return hash === undefined ? undefined : this.#describe(hash);
   }
 
@@ -180,12 +180,12 @@ class ImageStore implements Images {
   }
 
   log(id: string): string | undefined {
-    const hash = this.#specOf(id);
+    const hash = this.#specHashOf(id);
     return hash === undefined ? undefined : this.#records.log(hash);
   }
 
   async open(id: string): Promise<LoadedImage> {
-    const hash = this.#specOf(id);
+    const hash = this.#specHashOf(id);
     if (hash === undefined) {
       const key = readManifest(this.#records, id)?.runtimeKey;
       const isCurrent = key !== undefined && (await this.#runtimes.keys()).includes(key);
@@ -199,7 +199,7 @@ class ImageStore implements Images {
   remove(id: string): boolean {
     return this.#records.atomically(() => {
       if (this.#records.change('DELETE FROM names WHERE name = ?', id) > 0) return true;
-      const hash = this.#specOf(id);
+      const hash = this.#specHashOf(id);
       if (hash === undefined) return false;
       this.#records.change('DELETE FROM names WHERE spec_hash = ?', hash);
       // Removes the lock too, so that the same specification is resolved again. A build in progress ends by itself.
@@ -215,8 +215,8 @@ class ImageStore implements Images {
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#end();
-    return this.#closed;
+    this.#closing ??= this.#end();
+    return this.#closing;
   }
 
   async #end(): Promise<void> {
@@ -225,7 +225,7 @@ class ImageStore implements Images {
     this.#records.close();
   }
 
-  #specOf(id: string): string | undefined {
+  #specHashOf(id: string): string | undefined {
     const nameRow = this.#records.one('SELECT spec_hash FROM names WHERE name = ?', id);
     if (nameRow !== undefined) return nameRow['spec_hash'] as string;
     if (id.length < MIN_ID_CHARS || !/^[0-9a-f]{7,64}$/.test(id)) return undefined;
@@ -237,7 +237,7 @@ class ImageStore implements Images {
     return matches.length === 1 ? (matches[0] as { spec_hash: string }).spec_hash : undefined;
   }
 
-  /** Loads the image of a specification; rebuilds it if its runtime has changed. */
+  /** Loads the image of a specification. Rebuilds the image if its runtime has changed. */
   async #openSpec(hash: string, id: string): Promise<LoadedImage> {
     const first = await this.#leaseBuild(hash);
     // A process with another runtime collected the image before this process leased it.
@@ -258,32 +258,33 @@ class ImageStore implements Images {
   }
 
   async #leaseBuild(hash: string): Promise<{ row: BuildRow | undefined; manifest: Manifest | undefined }> {
-    const row = await this.#upToDate(hash);
+    const row = await this.#rebuildIfDue(hash);
     return { row, manifest: row?.imageId === undefined ? undefined : this.#loader.lease(row.imageId) };
   }
 
-  async #row(hash: string): Promise<BuildRow | undefined> {
+  async #buildRowOf(hash: string): Promise<BuildRow | undefined> {
     const spec = this.#records.spec(hash);
     return spec === undefined ? undefined : this.#records.build(hash, (await this.#runtimes.for(spec)).key);
   }
 
   async #describe(hash: string): Promise<ImageRecord | undefined> {
-    return describeRecord(this.#records, hash, await this.#row(hash));
+    return describeRecord(this.#records, hash, await this.#buildRowOf(hash));
   }
 
   /** Returns the state of the build, after a rebuild if one is due. */
-  async #upToDate(hash: string): Promise<BuildRow | undefined> {
-    const row = await this.#row(hash);
-    if (!this.#isDue(hash, row)) return row;
+  async #rebuildIfDue(hash: string): Promise<BuildRow | undefined> {
+    const row = await this.#buildRowOf(hash);
+    if (!this.#needsBuild(hash, row)) return row;
     await this.#builds.build(hash, { refresh: false, progress: () => undefined });
-    return this.#row(hash);
+    return this.#buildRowOf(hash);
   }
 
   /**
-   * Returns whether opening an image has to build it or wait for its build: if it was built before, if the last failure
-   * is old enough, or if no live process is building it. A first build that is in progress is not waited for.
+   * Returns whether opening an image has to build it or wait for its build. That is the case if it was built for another
+   * runtime, if the last failure is old enough, or if no live process is building it. A first build that is in progress
+   * is not waited for.
    */
-  #isDue(hash: string, row: BuildRow | undefined): boolean {
+  #needsBuild(hash: string, row: BuildRow | undefined): boolean {
     if (row !== undefined && (row.imageId !== undefined || row.state === 'ready')) return false;
     const nowMs = this.#clock.now();
     if (row?.state === 'failed') return (row.failedAtMs ?? 0) + this.#retryAfterMs <= nowMs;

@@ -104,12 +104,12 @@ describe('the log of a build', () => {
 
   it('has the last line of a tool that fails, and splits an endless line into parts of limited size', async () => {
     const lines: string[] = [];
-    const failing = logLines({ log: (line) => lines.push(line) }, (output) => {
+    const logging = logLines({ log: (line) => lines.push(line) }, (output) => {
       for (let part = 0; part < 3; part++) output(Buffer.alloc(MAX_LOG_CHARS - 1, 'x'), 'stdout');
       output(Buffer.from('last'), 'stderr');
       return Promise.reject(new Error('Broken.'));
     });
-    await expect(failing).rejects.toThrow('Broken.');
+    await expect(logging).rejects.toThrow('Broken.');
     expect(lines.map(({ length }) => length)).toEqual([2 * MAX_LOG_CHARS - 2, MAX_LOG_CHARS - 1, 4]);
   });
 

@@ -98,5 +98,5 @@ export async function openWorkArea(workFolder: string, hasUser: boolean): Promis
   await chmod(folder, 0o755);
   if (unreadablePart(folder) === undefined) return { folder, remove };
   await remove();
-  throw new Error(`Only the host's user can access ${dirname(folder)}.`);
+  throw new Error(`Only the host's user can access ${dirname(folder)}; let other users enter this folder.`);
 }

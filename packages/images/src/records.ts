@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS build_logs (spec_hash TEXT PRIMARY KEY, log TEXT NOT 
 const FORMAT = 1;
 
 /** Creates the file if it is missing, readable only by its owner; SQLite gives its side files the same mode. */
-function createPrivate(file: string): void {
+function createPrivateFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
@@ -70,7 +70,7 @@ export class Records {
 
   /** Opens or creates the index. Throws an Error if a later version wrote it. */
   constructor(file: string) {
-    createPrivate(file);
+    createPrivateFile(file);
     // Not imported, because an older Node.js lacks the module and would fail before the version check.
     const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
     this.#db = new Database(file, { timeout: 10_000 });

@@ -125,30 +125,30 @@ describe('a cached folder', () => {
     const folder = imageFolder();
     const db = new DatabaseSync(join(folder, 'images.db'));
     onTestFinished(() => db.close());
-    let isNear = false;
+    let deletesNext = false;
     const now = (): number => {
-      if (isNear) {
-        isNear = false;
+      if (deletesNext) {
+        deletesNext = false;
         db.exec('DELETE FROM blobs');
         rmSync(join(folder, 'blobs'), { recursive: true });
       }
       return Date.now();
     };
-    let made = 0;
+    let makeCount = 0;
     const javascript = fakeBuilder({
       async assemble(lock, spec, context) {
         const make = async (inner: string): Promise<void> =>
-          writeFileSync(join(inner, 'common'), `${++made}`);
+          writeFileSync(join(inner, 'common'), `${++makeCount}`);
         await context.cachedFolder('common', make);
-        isNear = true;
+        deletesNext = true;
         const { path } = await context.cachedFolder('common', make);
-        expect([isNear, existsSync(path)]).toEqual([false, true]);
+        expect([deletesNext, existsSync(path)]).toEqual([false, true]);
         return fakeBuilder().assemble(lock, spec, context);
       },
     });
     const store = openImages({ javascript }, { folder, clock: { now, sleep: () => Promise.resolve() } });
     expect(await store.build(SPEC)).toMatchObject({ state: 'ready', errorMessage: null });
-    expect(made).toBe(2);
+    expect(makeCount).toBe(2);
   });
 });
 

@@ -27,28 +27,29 @@ const MAX_ENTRIES: Readonly<Record<ListField, number>> = {
 };
 const SHOWN_CHARS = 200;
 
-function issue(field: SpecIssue['field'], line: number, value: unknown, reason: string): SpecIssue {
+function createIssue(field: SpecIssue['field'], line: number, value: unknown, reason: string): SpecIssue {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined');
   return { field, line, value: text.slice(0, SHOWN_CHARS), reason };
 }
 
-interface List {
+/** The list that is read, the kind of its entries, and where to add its problems. */
+interface ListContext {
   readonly field: ListField;
   readonly grammar: Grammar;
   readonly issues: SpecIssue[];
 }
 
 /** Returns the non-empty lines with their positions; adds problems to `issues`. */
-function readLines(value: unknown, { field, issues }: List): [line: number, entry: string][] {
+function readLines(value: unknown, { field, issues }: ListContext): [line: number, entry: string][] {
   if (value === undefined) return [];
   if (!Array.isArray(value) || value.length > MAX_LINES) {
-    issues.push(issue(field, 0, '', `it is not a list of at most ${MAX_LINES} strings`));
+    issues.push(createIssue(field, 0, '', `it is not a list of at most ${MAX_LINES} strings`));
     return [];
   }
   const lines: [number, string][] = [];
   for (const [index, raw] of value.entries()) {
     if (typeof raw !== 'string' || raw.length > MAX_LINE_CHARS) {
-      issues.push(issue(field, index + 1, raw, `it is not a string of at most ${MAX_LINE_CHARS} characters`));
+      issues.push(createIssue(field, index + 1, raw, `it is not a string of at most ${MAX_LINE_CHARS} characters`));
       continue;
     }
     const entry = raw.trim();
@@ -58,12 +59,12 @@ function readLines(value: unknown, { field, issues }: List): [line: number, entr
 }
 
 /** Returns the canonical entries of one list; adds problems to `issues`. */
-function readList(value: unknown, list: List): string[] {
+function readList(value: unknown, list: ListContext): string[] {
   const { field, grammar, issues } = list;
   const lines = readLines(value, list);
-  const excess = lines[MAX_ENTRIES[field]];
-  if (excess !== undefined)
-    issues.push(issue(field, excess[0], excess[1], `there are more than ${MAX_ENTRIES[field]} entries`));
+  const firstExcess = lines[MAX_ENTRIES[field]];
+  if (firstExcess !== undefined)
+    issues.push(createIssue(field, firstExcess[0], firstExcess[1], `there are more than ${MAX_ENTRIES[field]} entries`));
   const entries = new Set<string>();
   for (const [line, entry] of lines.slice(0, MAX_ENTRIES[field])) {
     const isDuplicate = field === 'cliTools' && entries.has(entry);
@@ -72,7 +73,7 @@ function readList(value: unknown, list: List): string[] {
       : entry.length > MAX_ENTRY_CHARS
         ? `it has more than ${MAX_ENTRY_CHARS} characters`
         : refusal(entry, grammar);
-    if (reason !== undefined) issues.push(issue(field, line, entry, reason));
+    if (reason !== undefined) issues.push(createIssue(field, line, entry, reason));
     else entries.add(canonicalEntry(entry, grammar));
   }
   return [...entries].sort();
@@ -84,7 +85,7 @@ export function readSpec(value: unknown): ReadSpec {
   const issues: SpecIssue[] = [];
   const { language } = fields;
   if (language !== 'javascript' && language !== 'python') {
-    return { ok: false, issues: [issue('language', 0, language, 'it is neither javascript nor python')] };
+    return { ok: false, issues: [createIssue('language', 0, language, 'it is neither javascript nor python')] };
   }
   const spec: ImageSpec = {
     language,
@@ -100,6 +101,6 @@ export function readSpec(value: unknown): ReadSpec {
     issues.length === 0 &&
     spec.dependencies.length + spec.cliTools.length + spec.systemPackages.length === 0
   )
-    issues.push(issue('dependencies', 0, '', 'the specification is empty'));
+    issues.push(createIssue('dependencies', 0, '', 'the specification is empty'));
   return issues.length > 0 ? { ok: false, issues } : { ok: true, spec };
 }

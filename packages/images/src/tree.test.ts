@@ -86,15 +86,15 @@ describe('the root of a native image in the store', () => {
     const folder = imageFolder();
     const native = rootBuilder();
     const { id } = await openImages({ native }, { folder }).build(SPEC);
-    const open = () => openImages({ native }, { folder });
-    const { path } = (await open().open(id)).blobs['rootfs']!;
+    const openStore = () => openImages({ native }, { folder });
+    const { path } = (await openStore().open(id)).blobs['rootfs']!;
     change(path);
-    await expect(open().open(id)).rejects.toMatchObject({
+    await expect(openStore().open(id)).rejects.toMatchObject({
       code: 'IMAGE_FAILED',
       message: expect.stringContaining('rootfs') as string,
     });
-    expect(await open().build(SPEC)).toMatchObject({ state: 'ready', errorMessage: null });
-    const rebuilt = (await open().open(id)).blobs['rootfs']!;
+    expect(await openStore().build(SPEC)).toMatchObject({ state: 'ready', errorMessage: null });
+    const rebuilt = (await openStore().open(id)).blobs['rootfs']!;
     expect(rebuilt.path).toBe(path);
     expect(readFileSync(join(path, 'usr/library'), 'utf8')).toBe('a program');
     expect(native.calls).toEqual(['resolve']);

@@ -17,13 +17,14 @@ export async function digestFile(path: string): Promise<{ sha256: string; size: 
   return { sha256: hash.digest('hex'), size };
 }
 
-async function* entries(root: string, inner = ''): AsyncGenerator<string> {
+/** Yields the paths of everything in a folder, sorted and relative to it. Links are not followed. */
+async function* pathsIn(root: string, inner = ''): AsyncGenerator<string> {
   const names = (await readdir(join(root, inner))).sort();
   for (const name of names) {
     const path = inner === '' ? name : `${inner}/${name}`;
     yield path;
     const stat = await lstat(join(root, path));
-    if (stat.isDirectory()) yield* entries(root, path);
+    if (stat.isDirectory()) yield* pathsIn(root, path);
   }
 }
 
@@ -34,7 +35,7 @@ async function* entries(root: string, inner = ''): AsyncGenerator<string> {
 export async function digestTree(root: string): Promise<{ sha256: string; size: number }> {
   const hash = createHash('sha256');
   let size = 0;
-  for await (const path of entries(root)) {
+  for await (const path of pathsIn(root)) {
     const fullPath = join(root, path);
     const stat = await lstat(fullPath);
     const mode = (stat.mode & 0o7777).toString(8);
@@ -55,7 +56,7 @@ export async function sizeOf(path: string): Promise<number> {
   const stat = await lstat(path);
   if (!stat.isDirectory()) return stat.size;
   let bytes = 0;
-  for await (const inner of entries(path)) {
+  for await (const inner of pathsIn(path)) {
     const each = await lstat(join(path, inner));
     if (each.isFile()) bytes += each.size;
   }

@@ -20,7 +20,7 @@ export function sandboxVersions(): SandboxVersions {
 }
 
 /** The child program. `src` and `dist` are siblings, so the path is valid from both. */
-const FILE = fileURLToPath(new URL('../dist/child.cjs', import.meta.url));
+const JAVASCRIPT_FILE = fileURLToPath(new URL('../dist/child.cjs', import.meta.url));
 
 /**
  * V8 hash seed of all processes. Shared, so that one process's snapshot works in the others; random, so that no code
@@ -43,7 +43,7 @@ function addonPath(): string {
 }
 
 /** The child program of Python, and the folder of its interpreter files. */
-const PYTHON = fileURLToPath(new URL('../dist/python-child.cjs', import.meta.url));
+const PYTHON_FILE = fileURLToPath(new URL('../dist/python-child.cjs', import.meta.url));
 export const PYTHON_FILES = fileURLToPath(new URL('../dist/python', import.meta.url));
 
 /** A file whose content changes whenever an old memory snapshot becomes invalid. */
@@ -71,7 +71,7 @@ export function pythonProgram(image?: LoadedImage, hostSnapshot?: string): Progr
   const memory = image?.blobs['memory.snap']?.path ?? hostSnapshot;
   const task =
     memory === undefined ? (site === undefined ? [] : ['site']) : [site === undefined ? 'own' : 'memory'];
-  return pythonTask(
+  return createPythonProgram(
     task,
     [site, memory].filter((file) => file !== undefined),
   );
@@ -79,14 +79,14 @@ export function pythonProgram(image?: LoadedImage, hostSnapshot?: string): Progr
 
 /** Returns the program that makes a memory snapshot. */
 export function pythonMemoryProgram(): Program {
-  return pythonTask(['make'], []);
+  return createPythonProgram(['make'], []);
 }
 
-function pythonTask(task: readonly string[], files: readonly string[]): Program {
+function createPythonProgram(task: readonly string[], files: readonly string[]): Program {
   const addon = addonPath();
   const folder = existsSync(PYTHON_FILES) ? realpathSync(PYTHON_FILES) : PYTHON_FILES;
   return {
-    file: PYTHON,
+    file: PYTHON_FILE,
     args: [addon, folder, ...task],
     readable: [addon, folder],
     files,
@@ -100,7 +100,7 @@ function pythonTask(task: readonly string[], files: readonly string[]): Program 
 export function javascriptProgram(jit: boolean): Program {
   const addon = addonPath();
   return {
-    file: FILE,
+    file: JAVASCRIPT_FILE,
     args: [addon],
     readable: [addon],
     flags: [

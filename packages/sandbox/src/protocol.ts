@@ -1,5 +1,6 @@
 import type { JobLimits } from './limits.ts';
 
+/** The kind of a job's units. A unit is a piece of its code: the function, or one of the expressions. */
 export type UnitKind = 'function' | 'expression' | 'python' | 'shell';
 
 /** Beginning of the compiled text of an expression, on the same line as the user's first line. */
@@ -103,7 +104,7 @@ export type ChildMessage =
     }
   /** This job's code runs from now on. Sent only while the process holds several jobs. */
   | { readonly t: 'enter'; readonly id: number }
-  /** The job's first entry returned without an answer: it waits for a timer or a host call. */
+  /** The job's code has run and is not done: it waits for a timer or a host call. */
   | { readonly t: 'waiting'; readonly id: number };
 
 /** A guest's request to the host. */

@@ -20,10 +20,10 @@ const valueOf = async (code: string, fields: Partial<FunctionJob> = {}, sandbox 
   valueIn(await run(code, fields, sandbox));
 
 /** Endless code, with a description of each. */
-type Endless = readonly (readonly [what: string, code: string])[];
+type EndlessCode = readonly (readonly [what: string, code: string])[];
 
 describe('limits of Python', () => {
-  const BUSY: Endless = [
+  const BUSY: EndlessCode = [
     ['a loop', 'while True: pass'],
     [
       'a loop that catches everything',
@@ -50,7 +50,7 @@ describe('limits of Python', () => {
     },
   );
 
-  const IDLE: Endless = [
+  const IDLE: EndlessCode = [
     ['sleeping', 'import time\ntime.sleep(60)'],
     [
       'sleeping in an endless loop',
@@ -113,7 +113,7 @@ describe('limits of Python', () => {
 });
 
 describe('a job that is cancelled', () => {
-  const CANCELLED: Endless = [
+  const CANCELLED: EndlessCode = [
     ['in a loop', 'while True: pass'],
     ['while it sleeps', 'import time\ntime.sleep(60)'],
     ['while it awaits', 'import asyncio\nawait asyncio.sleep(60)'],

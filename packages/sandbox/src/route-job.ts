@@ -22,7 +22,7 @@ const NO_IMAGE =
   'A shell script needs an image with the programs that it calls: name one with system packages or command-line tools, or set native.image for all scripts.';
 
 /** Returns the native runner, with a refusal if this host does not confine processes enough. */
-async function placeNative(runner: Runner, image: LoadedImage, { native }: AllRunners): Promise<JobRoute> {
+async function routeNative(runner: Runner, image: LoadedImage, { native }: AllRunners): Promise<JobRoute> {
   const reason = await native.refusal();
   return {
     runner,
@@ -32,7 +32,7 @@ async function placeNative(runner: Runner, image: LoadedImage, { native }: AllRu
 }
 
 /** Returns why an image does not fit the job's code. Names the image as the job does. */
-function mismatch(
+function mismatchOf(
   image: LoadedImage,
   { image: id = image.id, language = 'javascript' }: FunctionJob,
 ): string {
@@ -41,16 +41,16 @@ function mismatch(
   return `The image "${id}" has packages for ${image.language}, and this code is ${language}.`;
 }
 
-async function placeImage(image: LoadedImage, job: FunctionJob, runners: AllRunners): Promise<JobRoute> {
+async function routeImage(image: LoadedImage, job: FunctionJob, runners: AllRunners): Promise<JobRoute> {
   const { language = 'javascript' } = job;
   if (image.runtime === 'native' && (language === 'shell' || language === image.language))
-    return placeNative(runners.native[language], image, runners);
+    return routeNative(runners.native[language], image, runners);
   const runner = language === 'shell' ? runners.native.shell : runners[language];
   if (image.runtime === 'isolate' && image.language === language) {
     await runner.load(image);
     return { runner, image, refusal: undefined };
   }
-  return { runner, image: undefined, refusal: failure('IMAGE_FAILED', mismatch(image, job)) };
+  return { runner, image: undefined, refusal: failure('IMAGE_FAILED', mismatchOf(image, job)) };
 }
 
 /**
@@ -75,7 +75,7 @@ export async function routeJob(
     return isShell ? refuse('IMAGE_NOT_FOUND', NO_IMAGE) : { runner, image: undefined, refusal: undefined };
   if (images === undefined)
     return refuse('IMAGE_NOT_FOUND', `The code needs the image ${id}, and this sandbox has no images.`);
-  const opening = images.open(id, job.tenant).then((image) => placeImage(image, job, runners));
+  const opening = images.open(id, job.tenant).then((image) => routeImage(image, job, runners));
   try {
     return await (job.signal === undefined ? opening : unlessAborted(opening, job.signal));
   } catch (error) {

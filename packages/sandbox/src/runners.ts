@@ -32,11 +32,11 @@ export interface Runner {
 const keyOfRun = (runId: string): string => `run/${runId}`;
 
 /**
- * Returns the function that decides which jobs share an interpreter. Contexts do not isolate an interpreter's modules
- * and JavaScript globals, so each interpreter runs only one code string of one run: blocks with other secrets or
- * authors get another interpreter.
+ * Creates the function that returns the key of a Python job. Jobs with the same key share an interpreter: those of one
+ * run with the same code. Nothing isolates the modules and JavaScript globals of an interpreter, so blocks with other
+ * secrets or authors get another one.
  */
-function pythonKeys(): (job: Job) => string {
+function createPythonKeyOf(): (job: Job) => string {
   const keys = new WeakMap<Job, string>();
   return (job) => {
     let key = keys.get(job);
@@ -87,7 +87,7 @@ export function createRunners(
     ...pythonOptions,
     program: (image) => pythonProgram(image, hostSnapshot?.path),
     memoryMiB,
-    keyOf: share === 'isolate' ? () => '' : pythonKeys(),
+    keyOf: share === 'isolate' ? () => '' : createPythonKeyOf(),
   });
   return {
     javascript: { pool: javascript, kind: 'function', limits, load: (image) => bootCache.load(image) },

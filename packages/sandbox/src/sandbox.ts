@@ -77,23 +77,23 @@ function submit<T>(
       limits,
       image,
     } as const;
-    const entry: Job = new Job({ ...spec, args: isRefused ? [] : args }, (ending) =>
-      resolve(readEnding(ending, entry, read)),
+    const pooledJob: Job = new Job({ ...spec, args: isRefused ? [] : args }, (ending) =>
+      resolve(readEnding(ending, pooledJob, read)),
     );
-    if (isRefused) return entry.end({ failure: args });
-    if (refusal !== undefined) return entry.fail('SANDBOX_UNAVAILABLE', refusal);
-    if (signal?.aborted === true) return entry.fail('CANCELLED', 'The job was cancelled before it began.');
+    if (isRefused) return pooledJob.end({ failure: args });
+    if (refusal !== undefined) return pooledJob.fail('SANDBOX_UNAVAILABLE', refusal);
+    if (signal?.aborted === true) return pooledJob.fail('CANCELLED', 'The job was cancelled before it began.');
     if (signal !== undefined) {
-      const cancel = (): void => pool.cancel(entry);
+      const cancel = (): void => pool.cancel(pooledJob);
       signal.addEventListener('abort', cancel, { once: true });
-      entry.onEnd(() => signal.removeEventListener('abort', cancel));
+      pooledJob.onEnd(() => signal.removeEventListener('abort', cancel));
     }
-    pool.submit(entry);
+    pool.submit(pooledJob);
   });
 }
 
 /** Returns the sum of each count. */
-function sum(counts: readonly Counts[]): Counts {
+function sumCounts(counts: readonly Counts[]): Counts {
   const add = (name: keyof Counts): number => counts.reduce((total, count) => total + count[name], 0);
   return { processes: add('processes'), queued: add('queued'), running: add('running') };
 }
@@ -109,16 +109,16 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const send = options.fetch ?? ((request) => egress.fetch(request));
   const runners = createRunners(options, isolation, (job, call) => handleCall(job, call, send));
 
-  const native = createNativeRunners(options, nativeEgress(options, egress, send));
-  const all = { ...runners, native };
+  const native = createNativeRunners(options, createNativeEgress(options, egress, send));
+  const allRunners = { ...runners, native };
   const { share = 'run' } = options;
 
-  const settle = settler(isolation);
+  const waitForIsolation = createIsolationWait(isolation);
 
   const execute = async <T>(runner: Runner, request: PreparedJob<T>): Promise<Answer<T>> => {
     const { job, image, args } = request;
     const isFinished = 'code' in args || job.signal?.aborted === true;
-    if (!isolation.isSettled && !isFinished) await settle(runner, targetFor(job.tenant, image));
+    if (!isolation.isSettled && !isFinished) await waitForIsolation(runner, targetFor(job.tenant, image));
     const answer = await submit(runner, request, isolation.refusal);
     const code = answer.ok ? 'OK' : answer.error.code;
     totals[code] = (totals[code] ?? 0) + 1;
@@ -127,7 +127,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 
   return {
     async run(job) {
-      const { runner, image, refusal } = await routeJob(job, options, all);
+      const { runner, image, refusal } = await routeJob(job, options, allRunners);
       const limits = resolveLimits(runner.limits, job.limits);
       const args = refusal ?? flattenFunction(job, limits);
       // The result of a shell script was parsed where its output was read.
@@ -146,23 +146,23 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       return { ok: true, ...answer.value, ...answer.usage };
     },
     async warm(job) {
-      const { runner, image, refusal } = await routeJob({ runId: '', code: '', ...job }, options, all);
+      const { runner, image, refusal } = await routeJob({ runId: '', code: '', ...job }, options, allRunners);
       const target = targetFor(job.tenant, image);
       if (refusal !== undefined) return;
-      if (!isolation.isSettled) await settle(runner, target);
+      if (!isolation.isSettled) await waitForIsolation(runner, target);
       else if (isolation.refusal === undefined) runner.pool.warm(target);
     },
     release: (runId) => releaseRun(runners, runId),
-    stats: () => statsOf(all, { totals: { ...totals }, isolation: isolation.level, share }),
+    stats: () => statsOf(allRunners, { totals: { ...totals }, isolation: isolation.level, share }),
     async close() {
-      await closeAll(all);
+      await closeAll(allRunners);
       await egress.close();
     },
   };
 }
 
 /** Returns the egress of native jobs. A custom `fetch` sees plain requests only, so tunnels are disabled with it. */
-function nativeEgress(
+function createNativeEgress(
   { fetch }: SandboxOptions,
   egress: Egress,
   send: NonNullable<SandboxOptions['fetch']>,
@@ -194,17 +194,17 @@ function targetFor(tenant = 'default', image: LoadedImage | undefined): ProcessT
 }
 
 /**
- * Returns a function that waits until the isolation is determined. A process is started in the meantime; it gets no job
- * before that, and is replaced if its confinement does not match.
+ * Creates a function that waits until the isolation is determined. In the meantime, it starts a process for the target.
+ * This process gets no job before the end of the wait, and is replaced if its confinement does not match the isolation.
  */
-function settler(isolation: Isolation): (runner: Runner, target: ProcessTarget) => Promise<void> {
+function createIsolationWait(isolation: Isolation): (runner: Runner, target: ProcessTarget) => Promise<void> {
   const waiting = new Map<Runner, Promise<void>>();
   return (runner, target) => {
     if (isolation.begin()) runner.pool.warm(target);
     const wait =
       waiting.get(runner) ??
-      isolation.settle().then((holds) => {
-        if (!holds) runner.pool.renew();
+      isolation.settle().then((isConfinementRight) => {
+        if (!isConfinementRight) runner.pool.renew();
       });
     waiting.set(runner, wait);
     return wait;
@@ -216,11 +216,11 @@ function statsOf(
   rest: Pick<SandboxStats, 'totals' | 'isolation' | 'share'>,
 ): SandboxStats {
   const pools = { javascript: javascript.pool, python: python.pool, native: native.shell.pool };
-  const of = <T>(read: (pool: Runner['pool']) => T): Record<keyof typeof pools, T> => ({
+  const mapPools = <T>(read: (pool: Runner['pool']) => T): Record<keyof typeof pools, T> => ({
     javascript: read(pools.javascript),
     python: read(pools.python),
     native: read(pools.native),
   });
-  const languages = of((pool) => pool.counts);
-  return { ...sum(Object.values(languages)), languages, metrics: of((pool) => pool.metrics), ...rest };
+  const languages = mapPools((pool) => pool.counts);
+  return { ...sumCounts(Object.values(languages)), languages, metrics: mapPools((pool) => pool.metrics), ...rest };
 }

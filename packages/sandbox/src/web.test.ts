@@ -7,8 +7,8 @@ afterAll(() => sandbox.close());
 
 const valueOf = async (code: string): Promise<unknown> => valueIn(await sandbox.run({ runId: 'web', code }));
 
-describe('web globals', () => {
-  it('URL and URLSearchParams', async () => {
+describe('the web globals of user code', () => {
+  it('include URL and URLSearchParams', async () => {
     expect(
       await valueOf(
         'const u = new URL("../x?a=1&a=2", "https://h.com/p/q"); u.searchParams.append("b", "c d"); return [u.href, u.searchParams.getAll("a"), URL.canParse("no")]',
@@ -16,7 +16,7 @@ describe('web globals', () => {
     ).toEqual(['https://h.com/x?a=1&a=2&b=c+d', ['1', '2'], false]);
   });
 
-  it('TextEncoder and TextDecoder', async () => {
+  it('include TextEncoder and TextDecoder, with the results of Node.js', async () => {
     const text = 'aé€😀\ud800';
     const bytes = [...new TextEncoder().encode(text)];
     expect(await valueOf(`return [...new TextEncoder().encode(${JSON.stringify(text)})]`)).toEqual(bytes);
@@ -41,7 +41,7 @@ describe('web globals', () => {
     ).toEqual(['€é', 'A€']);
   });
 
-  it('crypto: random values and UUIDs', async () => {
+  it('include crypto with random values and UUIDs', async () => {
     const [first, second] = (await valueOf('return [crypto.randomUUID(), crypto.randomUUID()]')) as [
       string,
       string,
@@ -55,7 +55,7 @@ describe('web globals', () => {
     ).toBe(true);
   });
 
-  it('crypto.subtle: digest and HMAC', async () => {
+  it('include crypto.subtle with digests and HMACs', async () => {
     const hex =
       'const hex = (b) => Buffer.from(b).toString("hex"); const bytes = (t) => new TextEncoder().encode(t);';
     expect(await valueOf(`${hex} return hex(await crypto.subtle.digest("SHA-256", bytes("abc")))`)).toBe(
@@ -71,7 +71,7 @@ describe('web globals', () => {
     ]);
   });
 
-  it('timers, in order of time, and their cancellation', async () => {
+  it('include timers, which fire in order of time and can be cancelled', async () => {
     const code = `const seen = []; setTimeout(() => seen.push("late"), 300); const t = setTimeout(() => seen.push("never"), 1); clearTimeout(t);
       setImmediate(() => seen.push("immediate")); queueMicrotask(() => seen.push("microtask"));
       await new Promise((r) => setTimeout(r, 400));
@@ -80,7 +80,7 @@ describe('web globals', () => {
     expect(await valueOf(code)).toEqual([['microtask', 'immediate', 'late'], 2]);
   });
 
-  it('structuredClone, atob, btoa, Buffer', async () => {
+  it('include structuredClone, atob, btoa and Buffer', async () => {
     expect(
       await valueOf(
         'const a = { d: new Date(5), m: new Map([[1, 2]]) }; a.self = a; const b = structuredClone(a); return [b.self === b, b !== a, b.d.getTime(), b.m.get(1)]',
@@ -93,7 +93,7 @@ describe('web globals', () => {
     ).toEqual(['aGk=', 'hi', 'w6k=', 'ab']);
   });
 
-  it('AbortController, EventTarget and DOMException', async () => {
+  it('include AbortController, EventTarget and DOMException', async () => {
     const code = `const c = new AbortController(); let n = 0; c.signal.addEventListener("abort", () => n++, { once: true }); c.abort(); c.abort();
       try { c.signal.throwIfAborted() } catch (e) { return [n, e.name, e instanceof DOMException, e.code, AbortSignal.any([c.signal]).aborted] }`;
     expect(await valueOf(code)).toEqual([1, 'AbortError', true, 20, true]);
@@ -109,7 +109,7 @@ describe('web globals', () => {
     expect(await valueOf(changed)).toEqual([['first'], ['first', 'added']]);
   });
 
-  it('Headers and Response', async () => {
+  it('include Headers and Response', async () => {
     const code = `const h = new Headers({ A: "1" }); h.append("a", "2"); h.set("B", "x"); const seen = []; h.forEach((v, k) => seen.push(k + v));
       return [h.get("A"), h.has("b"), [...h.entries()], seen, await new Response('{"a":1}', { status: 404 }).json(), new Response("", { status: 404 }).ok]`;
     expect(await valueOf(code)).toEqual([
@@ -125,13 +125,13 @@ describe('web globals', () => {
     ]);
   });
 
-  it('performance.now is monotonic', async () => {
+  it('include a monotonic performance.now', async () => {
     expect(
       await valueOf('const a = performance.now(); const b = performance.now(); return [a >= 0, b >= a]'),
     ).toEqual([true, true]);
   });
 
-  it('users may replace any of them', async () => {
+  it('can be replaced by user code', async () => {
     expect(
       await valueOf(
         'globalThis.fetch = () => 7; globalThis.URL = 8; return [fetch(), URL, typeof URLSearchParams]',

@@ -22,8 +22,8 @@ interface BuildSettings {
   readonly maxImageMiB?: number;
 }
 
-function imagesOf(registry: NpmRegistry, { builder = {}, npm: more = {}, ...rest }: BuildSettings = {}) {
-  const npmSettings = { registry: registry.url, 'fetch-retries': '0', ...more };
+function imagesOf(registry: NpmRegistry, { builder = {}, npm: npmOverrides = {}, ...rest }: BuildSettings = {}) {
+  const npmSettings = { registry: registry.url, 'fetch-retries': '0', ...npmOverrides };
   return openImages(
     { javascript: javascriptBuilder({ npm, isolation, ...builder }) },
     {
@@ -56,10 +56,10 @@ async function expectFailure(
   return record;
 }
 
-const pkg = (name: string, source: string, more: Partial<FixturePackage> = {}): FixturePackage => ({
+const pkg = (name: string, source: string, overrides: Partial<FixturePackage> = {}): FixturePackage => ({
   name,
   files: { 'index.js': source },
-  ...more,
+  ...overrides,
 });
 
 describe('an image of npm packages', () => {
@@ -250,18 +250,18 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
         pkg('loops', 'for (;;);'),
         pkg('eats', 'const all = []; for (;;) all.push(new Array(1000).fill(all.length));'),
       ];
-      const limited = { builder: { limits: { cpuMs: 500, memoryMiB: 16 } } };
+      const limits = { builder: { limits: { cpuMs: 500, memoryMiB: 16 } } };
       await expectFailure(build(packages, ['throws']), 'load_failed', /throws cannot be loaded: no luck/);
-      await expectFailure(build(packages, ['loops'], limited), 'load_failed', /more than 500 ms/);
-      await expectFailure(build(packages, ['eats'], limited), 'load_failed', /more than 16 MiB/);
+      await expectFailure(build(packages, ['loops'], limits), 'load_failed', /more than 500 ms/);
+      await expectFailure(build(packages, ['eats'], limits), 'load_failed', /more than 16 MiB/);
     },
   ],
 
   [
     'registry_unavailable',
     async () => {
-      const off = { npm: { registry: 'http://127.0.0.1:9' } };
-      await expectFailure(build([], ['one'], off), 'registry_unavailable', /registry/);
+      const unreachable = { npm: { registry: 'http://127.0.0.1:9' } };
+      await expectFailure(build([], ['one'], unreachable), 'registry_unavailable', /registry/);
       const registry = await npmRegistry([]);
       registry.answer = (_request, response) => (response.writeHead(503).end(), true);
       const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
@@ -293,8 +293,8 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
       const bomb = pkg('bomb', '', {
         entries: [{ path: 'package/big', content: Buffer.alloc(4 * 2 ** 20) }],
       });
-      const limited = { builder: { limits: { bytes: 2 ** 20 } } };
-      await expectFailure(build([bomb], ['bomb'], limited), 'image_too_large', /1 MiB/);
+      const limits = { builder: { limits: { bytes: 2 ** 20 } } };
+      await expectFailure(build([bomb], ['bomb'], limits), 'image_too_large', /1 MiB/);
       const files = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`${at}.js`, '']));
       const many = pkg('many', '', { files });
       await expectFailure(

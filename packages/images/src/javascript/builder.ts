@@ -26,7 +26,10 @@ export interface JavaScriptBuilderOptions {
   readonly npm?: string | false | undefined;
   /** Confinement of npm and of the processes that load packages, as for `createSandbox`. */
   readonly isolation?: IsolationOptions;
-  /** Overrides of the defaults: those of a run for loading; 50,000 files and 500 MiB for the installation. */
+  /**
+   * `cpuMs` and `memoryMiB` limit the loading of the packages; default: the limits of a run. `files` and `bytes` limit
+   * the installation; default 50,000 files and 500 MiB.
+   */
   readonly limits?: {
     readonly cpuMs?: number;
     readonly memoryMiB?: number;
@@ -122,12 +125,12 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       );
       if (report.t === 'failed') throw loadFailure(report.modules, bundle, context);
       if (report.t === 'limit' || report.t === 'died') throw limitFailure(report, { cpuMs, memoryMiB });
-      return publish({ bundle, report, modules, scripted: names }, context, bundler);
+      return writeFiles({ bundle, report, modules, scripted: names }, context, bundler);
     },
   };
 }
 
-/** Returns a bundling failure; with another message if an install script would have created the missing file. */
+/** Returns the error. If an install script would have created a missing file, returns an error that says so. */
 function explainMissingScript(error: unknown, scripted: readonly ScriptedPackage[]): unknown {
   if (!isImageError(error) || error.code !== 'bundle_failed') return error;
   const unbuiltPackage = scripted.find(({ name }) => error.message.includes(`${name}/`));
@@ -145,7 +148,8 @@ interface BuiltBundle {
   readonly scripted: readonly string[];
 }
 
-async function publish(
+/** Writes the files of the image to the work folder. */
+async function writeFiles(
   { bundle, report, modules, scripted }: BuiltBundle,
   context: BuildContext,
   esbuild: string,
@@ -153,12 +157,12 @@ async function publish(
   const isSnapshot = report.kind === 'snapshot';
   if (isSnapshot && report.data.length > MAX_SNAPSHOT_BYTES)
     throw new ImageError('image_too_large', 'The loaded packages take more than 64 MiB of memory.');
-  const code = join(context.workFolder, 'bundle.js');
-  const loaded = join(context.workFolder, 'loaded');
-  await writeFile(code, bundle.code);
-  await writeFile(loaded, report.data);
+  const codeFile = join(context.workFolder, 'bundle.js');
+  const dataFile = join(context.workFolder, 'loaded');
+  await writeFile(codeFile, bundle.code);
+  await writeFile(dataFile, report.data);
   return {
-    blobs: { 'bundle.js': code, [isSnapshot ? 'snapshot.bin' : 'code-cache.bin']: loaded },
+    blobs: { 'bundle.js': codeFile, [isSnapshot ? 'snapshot.bin' : 'code-cache.bin']: dataFile },
     features: { snapshot: isSnapshot, modules },
     warnings: warningsOf(bundle, scripted, report),
     tools: { esbuild, node: process.versions.node },

@@ -74,7 +74,8 @@ export interface ImageModule {
   readonly eager: boolean;
 }
 
-function stub(name: string): string {
+/** Returns the code of the module that replaces a builtin. */
+function createStub(name: string): string {
   const text = JSON.stringify(name);
   if (COMPLETE_BUILTINS.has(name))
     return `module.exports = require(${JSON.stringify(SHIMS_FILE)}).completeBuiltins[${text}];`;
@@ -86,7 +87,7 @@ function stub(name: string): string {
 }
 
 /** Replaces builtins with shims and stubs; records missing essential ones, and native addons. */
-function builtins(missing: Set<string>, addons: Set<string>): Plugin {
+function builtinsPlugin(missing: Set<string>, addons: Set<string>): Plugin {
   return {
     name: 'builtins',
     setup(build: PluginBuild) {
@@ -96,7 +97,7 @@ function builtins(missing: Set<string>, addons: Set<string>): Plugin {
           const name = path.replace(/^node:/, '');
           if (!BUILTINS.has(name) || pluginData === 'own' || importer === SHIMS_FILE) return undefined;
           if (!path.startsWith('node:')) {
-            // A package with that name takes precedence over the builtin.
+            // A package with that name takes precedence over the builtin. `own` marks the plugin's own request.
             const local = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
             if (local.errors.length === 0 && !local.external && local.path.includes('node_modules'))
               return local;
@@ -106,7 +107,7 @@ function builtins(missing: Set<string>, addons: Set<string>): Plugin {
         },
       );
       build.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => ({
-        contents: stub(path),
+        contents: createStub(path),
         loader: 'js',
         resolveDir: dirname(SHIMS_FILE),
       }));
@@ -126,7 +127,7 @@ function builtins(missing: Set<string>, addons: Set<string>): Plugin {
 }
 
 /** Keeps modules in the bundle that import something absent; they fail when they are loaded. */
-function withoutAbsent(absent: ReadonlySet<string>): Plugin {
+function absentModulesPlugin(absent: ReadonlySet<string>): Plugin {
   const filter = new RegExp(
     `^(?:${[...absent].map((name) => name.replace(/[!-/:-@[-^`{-~]/g, '\\$&')).join('|')})$`,
   );
@@ -164,7 +165,8 @@ var process = { env: {}, argv: [], execArgv: [], version: '', versions: {}, plat
 `;
 const SUFFIX = '})(globalThis.__heddleImage);';
 
-function entryOf(modules: readonly ImageModule[]): string {
+/** Returns the script that registers the modules with the guest runtime. */
+function entryScriptOf(modules: readonly ImageModule[]): string {
   const lines = modules.map(({ name, eager }) => {
     const text = JSON.stringify(name);
     return `__heddleImage.add(${text}, () => require(${text}), ${String(eager)});`;
@@ -173,7 +175,7 @@ function entryOf(modules: readonly ImageModule[]): string {
 }
 
 /** Returns the error for a failed esbuild run, listing its messages. */
-function explain(error: unknown): ImageError {
+function toImageError(error: unknown): ImageError {
   const messages = (error as Partial<BuildFailure>).errors ?? [];
   const lines = messages.slice(0, 20).map(({ text, location }) => {
     const position =
@@ -210,7 +212,7 @@ export async function bundle(
   const esbuild = await import('esbuild');
   try {
     const { outputFiles } = await esbuild.build({
-      stdin: { contents: entryOf(modules), resolveDir: folder, loader: 'js', sourcefile: 'image.js' },
+      stdin: { contents: entryScriptOf(modules), resolveDir: folder, loader: 'js', sourcefile: 'image.js' },
       absWorkingDir: folder,
       bundle: true,
       format: 'iife',
@@ -229,11 +231,11 @@ export async function bundle(
       tsconfigRaw: '{}',
       logLevel: 'silent',
       logLimit: 0,
-      plugins: [builtins(missing, addons), ...(absent.size > 0 ? [withoutAbsent(absent)] : [])],
+      plugins: [builtinsPlugin(missing, addons), ...(absent.size > 0 ? [absentModulesPlugin(absent)] : [])],
     });
     const code = PREFIX + ((outputFiles[0]?.text ?? '') as string) + SUFFIX;
     return { code, missing: [...missing].sort(), addons: [...addons].sort() };
   } catch (error) {
-    throw explain(error);
+    throw toImageError(error);
   }
 }

@@ -102,10 +102,10 @@ afterAll(async () => {
 let sharedBuild: Promise<ImageRecord> | undefined;
 
 /**
- * Returns a function that runs code in a new sandbox with an image of packages, and the store and record of the
+ * Creates a sandbox with an image of packages. Returns a function that runs code in it, and the store and record of the
  * image. The image of `ALL` is built once, because a build takes a second.
  */
-async function runner(dependencies: readonly string[]) {
+async function createRunner(dependencies: readonly string[]) {
   const images = dependencies === ALL ? shared : openImages(builders, { registries });
   const building = images === shared ? (sharedBuild ??= build(shared, ALL)) : build(images, dependencies);
   const record = await building;
@@ -116,13 +116,13 @@ async function runner(dependencies: readonly string[]) {
   return { run, images, record };
 }
 
-async function value(outcome: Promise<FunctionOutcome>): Promise<unknown> {
+async function valueOf(outcome: Promise<FunctionOutcome>): Promise<unknown> {
   const ended = await outcome;
   if (!ended.ok) throw new Error(`${ended.error.code}: ${ended.error.message}`);
   return JSON.parse(ended.json);
 }
 
-async function failure(outcome: Promise<FunctionOutcome>): Promise<object> {
+async function failureOf(outcome: Promise<FunctionOutcome>): Promise<object> {
   const ended = await outcome;
   if (ended.ok) throw new Error(`It returned ${ended.json}.`);
   return ended.error;
@@ -130,7 +130,7 @@ async function failure(outcome: Promise<FunctionOutcome>): Promise<object> {
 
 describe('code with an image', () => {
   it('imports and requires its packages, as a whole and by name', async () => {
-    const { run } = await runner(ALL);
+    const { run } = await createRunner(ALL);
     const code = `
       import common, { next as step } from 'common';
       import callable from "callable"; import * as all from 'callable'
@@ -141,11 +141,11 @@ describe('code with an image', () => {
       const { extra } = require('common/extra');
       return [common.next(), step(), extra(), callable(1), all.version, typeof Modern, answer, deep,
         later.answer, require('callable')(5), require('callable') === callable, later.default === Modern];`;
-    expect(await value(run(code))).toEqual([1, 2, 3, 2, '1', 'function', 42, 1, 42, 6, true, true]);
+    expect(await valueOf(run(code))).toEqual([1, 2, 3, 2, '1', 'function', 42, 1, 42, 6, true, true]);
   });
 
   it('imports and requires the other modules that packages offer, by name or pattern, including JSON', async () => {
-    const { run, record } = await runner(['common', 'in-parts']);
+    const { run, record } = await createRunner(['common', 'in-parts']);
     expect(record.warnings).toEqual([]);
     const code = `
       import data, { kind } from 'common/data.json' with { type: 'json' };
@@ -157,37 +157,37 @@ describe('code with an image', () => {
       return [data, kind, list, require('common/data') === data, inner(), how, one === made, two === made, require('in-parts').made === made,
         require('in-parts/values.json').a, require('in-parts/package.json').version];`;
     const json = { kind: 'json', default: 'own' };
-    expect(await value(run(code))).toEqual([
+    expect(await valueOf(run(code))).toEqual([
       ...[json, 'json', [1, 2], true, 1, 'import', true, true, true],
       ...[1, '1.0.0'],
     ]);
     for (const path of ['features/closed/three', 'types', 'gone', 'lib/one.mjs', 'index.cjs'])
-      expect(await failure(run(`return require('in-parts/${path}')`))).toMatchObject({
+      expect(await failureOf(run(`return require('in-parts/${path}')`))).toMatchObject({
         code: 'MODULE_NOT_IN_IMAGE',
       });
-    expect(await failure(run("return require('in-parts/features/needy')"))).toMatchObject({
+    expect(await failureOf(run("return require('in-parts/features/needy')"))).toMatchObject({
       code: 'USER_ERROR',
       message: "Cannot find module 'not-installed'",
     });
   });
 
   it('gets only the main module of a package whose other modules cannot be bundled, with a warning', async () => {
-    const { run, record } = await runner(['common', 'sloppy']);
+    const { run, record } = await createRunner(['common', 'sloppy']);
     expect(record.warnings).toEqual([expect.stringMatching(/^Only the main module .*: sloppy\.$/)]);
     const code = "return [require('sloppy').main, require('common/extra').extra()]";
-    expect(await value(run(code))).toEqual([1, 1]);
-    expect(await failure(run("return require('sloppy/valid')"))).toMatchObject({
+    expect(await valueOf(run(code))).toEqual([1, 1]);
+    expect(await failureOf(run("return require('sloppy/valid')"))).toMatchObject({
       code: 'MODULE_NOT_IN_IMAGE',
     });
   });
 
   it('finds packages unchanged, whatever earlier code did', async () => {
-    const { run } = await runner(ALL);
-    await value(
+    const { run } = await createRunner(ALL);
+    await valueOf(
       run("const c = require('common'); c.next(); c.next = null; Object.prototype.x = 1; return 1"),
     );
-    expect(await value(run("return [require('common').next(), ({}).x]"))).toEqual([1, null]);
-    const randomNumber = () => value(run('return Math.random()'));
+    expect(await valueOf(run("return [require('common').next(), ({}).x]"))).toEqual([1, null]);
+    const randomNumber = () => valueOf(run('return Math.random()'));
     const [first, second] = [await randomNumber(), await randomNumber()];
     expect(first).not.toBe(second);
   });
@@ -202,10 +202,10 @@ describe('code with an image', () => {
   });
 
   it('provides Node.js builtins to packages, and none to user code', async () => {
-    const { run } = await runner(ALL);
+    const { run } = await createRunner(ALL);
     const code = `const n = require('of-node');
       return [n.emit(), n.hash('abc'), n.join(), n.env(), typeof process, typeof __heddleImage];`;
-    expect(await value(run(code))).toEqual([
+    expect(await valueOf(run(code))).toEqual([
       5,
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
       '/b',
@@ -216,41 +216,41 @@ describe('code with an image', () => {
   });
 
   it('fails with the name and line of a missing module or export', async () => {
-    const { run } = await runner(ALL);
-    expect(await failure(run("\nimport x from 'lodash';"))).toMatchObject({
+    const { run } = await createRunner(ALL);
+    expect(await failureOf(run("\nimport x from 'lodash';"))).toMatchObject({
       code: 'MODULE_NOT_IN_IMAGE',
       message: 'The module "lodash" is not in the image, which has: @scope/modern, callable, common, of-node',
       line: 2,
     });
-    expect(await failure(run("const a = 1;\n\nrequire('node:fs')"))).toMatchObject({
+    expect(await failureOf(run("const a = 1;\n\nrequire('node:fs')"))).toMatchObject({
       code: 'BUILTIN_NOT_AVAILABLE',
       message: 'The Node.js module fs is not available in the sandbox',
       line: 3,
     });
-    expect(await failure(run("await 1;\nreturn require('of-node').read()"))).toMatchObject({
+    expect(await failureOf(run("await 1;\nreturn require('of-node').read()"))).toMatchObject({
       code: 'BUILTIN_NOT_AVAILABLE',
       message: 'The Node.js module fs.readFileSync is not available in the sandbox',
       line: 2,
     });
-    expect(await failure(run("import { nothing } from '@scope/modern'"))).toMatchObject({
+    expect(await failureOf(run("import { nothing } from '@scope/modern'"))).toMatchObject({
       code: 'USER_ERROR',
       name: 'SyntaxError',
       message: 'The module "@scope/modern" does not export "nothing"',
     });
-    expect(await failure(run("import x from 'common'", {}))).toMatchObject({ code: 'MODULE_NOT_IN_IMAGE' });
-    expect(await failure(run('return 1', { image: 'ghost' }))).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+    expect(await failureOf(run("import x from 'common'", {}))).toMatchObject({ code: 'MODULE_NOT_IN_IMAGE' });
+    expect(await failureOf(run('return 1', { image: 'ghost' }))).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });
 
   it('reports correct lines in its own errors and those of packages', async () => {
-    const { run } = await runner(ALL);
-    const import3 = 'import {\n  next,\n} from "common";\n';
-    expect(await failure(run(`${import3}missing();`))).toMatchObject({
+    const { run } = await createRunner(ALL);
+    const threeLineImport = 'import {\n  next,\n} from "common";\n';
+    expect(await failureOf(run(`${threeLineImport}missing();`))).toMatchObject({
       code: 'USER_ERROR',
       line: 4,
       column: 1,
     });
-    expect(await failure(run(`${import3}const = 1;`))).toMatchObject({ code: 'SYNTAX_ERROR', line: 4 });
-    expect(await failure(run('const c = await import("common");\nc.boom();'))).toMatchObject({
+    expect(await failureOf(run(`${threeLineImport}const = 1;`))).toMatchObject({ code: 'SYNTAX_ERROR', line: 4 });
+    expect(await failureOf(run('const c = await import("common");\nc.boom();'))).toMatchObject({
       code: 'USER_ERROR',
       message: 'from inside',
       line: 2,
@@ -258,15 +258,15 @@ describe('code with an image', () => {
   });
 
   it('may contain the word import in strings, comments and patterns', async () => {
-    const { run } = await runner(ALL);
+    const { run } = await createRunner(ALL);
     const code =
       'const a = "import x from \'y\'"; /* import(z) */ // import q from "q"\n' +
       'const r = /import("x")/; return [a, `import ${"(b)"}`, r.source, { import: 1 }.import];';
-    expect(await value(run(code))).toEqual(["import x from 'y'", 'import (b)', 'import("x")', 1]);
+    expect(await valueOf(run(code))).toEqual(["import x from 'y'", 'import (b)', 'import("x")', 1]);
   });
 
   it('keeps running when its image is removed and deleted; the next job does not find the image', async () => {
-    const { images } = await runner(['common']);
+    const { images } = await createRunner(['common']);
     const { blobs } = await images.open('tools');
     const fetch = async (): Promise<EgressResponse> => {
       expect(images.remove('tools')).toBe(true);
@@ -278,17 +278,17 @@ describe('code with an image', () => {
     onTestFinished(() => sandbox.close());
     const code =
       "const c = require('common'); await fetch('http://x.test/'); return [c.next(), require('common/extra').extra()]";
-    expect(await value(sandbox.run({ runId: 'run', code, image: 'tools' }))).toEqual([1, 2]);
+    expect(await valueOf(sandbox.run({ runId: 'run', code, image: 'tools' }))).toEqual([1, 2]);
     const next = sandbox.run({ runId: 'run', code: 'return 1', image: 'tools' });
-    expect(await failure(next)).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+    expect(await failureOf(next)).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });
 
   it('gets its own time and random numbers from packages that read them while loading', async () => {
-    const { run } = await runner(['impure']);
+    const { run } = await createRunner(['impure']);
     const before = Date.now();
     const [first, second] = (await Promise.all([
-      value(run("const i = require('impure'); return [i.seed, i.at]")),
-      value(run("const i = require('impure'); return [i.seed, i.at]")),
+      valueOf(run("const i = require('impure'); return [i.seed, i.at]")),
+      valueOf(run("const i = require('impure'); return [i.seed, i.at]")),
     ])) as [string, number][];
     expect(first![0]).not.toBe(second![0]);
     expect(first![1]).toBeGreaterThanOrEqual(before);

@@ -21,7 +21,7 @@ const DAY_MS = 24 * 3_600_000;
 const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'latin1');
 
 /** Creates a stand-in for npm that sends one request to the registry, and then runs until it is killed. */
-function endlessNpm(): string {
+function createEndlessNpm(): string {
   const folder = imageFolder();
   chmodSync(folder, 0o755);
   mkdirSync(join(folder, 'bin'));
@@ -37,7 +37,7 @@ function endlessNpm(): string {
 }
 
 /** Starts a host process that builds an image of the package `one` from the registry. */
-function buildElsewhere(
+function startBuildProcess(
   registry: string,
   npm: string | undefined,
   isolation: object,
@@ -72,30 +72,30 @@ function buildFoldersOf(folder: string): string[] {
 type Case = [what: string, level: string, program: string | undefined | (() => string), isolation: object];
 
 describe.runIf(process.platform === 'linux')('processes of a build whose host is killed', () => {
-  const real = findNpm(process.env['PATH']);
+  const npmPath = findNpm(process.env['PATH']);
   it.each<Case>([
-    ['npm', 'basic', real, { level: 'basic' }],
-    ...levels.map(({ name, options }): Case => ['npm', name, real, options.isolation ?? {}]),
+    ['npm', 'basic', npmPath, { level: 'basic' }],
+    ...levels.map(({ name, options }): Case => ['npm', name, npmPath, options.isolation ?? {}]),
     ...levels.map(({ name, options }): Case => [
       'a program that ignores signals',
       name,
-      endlessNpm,
+      createEndlessNpm,
       options.isolation ?? {},
     ]),
   ])(
     'end too, and a collection removes their folders: %s at the level %s',
     async (_what, _level, program, isolation) => {
       const registry = await npmRegistry([]);
-      const requested = new Promise<void>((resolve) => {
+      const firstRequest = new Promise<void>((resolve) => {
         // The registry never responds, so npm keeps waiting.
         registry.answer = () => (resolve(), true);
       });
-      const { host, folder } = buildElsewhere(
+      const { host, folder } = startBuildProcess(
         registry.url,
         typeof program === 'function' ? program() : program,
         isolation,
       );
-      await requested;
+      await firstRequest;
       const children = livingOf(processesOf(host));
       // npm sets its process title to its command.
       expect(children.some((pid) => commandOf(pid).startsWith('npm install'))).toBe(true);

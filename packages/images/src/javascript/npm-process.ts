@@ -23,7 +23,7 @@ const OPEN_FILES = 4_096;
 const THREADS = 64;
 
 /** Paths of npm and its folders in the sandbox. */
-const NPM = '/run/heddle/npm';
+const NPM_PATH = '/run/heddle/npm';
 const PATHS = { project: `${JAIL_PATHS.work}/project`, home: `${JAIL_PATHS.work}/home` };
 
 /** Sends requests of Node.js to the gate; preloaded before npm. */
@@ -72,7 +72,7 @@ function environmentOf({ home, gate, hook }: Paths): Record<string, string> {
 }
 
 /** Collects the output of a process, up to a limit. */
-function outputCollector() {
+function createOutputCollector() {
   const output = { stdout: '', stderr: '' };
   return {
     output,
@@ -87,17 +87,17 @@ function outputCollector() {
 async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmResult> {
   const { execPath, readable, environment } = bareRoot();
   const paths = { home: PATHS.home, gate: JAIL_PATHS.proxy, hook: `${JAIL_PATHS.boot}/${HOOK}` };
-  const { output, onOutput } = outputCollector();
+  const { output, onOutput } = createOutputCollector();
   const end = await runTree(confinement, {
     jail: {
       execPath,
       readable,
       mounts: [
-        ...['--ro-bind', dirname(dirname(run.program)), NPM],
+        ...['--ro-bind', dirname(dirname(run.program)), NPM_PATH],
         ...['--bind', run.project, PATHS.project, '--bind', run.home, PATHS.home],
       ],
       folder: PATHS.project,
-      command: [JAIL_PATHS.node, `${NPM}/bin/npm-cli.js`, ...run.args],
+      command: [JAIL_PATHS.node, `${NPM_PATH}/bin/npm-cli.js`, ...run.args],
       environment: { ...environmentOf(paths), ...environment },
       limits: { memoryMiB: MEMORY_MIB, diskMiB: 64, processes: THREADS },
       fileMiB: run.fileMiB,
@@ -149,7 +149,7 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
       ...{ env, cwd: run.project, detached: true },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const { output, onOutput } = outputCollector();
+    const { output, onOutput } = createOutputCollector();
     child.stdout.on('data', (data: Buffer) => onOutput(data, 'stdout'));
     child.stderr.on('data', (data: Buffer) => onOutput(data, 'stderr'));
     const kill = (): void => {

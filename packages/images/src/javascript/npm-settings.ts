@@ -18,7 +18,7 @@ function expand(value: string, env: NpmEnvironment['env']): string {
   return value.replace(/\$\{([^}]+)\}/g, (whole, name: string) => env[name] ?? whole);
 }
 
-function readFile(file: string, env: NpmEnvironment['env']): Record<string, string> {
+function readNpmrc(file: string, env: NpmEnvironment['env']): Record<string, string> {
   let text;
   try {
     text = readFileSync(file, 'utf8');
@@ -36,7 +36,7 @@ function readFile(file: string, env: NpmEnvironment['env']): Record<string, stri
   return settings;
 }
 
-function fromEnv(env: NpmEnvironment['env']): Record<string, string> {
+function settingsFromEnv(env: NpmEnvironment['env']): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     const match = /^npm_config_(.+)$/i.exec(name);
@@ -50,11 +50,11 @@ function fromEnv(env: NpmEnvironment['env']): Record<string, string> {
   return settings;
 }
 
-/** Returns npm's registry settings as npm finds them: environment, project, user. */
+/** Returns npm's registry settings as npm finds them: those of the environment, the project and the user, in this precedence. */
 export function readNpmSettings({ env, cwd, home }: NpmEnvironment): NpmSettings {
-  const envSettings = fromEnv(env);
-  const user = envSettings['userconfig'] ?? join(home, '.npmrc');
-  const settings = { ...readFile(user, env), ...readFile(join(cwd, '.npmrc'), env), ...envSettings };
+  const envSettings = settingsFromEnv(env);
+  const userFile = envSettings['userconfig'] ?? join(home, '.npmrc');
+  const settings = { ...readNpmrc(userFile, env), ...readNpmrc(join(cwd, '.npmrc'), env), ...envSettings };
   return Object.fromEntries(Object.entries(settings).filter(([key]) => USED_SETTINGS.test(key)));
 }
 
@@ -62,10 +62,10 @@ export function readNpmSettings({ env, cwd, home }: NpmEnvironment): NpmSettings
 export function findNpm(path: string | undefined, execPath = process.execPath): string | undefined {
   const folders = [dirname(execPath), ...(path ?? '').split(delimiter).filter((folder) => folder !== '')];
   for (const folder of folders) {
-    const installed = join(folder, '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js');
-    if (existsSync(installed)) return realpathSync(installed);
-    const windows = join(folder, 'node_modules', 'npm', 'bin', 'npm-cli.js');
-    if (existsSync(windows)) return realpathSync(windows);
+    const unixPath = join(folder, '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js');
+    if (existsSync(unixPath)) return realpathSync(unixPath);
+    const windowsPath = join(folder, 'node_modules', 'npm', 'bin', 'npm-cli.js');
+    if (existsSync(windowsPath)) return realpathSync(windowsPath);
     const link = join(folder, 'npm');
     if (existsSync(link) && realpathSync(link).endsWith('npm-cli.js')) return realpathSync(link);
   }

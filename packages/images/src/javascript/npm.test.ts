@@ -15,7 +15,7 @@ const MAX_SIZE = { files: 1_000, bytes: 20 * 2 ** 20 };
 const strict = levels.find(({ name }) => name === 'strict');
 
 /** Creates a folder that every user can enter. */
-function openFolder(): string {
+function createFolder(): string {
   const folder = imageFolder();
   chmodSync(folder, 0o755);
   return folder;
@@ -23,7 +23,7 @@ function openFolder(): string {
 
 function contextOf(npm: NpmSettings, workFolder: string, signal = new AbortController().signal) {
   const lines: string[] = [];
-  const unused = () => Promise.reject(new Error('not used'));
+  const refuse = () => Promise.reject(new Error('not used'));
   const context: BuildContext = {
     ...{
       workFolder,
@@ -34,14 +34,14 @@ function contextOf(npm: NpmSettings, workFolder: string, signal = new AbortContr
       largest: () => undefined,
     },
     log: (line) => void lines.push(line),
-    ...{ fetchVerified: unused, cachedFolder: unused, fetchPage: unused },
+    ...{ fetchVerified: refuse, cachedFolder: refuse, fetchPage: refuse },
   };
   return { context, lines };
 }
 
 /** Creates a stand-in for npm that behaves as a compromised npm would. */
-function hostileNpm(source: string): string {
-  const folder = openFolder();
+function createHostileNpm(source: string): string {
+  const folder = createFolder();
   mkdirSync(join(folder, 'bin'));
   const program = join(folder, 'bin', 'npm-cli.js');
   writeFileSync(
@@ -59,25 +59,25 @@ function hostileNpm(source: string): string {
 
 /** Runs a hostile npm in a build. Returns its report, the build's log lines and the project's folder. */
 async function runHostile(source: string, level: (typeof levels)[number], npm: NpmSettings) {
-  const { context, lines } = contextOf(npm, openFolder());
+  const { context, lines } = contextOf(npm, createFolder());
   const project = join(context.workFolder, 'project');
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{}');
-  await new Npm(hostileNpm(source), MAX_SIZE, level.options.isolation).run([], project, context);
+  await new Npm(createHostileNpm(source), MAX_SIZE, level.options.isolation).run([], project, context);
   const report = /REPORT (.*)/.exec(lines.join('\n'))?.[1] ?? '{}';
   return { report: JSON.parse(report) as Record<string, unknown>, lines, project };
 }
 
 /** Starts a server that records requests. */
-async function recordingServer(): Promise<{ port: number; seen: string[] }> {
-  const seen: string[] = [];
+async function startServer(): Promise<{ port: number; requests: string[] }> {
+  const requests: string[] = [];
   const server = createServer((request, response) => {
-    seen.push(`${request.method} ${request.url} ${request.headers.authorization ?? 'nobody'}`);
+    requests.push(`${request.method} ${request.url} ${request.headers.authorization ?? 'nobody'}`);
     response.end('{}');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return { port: (server.address() as AddressInfo).port, seen };
+  return { port: (server.address() as AddressInfo).port, requests };
 }
 
 const STATUS_OF = `
@@ -89,7 +89,7 @@ const STATUS_OF = `
 
 describe.each(levels)('npm in a build at the level $name', (level) => {
   it('has no credentials; the gate adds them to its requests', async () => {
-    const { port, seen } = await recordingServer();
+    const { port, requests } = await startServer();
     const npm = { registry: `http://127.0.0.1:${port}/`, [`//127.0.0.1:${port}/:_authToken`]: SECRET };
     const source = `${STATUS_OF}
       const fs = require('fs');
@@ -99,19 +99,19 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     const { report } = await runHostile(source, level, npm);
     expect(report).toMatchObject({ status: 200 });
     expect(JSON.stringify(report)).not.toContain(SECRET);
-    expect(seen).toEqual([`GET /one Bearer ${SECRET}`]);
+    expect(requests).toEqual([`GET /one Bearer ${SECRET}`]);
   });
 
   it('reaches only hosts in its settings through the gate, and can only read from them', async () => {
-    const named = await recordingServer();
-    const other = await recordingServer();
+    const registry = await startServer();
+    const other = await startServer();
     const source = `${STATUS_OF}
       report.other = await statusOf('http://127.0.0.1:${other.port}/');
       report.metadata = await statusOf('http://169.254.169.254/latest/meta-data');
-      report.put = await statusOf('http://127.0.0.1:${named.port}/one', { method: 'PUT' });`;
-    const { report } = await runHostile(source, level, { registry: `http://127.0.0.1:${named.port}/` });
+      report.put = await statusOf('http://127.0.0.1:${registry.port}/one', { method: 'PUT' });`;
+    const { report } = await runHostile(source, level, { registry: `http://127.0.0.1:${registry.port}/` });
     expect(report).toEqual({ other: 403, metadata: 403, put: 403 });
-    expect([...named.seen, ...other.seen]).toEqual([]);
+    expect([...registry.requests, ...other.requests]).toEqual([]);
   });
 
   it('leaves only its packages and lockfile, owned by the host', async () => {
@@ -134,25 +134,25 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
       "fs.writeFileSync('package-lock.json', '{}'); fs.symlinkSync('/etc', 'node_modules')",
     ],
   ])('is refused if it leaves %s', async (_what, statement) => {
-    const program = hostileNpm('');
+    const program = createHostileNpm('');
     writeFileSync(program, `const fs = require('fs'); ${statement};`);
-    const { context } = contextOf({}, openFolder());
+    const { context } = contextOf({}, createFolder());
     const run = new Npm(program, MAX_SIZE, level.options.isolation).run([], context.workFolder, context);
     await expect(run).rejects.toMatchObject({ code: 'install_failed' });
   });
 
   it('ends with the reason when the build is aborted', async () => {
     const abort = new AbortController();
-    const program = hostileNpm('');
+    const program = createHostileNpm('');
     writeFileSync(program, `console.error('begun'); setInterval(() => {}, 1000);`);
-    const { context } = contextOf({}, openFolder(), abort.signal);
+    const { context } = contextOf({}, createFolder(), abort.signal);
     const run = new Npm(program, MAX_SIZE, level.options.isolation).run([], context.workFolder, context);
     setTimeout(() => abort.abort(new Error('enough')), 500);
     await expect(run).rejects.toThrow('enough');
   });
 
   it('fails with registry_unavailable and the URL of a registry that cannot be reached', async () => {
-    const { context } = contextOf({ registry: 'http://127.0.0.1:9/', 'fetch-retries': '0' }, openFolder());
+    const { context } = contextOf({ registry: 'http://127.0.0.1:9/', 'fetch-retries': '0' }, createFolder());
     const project = join(context.workFolder, 'project');
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{"dependencies":{"one":"1"}}');
@@ -166,34 +166,34 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
   it('follows registry redirects for tarballs without credentials', async () => {
     const registry = await npmRegistry([{ name: 'one', files: { 'index.js': '' } }]);
     const host = registry.url.replace('http:', '');
-    const target = await recordingServer();
+    const target = await startServer();
     registry.answer = (request, response) => {
       if (request.url?.endsWith('.tgz') !== true) return false;
       response.writeHead(302, { location: `http://127.0.0.1:${target.port}/one.tgz` }).end();
       return true;
     };
-    const named = { [`//127.0.0.1:${target.port}/:always-auth`]: 'false' };
+    const targetSetting = { [`//127.0.0.1:${target.port}/:always-auth`]: 'false' };
     const settings = {
       registry: registry.url,
       [`${host}/:_authToken`]: SECRET,
       'fetch-retries': '0',
-      ...named,
+      ...targetSetting,
     };
-    const { context } = contextOf(settings, openFolder());
+    const { context } = contextOf(settings, createFolder());
     const project = join(context.workFolder, 'project');
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{"dependencies":{"one":"1"}}');
     const npm = new Npm(findNpm(process.env['PATH']), MAX_SIZE, level.options.isolation);
     // The file at the redirect target has different content.
     await expect(npm.run(['install'], project, context)).rejects.toMatchObject({ code: 'integrity_error' });
-    expect(new Set(target.seen)).toEqual(new Set(['GET /one.tgz nobody']));
+    expect(new Set(target.requests)).toEqual(new Set(['GET /one.tgz nobody']));
     expect([...registry.tokens]).toEqual([`Bearer ${SECRET}`]);
   });
 });
 
 describe.skipIf(strict === undefined)('the sandbox of npm', () => {
   it('exposes nothing of the host: no files, users, processes or network, and starts no processes', async () => {
-    const { port, seen } = await recordingServer();
+    const { port, requests } = await startServer();
     const source = `
       const fs = require('fs');
       const attempt = (act) => { try { return act() ?? 'done'; } catch (error) { return error.code; } };
@@ -225,7 +225,7 @@ describe.skipIf(strict === undefined)('the sandbox of npm', () => {
       names: expect.stringMatching(/EAI_AGAIN|ENOTFOUND/) as string,
       interfaces: ['lo'],
     });
-    expect(seen).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
   it('limits what npm writes', async () => {

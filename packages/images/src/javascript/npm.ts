@@ -84,7 +84,7 @@ export class Npm {
     const gate = await RegistryGate.open(context.registries.npm ?? {});
     const size = watchSize(workArea.folder, this.maxSize, context.signal);
     try {
-      const folders = await prepare(workArea, run, gate.settings);
+      const folders = await prepareFolders(workArea, run, gate.settings);
       const { code, stdout, stderr } = await runNpm(
         {
           ...folders,
@@ -104,7 +104,7 @@ export class Npm {
         throw npmFailure(stdout, stderr, gate.fault);
       }
       if (uid !== undefined) await reclaimTree(folders.project);
-      await collect(folders.project, folder);
+      await moveResults(folders.project, folder);
       await rm(folders.project, { recursive: true, force: true });
     } finally {
       size.stop();
@@ -125,7 +125,7 @@ interface RequestedRun {
  * Prepares the folders of a run and makes its user their owner: a copy of the project, and a home whose cache later
  * runs reuse.
  */
-async function prepare(
+async function prepareFolders(
   workArea: WorkArea,
   { folder, uid }: RequestedRun,
   settings: NpmSettings,
@@ -150,7 +150,7 @@ function settingsText(settings: NpmSettings): string {
 }
 
 /** Moves npm's results to the project folder. The lockfile must be a regular file and node_modules a folder. */
-async function collect(project: string, folder: string): Promise<void> {
+async function moveResults(project: string, folder: string): Promise<void> {
   const lockfile = await lstat(join(project, LOCKFILE)).catch(() => undefined);
   if (lockfile?.isFile() !== true)
     throw new ImageError('install_failed', 'npm wrote no lockfile, and reported no reason.');

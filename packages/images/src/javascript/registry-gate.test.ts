@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { createServer as createPlain, get, type RequestListener, type Server } from 'node:http';
-import { createServer as createSecure } from 'node:https';
+import { createServer as createHttpServer, get, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -37,7 +37,7 @@ const respondWith =
 describe('the registry gate', () => {
   const { cert, key } = selfSigned();
   const listenTls = (listener: RequestListener): Promise<number> =>
-    listen(createSecure({ cert, key }, listener) as unknown as Server);
+    listen(createHttpsServer({ cert, key }, listener) as unknown as Server);
 
   it("trusts only the certificate authorities in npm's settings", async () => {
     const port = await listenTls(respondWith('hello'));
@@ -59,7 +59,7 @@ describe('the registry gate', () => {
   });
 
   it("sends npm's client certificate to its registry", async () => {
-    const server = createSecure(
+    const server = createHttpsServer(
       { cert, key, ca: cert, requestCert: true, rejectUnauthorized: true },
       respondWith('known'),
     ) as unknown as Server;
@@ -82,7 +82,7 @@ describe('the registry gate', () => {
   it.each(['http', 'https'])("uses npm's proxy for %s", async (scheme) => {
     const port = await listenTls(respondWith('far'));
     const targets: string[] = [];
-    const proxy = createPlain((request, response) => {
+    const proxy = createHttpServer((request, response) => {
       targets.push(request.url ?? '');
       response.end('far');
     });
@@ -102,9 +102,9 @@ describe('the registry gate', () => {
   });
 
   it('follows redirects only to public addresses', async () => {
-    const internalPort = await listen(createPlain(respondWith('internal')));
+    const internalPort = await listen(createHttpServer(respondWith('internal')));
     const port = await listen(
-      createPlain((_request, response) =>
+      createHttpServer((_request, response) =>
         response.writeHead(302, { location: `http://127.0.0.1:${internalPort}/` }).end(),
       ),
     );

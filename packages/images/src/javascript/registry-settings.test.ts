@@ -62,7 +62,7 @@ describe('registry settings', () => {
       'https://evil-a.example/x',
       undefined,
     ],
-  ])('return the credentials of %s', (_what, settings, url, expected) => {
+  ])('return the credentials for a URL: %s', (_what, settings, url, expected) => {
     expect(new RegistrySettings(settings).credentialsFor(new URL(url)).authorization).toBe(expected);
   });
 
@@ -72,7 +72,7 @@ describe('registry settings', () => {
     ['https://files.example.com/x', true],
     ['https://team.example.com:8443/x', false],
     ['https://elsewhere.example.com/x', false],
-  ])('name the host of %s: %s', (url, expected) => {
+  ])('tell whether they name the host of %s: %s', (url, expected) => {
     const settings = new RegistrySettings({
       '@team:registry': 'https://team.example.com/',
       '//files.example.com/:_authToken': 't',

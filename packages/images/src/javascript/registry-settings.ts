@@ -21,7 +21,7 @@ const NO_CREDENTIALS: Credentials = {};
 
 const basicAuth = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 
-function fileOf(setting: string, path: string): string {
+function readSettingFile(setting: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -51,7 +51,7 @@ export class RegistrySettings {
     this.inner = Object.fromEntries(
       Object.entries(settings)
         .filter(([key]) => NPM_SETTINGS.test(key))
-        .map(([key, value]) => [key, withoutUser(value)]),
+        .map(([key, value]) => [key, removeCredentials(value)]),
     );
   }
 
@@ -80,11 +80,11 @@ export class RegistrySettings {
     const { cafile, ca, 'node-extra-ca-certs': extra } = this.#settings;
     const authorities =
       cafile !== undefined
-        ? [fileOf('cafile', cafile)]
+        ? [readSettingFile('cafile', cafile)]
         : ca !== undefined && ca !== 'null'
           ? [ca.replaceAll('\\n', '\n')]
           : extra !== undefined
-            ? [...rootCertificates, fileOf('NODE_EXTRA_CA_CERTS', extra)]
+            ? [...rootCertificates, readSettingFile('NODE_EXTRA_CA_CERTS', extra)]
             : undefined;
     const proxy = this.#proxyFor(url);
     return {
@@ -112,7 +112,7 @@ export class RegistrySettings {
       }
       const [certfile, keyfile] = [get('certfile'), get('keyfile')];
       if (certfile !== undefined && keyfile !== undefined)
-        return { client: { cert: fileOf('certfile', certfile), key: fileOf('keyfile', keyfile) } };
+        return { client: { cert: readSettingFile('certfile', certfile), key: readSettingFile('keyfile', keyfile) } };
     }
     return NO_CREDENTIALS;
   }
@@ -128,7 +128,7 @@ export class RegistrySettings {
   }
 }
 
-function withoutUser(value: string): string {
+function removeCredentials(value: string): string {
   if (!URL.canParse(value)) return value;
   const url = new URL(value);
   if (url.username === '' && url.password === '') return value;

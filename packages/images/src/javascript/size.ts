@@ -9,17 +9,20 @@ export interface Size {
 }
 
 export const MAX_SIZE: Readonly<Size> = { files: 50_000, bytes: 500 * 2 ** 20 };
-/** The work folder contains the packages twice, cached and unpacked. */
+/** Factor for the limits of a work folder, which contains the packages twice: cached and unpacked. */
 const COPIES = 2.5;
 const POLL_MS = 1_000;
 
-const tooLarge = ({ files, bytes }: Size): ImageError =>
+const tooLargeError = ({ files, bytes }: Size): ImageError =>
   new ImageError(
     'image_too_large',
     `The packages have more than ${files} files or ${Math.ceil(bytes / 2 ** 20)} MiB.`,
   );
 
-/** Adds up the size of a folder, up to a limit. Files that disappear in the meantime are not counted. */
+/**
+ * Adds the files of a folder to `size`. Throws ImageError image_too_large as soon as it exceeds `max`. Files that
+ * disappear in the meantime add no bytes.
+ */
 async function measure(folder: string, size: Size, max: Readonly<Size>): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
@@ -30,7 +33,7 @@ async function measure(folder: string, size: Size, max: Readonly<Size>): Promise
       const stat = await lstat(path).catch(() => undefined);
       size.bytes += stat?.size ?? 0;
     }
-    if (size.files > max.files || size.bytes > max.bytes) throw tooLarge(max);
+    if (size.files > max.files || size.bytes > max.bytes) throw tooLargeError(max);
   }
 }
 
@@ -44,17 +47,17 @@ export function watchSize(
   const excess = new AbortController();
   const limits = { files: max.files * copies, bytes: max.bytes * copies };
   let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
+  let isStopped = false;
   const schedule = (): void => {
     // Nothing is scheduled after `stop`, even if a check was in progress.
-    if (!stopped) timer = setTimeout(check, pollMs);
+    if (!isStopped) timer = setTimeout(check, pollMs);
   };
   const check = (): void => {
-    void measure(folder, { files: 0, bytes: 0 }, limits).then(schedule, () => excess.abort(tooLarge(max)));
+    void measure(folder, { files: 0, bytes: 0 }, limits).then(schedule, () => excess.abort(tooLargeError(max)));
   };
   schedule();
   const stop = (): void => {
-    stopped = true;
+    isStopped = true;
     clearTimeout(timer);
   };
   return { signal: AbortSignal.any([signal, excess.signal]), stop };

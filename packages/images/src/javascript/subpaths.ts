@@ -86,7 +86,8 @@ interface PackageModules {
   readonly unnamed: readonly OfferedModule[];
 }
 
-async function fromPattern(home: string, key: string, target: string): Promise<OfferedModule[]> {
+/** Returns the modules of an entry of `exports` with a star: its name is `key`, and its files match `target`. */
+async function modulesOfPattern(home: string, key: string, target: string): Promise<OfferedModule[]> {
   const [before, after] = splitPattern(key);
   const pattern = posix.normalize(target);
   const files = await filesBelow(home, posix.dirname(`${splitPattern(pattern)[0]}x`));
@@ -97,14 +98,14 @@ async function fromPattern(home: string, key: string, target: string): Promise<O
 }
 
 /** Returns the modules in `exports`, with patterns expanded. */
-async function fromExports(home: string, exports: object): Promise<PackageModules> {
+async function modulesOfExports(home: string, exports: object): Promise<PackageModules> {
   const entries = Object.entries(exports).filter(([key]) => key.startsWith('./'));
   const named: OfferedModule[] = [];
   const unnamed: OfferedModule[] = [];
   for (const [path, value] of entries) {
     const file = targetOf(value);
     if (file === undefined) continue;
-    if (path.includes('*')) for (const offered of await fromPattern(home, path, file)) unnamed.push(offered);
+    if (path.includes('*')) for (const offered of await modulesOfPattern(home, path, file)) unnamed.push(offered);
     else named.push({ path, file });
   }
   const excluded = entries.filter(([key, value]) => key.includes('*') && value === null);
@@ -119,15 +120,15 @@ async function modulesIn(home: string, folder: string): Promise<OfferedModule[]>
   return entries.flatMap((entry): OfferedModule[] => {
     const file = posix.join(folder, entry.name);
     if (!entry.isFile() || !LOADABLE.test(entry.name) || NOT_MODULES.test(entry.name)) return [];
-    const bare = file.replace(/\.(?:js|json)$/, '');
-    return (bare === file ? [file] : [file, bare]).map((path) => ({ path: `./${path}`, file }));
+    const withoutExtension = file.replace(/\.(?:js|json)$/, '');
+    return (withoutExtension === file ? [file] : [file, withoutExtension]).map((path) => ({ path: `./${path}`, file }));
   });
 }
 
 /**
  * Returns the modules next to the package's main module, and one folder deep, which packages without `exports` offer.
  */
-async function fromFiles(home: string, main: string): Promise<PackageModules> {
+async function modulesOfFolders(home: string, main: string): Promise<PackageModules> {
   const mainFolder = posix.dirname(posix.normalize(main));
   const folders = new Set(mainFolder === '.' || mainFolder.startsWith('..') ? [] : [mainFolder]);
   for (const entry of await readdir(home, { withFileTypes: true }))
@@ -152,6 +153,7 @@ function isDuplicate(file: string, all: ReadonlySet<string>): boolean {
   return FORMATS.slice(0, Math.max(FORMATS.indexOf(ending), 0)).some((other) => all.has(`${stem}.${other}`));
 }
 
+/** Returns the modules whose files exist and can be loaded, each in one format. */
 async function selectLoadable(home: string, offered: readonly OfferedModule[]): Promise<LoadableModules> {
   const all = new Set(offered.map(({ file }) => file));
   const files = new Map<string, number>();
@@ -169,8 +171,8 @@ export async function subpathsOf(name: string, nodeModules: string): Promise<str
   const { exports, main } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8')) as PackageJson;
   const { named, unnamed } =
     exports === undefined
-      ? await fromFiles(home, typeof main === 'string' ? main : 'index.js')
-      : await fromExports(home, typeof exports === 'object' && exports !== null ? exports : {});
+      ? await modulesOfFolders(home, typeof main === 'string' ? main : 'index.js')
+      : await modulesOfExports(home, typeof exports === 'object' && exports !== null ? exports : {});
   const loadableNamed = await selectLoadable(home, named);
   const loadableUnnamed = await selectLoadable(home, unnamed);
   const bytes = [...loadableUnnamed.files.values()].reduce((sum, size) => sum + size, 0);

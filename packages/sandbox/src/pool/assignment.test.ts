@@ -57,7 +57,7 @@ describe('a process whose jobs arrive faster than it creates contexts', () => {
 });
 
 /** Returns a busy process that is old enough to be drained. */
-const busy = (tenant: string, image: string, fields: Partial<Slot> = {}): Slot =>
+const busySlot = (tenant: string, image: string, fields: Partial<Slot> = {}): Slot =>
   ({
     ...{ tenant, poolKey: `${tenant}/${image}`, ready: true, retiring: false, idleSinceMs: 0 },
     ...{ startedAtMs: -1_000_000, jobs: new Map([[1, {}]]) },
@@ -68,16 +68,16 @@ describe('one more process for a pool key', () => {
   const target = { tenant: 'a', poolKey: 'a/2' };
 
   it('is started only once, if there is room', () => {
-    expect(planGrowth([busy('a', '1')], target, 2)).toEqual({ start: true, isStarting: false });
-    expect(planGrowth([busy('a', '2', { ready: false })], target, 2)).toEqual({
+    expect(planGrowth([busySlot('a', '1')], target, 2)).toEqual({ start: true, isStarting: false });
+    expect(planGrowth([busySlot('a', '2', { ready: false })], target, 2)).toEqual({
       start: false,
       isStarting: true,
     });
   });
 
   it('replaces an idle one, even of its own tenant', () => {
-    const idle = busy('a', '1', { jobs: new Map() });
-    expect(planGrowth([busy('b', '1'), idle], target, 2)).toEqual({
+    const idle = busySlot('a', '1', { jobs: new Map() });
+    expect(planGrowth([busySlot('b', '1'), idle], target, 2)).toEqual({
       start: true,
       isStarting: false,
       stop: idle,
@@ -85,14 +85,14 @@ describe('one more process for a pool key', () => {
   });
 
   it('drains a busy one of its own tenant rather than the only one of another tenant', () => {
-    const own = busy('a', '1');
-    expect(planGrowth([busy('b', '1'), own], target, 2).drain).toBe(own);
-    const other = busy('b', '1');
-    expect(planGrowth([other, busy('c', '1', { startedAtMs: Infinity })], target, 2).drain).toBe(other);
+    const own = busySlot('a', '1');
+    expect(planGrowth([busySlot('b', '1'), own], target, 2).drain).toBe(own);
+    const other = busySlot('b', '1');
+    expect(planGrowth([other, busySlot('c', '1', { startedAtMs: Infinity })], target, 2).drain).toBe(other);
   });
 
   it('waits if the pool key has a busy one', () => {
-    expect(planGrowth([busy('b', '1'), busy('a', '2')], target, 2)).toEqual({
+    expect(planGrowth([busySlot('b', '1'), busySlot('a', '2')], target, 2)).toEqual({
       start: false,
       isStarting: false,
     });

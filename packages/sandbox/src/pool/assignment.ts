@@ -46,8 +46,8 @@ export function choose(slots: Iterable<Slot>, job: Job, options: AssignmentRules
 }
 
 /**
- * Number of late jobs minus punctual ones at which a process gets a helper. Late jobs arrive before their context is
- * ready.
+ * A job is late if it arrives before its context is ready. A process gets a helper after this many more late jobs than
+ * punctual ones.
  */
 export const LATE_JOBS = 32;
 

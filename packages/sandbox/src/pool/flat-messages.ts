@@ -8,18 +8,19 @@ const MAX_PROPERTIES = 16;
 /** Kind of host object for views of bytes. */
 const VIEW_KIND = 0;
 
-const tags = (text: string): ReadonlySet<number> => new Set(Buffer.from(text, 'latin1'));
+const charCodesOf = (text: string): ReadonlySet<number> => new Set(Buffer.from(text, 'latin1'));
 /** Strings: length, then that many bytes. */
-const STRINGS = tags('"c');
+const STRINGS = charCodesOf('"c');
 /** null, undefined, true, false. */
-const CONSTANTS = tags('0_TF');
+const CONSTANTS = charCodesOf('0_TF');
 /** Integers of variable length. */
-const INTEGERS = tags('IU');
+const INTEGERS = charCodesOf('IU');
 const DOUBLE = 0x4e;
 const DOUBLE_BYTES = 8;
 /** Views of bytes: kind, type, length, then that many bytes. */
 const BYTES = 0x5c;
 
+/** Handles the next byte. Returns whether it is valid. */
 type Step = (byte: number) => boolean;
 
 /**
@@ -30,9 +31,9 @@ type Step = (byte: number) => boolean;
 export class FlatMessages {
   readonly #maxBytes: number;
   /** Remaining bytes of the current message. */
-  #left = 0;
+  #remainingBytes = 0;
   /** Remaining bytes of a value that is skipped. */
-  #skip = 0;
+  #bytesToSkip = 0;
   #number = 0;
   #digits = 0;
   #properties = 0;
@@ -46,10 +47,10 @@ export class FlatMessages {
   /** Returns whether everything up to the end of these bytes is valid. */
   accepts(bytes: Uint8Array): boolean {
     for (let at = 0; at < bytes.length;) {
-      if (this.#skip > 0) {
-        const size = Math.min(this.#skip, bytes.length - at);
-        this.#skip -= size;
-        this.#left -= size;
+      if (this.#bytesToSkip > 0) {
+        const size = Math.min(this.#bytesToSkip, bytes.length - at);
+        this.#bytesToSkip -= size;
+        this.#remainingBytes -= size;
         at += size;
         continue;
       }
@@ -61,9 +62,9 @@ export class FlatMessages {
   readonly #length: Step = (byte) => {
     this.#number = this.#number * 256 + byte;
     if (++this.#digits < HEADER_BYTES) return true;
-    this.#left = this.#number;
+    this.#remainingBytes = this.#number;
     this.#number = this.#digits = this.#properties = 0;
-    return this.#left <= this.#maxBytes && this.#goTo(this.#tag);
+    return this.#remainingBytes <= this.#maxBytes && this.#goTo(this.#tag);
   };
 
   readonly #tag: Step = (byte) => byte === VERSION_TAG && this.#consume(this.#version);
@@ -99,7 +100,7 @@ export class FlatMessages {
   readonly #viewType: Step = (byte) => this.#varint(byte, () => this.#goTo(this.#valueLength));
 
   /** Ends the message: nothing may follow the property count. */
-  readonly #count: Step = (byte) => this.#varint(byte, () => this.#left === 0 && this.#goTo(this.#length));
+  readonly #count: Step = (byte) => this.#varint(byte, () => this.#remainingBytes === 0 && this.#goTo(this.#length));
 
   #goTo(next: Step): boolean {
     this.#number = this.#digits = 0;
@@ -110,7 +111,7 @@ export class FlatMessages {
   /** Consumes one byte of the message, which must remain, and continues with `next`. */
   #consume(next?: Step): boolean {
     if (next !== undefined) this.#goTo(next);
-    return --this.#left >= 0;
+    return --this.#remainingBytes >= 0;
   }
 
   /** Reads a number of seven bits per byte, least significant first. */
@@ -123,9 +124,9 @@ export class FlatMessages {
   /** Skips the number of bytes that was read, then continues with `next`. */
   #skipTo(next: Step): boolean {
     const bytes = this.#number;
-    if (bytes > this.#left) return false;
+    if (bytes > this.#remainingBytes) return false;
     this.#goTo(next);
-    this.#skip = bytes;
+    this.#bytesToSkip = bytes;
     return true;
   }
 }

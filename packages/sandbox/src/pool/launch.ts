@@ -28,8 +28,8 @@ export function launch(options: LaunchOptions, program: Program): ChildProcess {
       'The child program is missing; run `npm run build` in @heddle/sandbox.',
     );
   }
-  const built = { ...program, file: realpathSync(program.file) };
-  const child = spawnConfined(confine(options.confinement(), options.execPath, built));
+  const resolvedProgram = { ...program, file: realpathSync(program.file) };
+  const child = spawnConfined(confine(options.confinement(), options.execPath, resolvedProgram));
   guardChannel(child);
   // An idle pool does not keep its host alive; jobs hold a reference to the channel.
   child.unref();

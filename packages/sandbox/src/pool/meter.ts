@@ -36,7 +36,7 @@ export interface PoolMetrics {
   readonly queue: Durations;
   /** Time from a process's start until it was ready. */
   readonly start: Durations;
-  /** Processor time of jobs, and time from their first entry to their answer. */
+  /** Processor time of jobs, and time from the start of their code to their result. */
   readonly cpu: Durations;
   readonly wall: Durations;
   /** Peak memory of a process (for native jobs: of a process tree), in MiB. */

@@ -11,5 +11,6 @@ export interface PoolOptions extends StarterOptions, AssignmentRules {
   readonly maxQueuedPerTenant: number;
   /** Limits that cause a process to be replaced: jobs served, age, memory. */
   readonly recycle: { readonly jobs: number; readonly ageMs: number; readonly rssMiB: number };
+  /** Answers a host call of a job. */
   readonly call: (job: Job, call: HostCall) => Promise<HostResponse>;
 }

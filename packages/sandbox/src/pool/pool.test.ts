@@ -22,14 +22,14 @@ function sandboxOf(options: SandboxOptions = {}): Sandbox {
 const LOOP = 'for (;;);';
 const WAIT = 'await new Promise(() => {})';
 
-const summary = (outcome: FunctionOutcome): string => (outcome.ok ? outcome.json : outcome.error.code);
+const summarize = (outcome: FunctionOutcome): string => (outcome.ok ? outcome.json : outcome.error.code);
 
 async function run(
   sandbox: Sandbox,
   code: string,
-  more: { runId?: string; tenant?: string; signal?: AbortSignal } = {},
+  fields: { runId?: string; tenant?: string; signal?: AbortSignal } = {},
 ): Promise<string> {
-  return summary(await sandbox.run({ runId: 'r', code, ...more }));
+  return summarize(await sandbox.run({ runId: 'r', code, ...fields }));
 }
 
 /** Resolves once the condition holds; the test's own timeout is its limit. */
@@ -228,10 +228,10 @@ describe('cancelling', () => {
   });
 
   it('ends a waiting job without affecting others', async () => {
-    let answer = (): void => undefined;
+    let respond = (): void => undefined;
     const response = new Promise<EgressResponse>((resolve) => {
       const [url, body] = ['http://a.test/', Buffer.from('"heard"')];
-      answer = () => resolve({ status: 200, statusText: '', url, redirected: false, headers: [], body });
+      respond = () => resolve({ status: 200, statusText: '', url, redirected: false, headers: [], body });
     });
     const sandbox = sandboxOf({ fetch: () => response });
     const stop = new AbortController();
@@ -241,7 +241,7 @@ describe('cancelling', () => {
     await run(sandbox, 'return 0');
     stop.abort();
     expect(await job).toBe('CANCELLED');
-    answer();
+    respond();
     expect(await neighbour).toBe('"heard"');
     await until(() => sandbox.stats().running === 0);
   });
@@ -303,20 +303,20 @@ describe('cancelling', () => {
 });
 
 const RECYCLE = { jobs: 10, rssMiB: 420, ageMs: 1_000 };
-const fresh = { served: 9, rssMiB: 419, startedAtMs: 0, image: undefined };
+const newProcess = { served: 9, rssMiB: 419, startedAtMs: 0, image: undefined };
 const blob = { path: '/x', sha256: '', size: 30 * 2 ** 20 };
 const image = { id: 'i', blobs: { 'site.zip': blob, 'memory.snap': blob } } as unknown as LoadedImage;
 
 describe('a process of a pool', () => {
   it('is replaced at limits of jobs, age and memory', () => {
-    expect(recycleReason(fresh, RECYCLE, 999)).toBeUndefined();
-    expect(recycleReason({ ...fresh, served: 10 }, RECYCLE, 999)).toBe('jobs');
-    expect(recycleReason({ ...fresh, rssMiB: 420 }, RECYCLE, 999)).toBe('memory');
-    expect(recycleReason(fresh, RECYCLE, 1_000)).toBe('age');
+    expect(recycleReason(newProcess, RECYCLE, 999)).toBeUndefined();
+    expect(recycleReason({ ...newProcess, served: 10 }, RECYCLE, 999)).toBe('jobs');
+    expect(recycleReason({ ...newProcess, rssMiB: 420 }, RECYCLE, 999)).toBe('memory');
+    expect(recycleReason(newProcess, RECYCLE, 1_000)).toBe('age');
   });
 
-  it('may be larger by the size of its image', () => {
-    expect(recycleReason({ ...fresh, rssMiB: 420, image }, RECYCLE, 0)).toBeUndefined();
-    expect(recycleReason({ ...fresh, rssMiB: 540, image }, RECYCLE, 0)).toBe('memory');
+  it('may be larger by twice the size of its image', () => {
+    expect(recycleReason({ ...newProcess, rssMiB: 420, image }, RECYCLE, 0)).toBeUndefined();
+    expect(recycleReason({ ...newProcess, rssMiB: 540, image }, RECYCLE, 0)).toBe('memory');
   });
 });

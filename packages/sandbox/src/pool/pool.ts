@@ -15,10 +15,10 @@ import { Starter } from './starter.ts';
  */
 function overdueFailure({ job, isTimed }: { job: Job; isTimed: boolean }): SandboxFailure {
   const { cpuMs, wallMs } = job.limits;
-  const reason = 'and could not be interrupted; its process was killed.';
+  const suffix = 'and could not be interrupted; its process was killed.';
   return isTimed
-    ? failure('TIMEOUT_CPU', `The code ran for more than its ${cpuMs} ms of processor time ${reason}`)
-    : failure('TIMEOUT_WALL', `The code did not finish within ${wallMs} ms ${reason}`);
+    ? failure('TIMEOUT_CPU', `The code ran for more than its ${cpuMs} ms of processor time ${suffix}`)
+    : failure('TIMEOUT_WALL', `The code did not finish within ${wallMs} ms ${suffix}`);
 }
 
 /** Returns the additional memory of a process with an image, in MiB: files are in memory twice, raw and loaded. */
@@ -55,7 +55,7 @@ export class Pool implements SlotEvents {
   #stuckTimer: NodeJS.Timeout | undefined;
   #queueTimer: NodeJS.Timeout | undefined;
   #trimTimer: NodeJS.Timeout | undefined;
-  #closed = false;
+  #isClosed = false;
   #onEmpty: (() => void) | undefined;
 
   constructor(options: PoolOptions) {
@@ -73,7 +73,7 @@ export class Pool implements SlotEvents {
   }
 
   submit(job: Job): void {
-    if (this.#closed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
+    if (this.#isClosed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
     const refusal = this.#queue.refusalOf(job, this.#options);
     if (refusal !== undefined) return job.fail('SANDBOX_BUSY', refusal);
     this.#queue.add(job);
@@ -95,7 +95,7 @@ export class Pool implements SlotEvents {
   /** Starts a process for a pool key before its first job, if there is room. */
   warm(target: ProcessTarget): void {
     const hasProcess = [...this.#slots].some((slot) => slot.poolKey === target.poolKey && !slot.retiring);
-    if (!this.#closed && !hasProcess && this.#slots.size < this.#options.maxProcesses) this.#start(target);
+    if (!this.#isClosed && !hasProcess && this.#slots.size < this.#options.maxProcesses) this.#start(target);
   }
 
   /** Ends processes that were started before the isolation was determined. */
@@ -106,7 +106,7 @@ export class Pool implements SlotEvents {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     clearInterval(this.#trimTimer);
     // From here on, no process may be started for waiting jobs.
     clearTimeout(this.#stuckTimer);
@@ -147,7 +147,7 @@ export class Pool implements SlotEvents {
     if (++assignment.job.hostCalls > assignment.job.limits.hostCalls) return this.malformed(slot);
     void this.#options
       .call(assignment.job, report)
-      .then((answer) => slot.answer(assignment, { call: report.call, ...answer }));
+      .then((response) => slot.answer(assignment, { call: report.call, ...response }));
   }
 
   overdue(slot: Slot, assignment: Assignment): void {
@@ -197,8 +197,8 @@ export class Pool implements SlotEvents {
 
   /** Assigns queued jobs to processes until no tenant has a job that can be placed. */
   #pump(): void {
-    for (let placed = true; placed && !this.#closed;) {
-      placed = false;
+    for (let hasPlaced = true; hasPlaced && !this.#isClosed;) {
+      hasPlaced = false;
       for (const tenant of this.#queue.tenants()) {
         for (const job of this.#queue.heads(tenant)) {
           const slot = this.#place(job);
@@ -207,7 +207,7 @@ export class Pool implements SlotEvents {
           this.#meter.recordQueued(job.queuedAtMs);
           if (slot.runnable > 0) this.#watchStuck();
           slot.assign(job, this.#options.keyOf(job));
-          placed = true;
+          hasPlaced = true;
           break;
         }
       }
@@ -244,6 +244,7 @@ export class Pool implements SlotEvents {
     }
   }
 
+  /** Returns the process for a job. Without one, starts a process if possible and returns undefined. */
   #place(job: Job): Slot | undefined {
     const slot = choose(this.#slots, job, this.#options);
     if (slot === undefined) this.#grow(job);
@@ -259,7 +260,7 @@ export class Pool implements SlotEvents {
   }
 
   #start(target: ProcessTarget): boolean {
-    if (this.#closed) return false;
+    if (this.#isClosed) return false;
     try {
       this.#slots.add(this.#starter.start(target, this));
     } catch (error) {
@@ -282,7 +283,7 @@ export class Pool implements SlotEvents {
    */
   #retry(job: Job, message: string): void {
     if (job.ended) return;
-    if (job.hostCalls > 0 || job.losses > 0 || this.#closed) return job.fail('SANDBOX_CRASHED', message);
+    if (job.hostCalls > 0 || job.losses > 0 || this.#isClosed) return job.fail('SANDBOX_CRASHED', message);
     job.losses++;
     this.#putBack([job]);
   }

@@ -59,7 +59,7 @@ describe('the fair queue', () => {
     expect(drain(queue)).toBe('a1b1a2b1a3a1');
   });
 
-  it('is full for one tenant or for all, and names the option', () => {
+  it('refuses jobs when it is full for one tenant or for all, and names the option', () => {
     const queue = new FairQueue();
     for (const tenant of ['a', 'a', 'b']) queue.add(jobOf(tenant));
     const bounds = { maxQueued: 4, maxQueuedPerTenant: 2 };

@@ -49,9 +49,9 @@ export class FairQueue {
 
   remove(job: Job): boolean {
     const jobs = this.#tenants.get(job.tenant)?.get(job.poolKey);
-    const at = jobs?.indexOf(job) ?? -1;
-    if (jobs === undefined || at < 0) return false;
-    jobs.splice(at, 1);
+    const index = jobs?.indexOf(job) ?? -1;
+    if (jobs === undefined || index < 0) return false;
+    jobs.splice(index, 1);
     this.#size--;
     if (jobs.length === 0) this.#dropKey(job);
     return true;

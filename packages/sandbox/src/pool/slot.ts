@@ -40,6 +40,7 @@ export class Slot {
   readonly image: LoadedImage | undefined;
   readonly startedAtMs = performance.now();
   readonly jobs = new Map<number, Assignment>();
+  /** The keys whose isolates or interpreters it has. */
   readonly runs = new Set<string>();
   ready = false;
   /** Why it takes no new jobs and is stopped after its last one. */
@@ -47,6 +48,7 @@ export class Slot {
   /** Why the pool ended it; no job inside is responsible then. */
   killed: EndReason | undefined;
   dead = false;
+  /** Number of jobs that it has ended. */
   served = 0;
   /** Late jobs minus punctual ones, at least 0. Late jobs arrive before their context is ready. */
   late = 0;
@@ -79,8 +81,8 @@ export class Slot {
     this.#events = events;
     child.on('message', (message: unknown) => this.#receive(message));
     this.#syncCalls = syncCallPipe(child, {
-      call: (call) => this.#callSync(call),
-      malformed: () => this.#events.malformed(this),
+      onCall: (call) => this.#callSync(call),
+      onMalformed: () => this.#events.malformed(this),
     });
     child.stderr?.on('data', (data: Buffer) => {
       if (this.#stderr.length < 4_000) this.#stderr += data.toString('latin1');
@@ -90,7 +92,7 @@ export class Slot {
       this.#onExit(error.code ?? 'no process');
     });
     // Not `exit`: the process's output has to be read first.
-    child.on('close', (code, signal) => this.#onExit(this.#explain(code, signal)));
+    child.on('close', (code, signal) => this.#onExit(this.#exitReason(code, signal)));
     this.#hold(true);
     this.#send(boot);
   }
@@ -146,10 +148,11 @@ export class Slot {
     assignment.deadline = setTimeout(() => this.#events.overdue(this, assignment), ms);
   }
 
-  answer(assignment: Assignment, answer: HostResponse & { readonly call: number }): void {
+  /** Sends the host's answer to a call. */
+  answer(assignment: Assignment, response: HostResponse & { readonly call: number }): void {
     if (!this.jobs.has(assignment.id)) return;
-    if (answer.call === SYNC_CALL) this.#syncCalls?.answer(answer);
-    else this.#send({ t: 'answer', id: assignment.id, ...answer });
+    if (response.call === SYNC_CALL) this.#syncCalls?.answer(response);
+    else this.#send({ t: 'answer', id: assignment.id, ...response });
   }
 
   /** Asks the process to stop a job. The assignment remains until the process obeys or is killed. */
@@ -176,7 +179,7 @@ export class Slot {
     return recalledJobs;
   }
 
-  /** Releases the isolates or interpreters of a key, and of keys that extend it by a line. */
+  /** Releases the isolates or interpreters of a key, and of keys that begin with it and a line break. */
   release(key: string): void {
     for (const runKey of this.runs) {
       if (runKey !== key && !runKey.startsWith(`${key}\n`)) continue;
@@ -267,13 +270,14 @@ export class Slot {
     this.#events.call(this, assignment, { t: 'call', id, call: SYNC_CALL, op, head, body });
   }
 
-  #explain(code: number | null, signal: NodeJS.Signals | null): string {
-    const memory = /heap out of memory|out of memory|is_heap_oom/i.test(this.#stderr);
-    if (memory) return 'out of memory';
-    const end = this.#startFault ?? (signal !== null ? `signal ${signal}` : `exit code ${String(code)}`);
+  /** Returns why the process ended. Warns the operator if it ended before it was ready. */
+  #exitReason(code: number | null, signal: NodeJS.Signals | null): string {
+    const isOutOfMemory = /heap out of memory|out of memory|is_heap_oom/i.test(this.#stderr);
+    if (isOutOfMemory) return 'out of memory';
+    const reason = this.#startFault ?? (signal !== null ? `signal ${signal}` : `exit code ${String(code)}`);
     const output = this.ready || this.killed !== undefined ? '' : this.#stderr.trim().slice(0, 1_000);
-    if (output !== '') warnHost(`A sandbox process did not start (${end}): ${output}`);
-    return end;
+    if (output !== '') warnHost(`A sandbox process did not start (${reason}): ${output}`);
+    return reason;
   }
 
   #onExit(reason: string): void {

@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 /** Collects the warnings of the host. */
-function warnings(): string[] {
+function collectWarnings(): string[] {
   const messages: string[] = [];
   const onWarning = ({ message }: Error): void => void messages.push(message);
   process.on('warning', onWarning);
@@ -41,8 +41,11 @@ function warnings(): string[] {
   return messages;
 }
 
-/** A pool with one process; those of the image `broken` do not start, and the image `gone` lacks a file. */
-function poolWithBrokenImage(): { pool: Pool; starts: string[] } {
+/**
+ * Creates a pool with at most one process. Processes of the image `broken` do not start, and the image `gone` lacks a
+ * file.
+ */
+function createPool(): { pool: Pool; starts: string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-starts-'));
   cleanups.push(() => rmSync(folder, { recursive: true }));
   const [serves, fails] = [join(folder, 'serves.cjs'), join(folder, 'fails.cjs')];
@@ -77,8 +80,8 @@ function poolWithBrokenImage(): { pool: Pool; starts: string[] } {
   return { pool, starts };
 }
 
-/** Returns a job's result: a failure's code and message, or its text. */
-function send(pool: Pool, image?: string): Promise<string> {
+/** Runs a job. Returns its text, or the code and message of its failure. */
+function runJob(pool: Pool, image?: string): Promise<string> {
   const spec = { runId: 'r', tenant: 't', mode: 'function', kind: 'function', args: [] } as const;
   const blobs = image === 'gone' ? { 'site.zip': { path: '/srv/secret/gone', sha256: '', size: 1 } } : {};
   const loaded = image === undefined ? undefined : ({ id: image, blobs } as unknown as LoadedImage);
@@ -90,20 +93,20 @@ function send(pool: Pool, image?: string): Promise<string> {
 }
 
 it('jobs of an image whose processes do not start fail after three attempts, without affecting others of their tenant', async () => {
-  const { pool, starts } = poolWithBrokenImage();
-  const jobs = ['broken', undefined, 'broken', 'working'].map((image) => send(pool, image));
+  const { pool, starts } = createPool();
+  const jobs = ['broken', undefined, 'broken', 'working'].map((image) => runJob(pool, image));
   const failed = 'SANDBOX_UNAVAILABLE: Sandbox processes do not start (exit code 3).';
   expect(await Promise.all(jobs)).toEqual([failed, '1 nothing', failed, expect.stringMatching(/^1 /)]);
   expect(starts.filter((image) => image === 'broken')).toHaveLength(3);
 });
 
 it('system errors of a process that does not start are reported to the host, and not to the job', async () => {
-  const { pool } = poolWithBrokenImage();
-  const messages = warnings();
-  expect(await send(pool, 'gone')).toBe(
+  const { pool } = createPool();
+  const messages = collectWarnings();
+  expect(await runJob(pool, 'gone')).toBe(
     'IMAGE_FAILED: A file of the image "gone" cannot be opened; build the image again.',
   );
-  expect(await send(pool, 'broken')).not.toContain('secret');
+  expect(await runJob(pool, 'broken')).not.toContain('secret');
   await expect
     .poll(() => messages)
     .toEqual([
@@ -116,10 +119,10 @@ it('system errors of a process that does not start are reported to the host, and
 });
 
 it('processes start from the snapshot of a process without an image, never from one with packages', async () => {
-  const { pool } = poolWithBrokenImage();
-  expect(await send(pool, 'one')).toBe('1 nothing');
-  expect(await send(pool, 'two')).toBe('1 nothing');
-  expect(await send(pool)).toBe('1 nothing');
-  expect(await send(pool, 'three')).toBe('1 plain');
-  expect(await send(pool)).toBe('1 plain');
+  const { pool } = createPool();
+  expect(await runJob(pool, 'one')).toBe('1 nothing');
+  expect(await runJob(pool, 'two')).toBe('1 nothing');
+  expect(await runJob(pool)).toBe('1 nothing');
+  expect(await runJob(pool, 'three')).toBe('1 plain');
+  expect(await runJob(pool)).toBe('1 plain');
 });

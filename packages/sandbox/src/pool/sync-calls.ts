@@ -24,8 +24,9 @@ export interface SyncCall {
 }
 
 interface SyncCallEvents {
-  call(call: SyncCall): void;
-  malformed(): void;
+  onCall(call: SyncCall): void;
+  /** The process sent something that is not a call. */
+  onMalformed(): void;
 }
 
 /** Returns the call in a frame, or undefined if it is malformed. A compromised process may write anything. */
@@ -50,7 +51,7 @@ export class SyncCallPipe {
   constructor(pipe: Duplex, events: SyncCallEvents) {
     this.#pipe = pipe;
     this.#events = events;
-    pipe.on('data', (data: Buffer) => this.#take(data));
+    pipe.on('data', (data: Buffer) => this.#receive(data));
     // An ended process needs no answer; its exit is handled by the slot.
     pipe.on('error', () => undefined);
     (pipe as Duplex & { unref?: () => void }).unref?.();
@@ -60,7 +61,7 @@ export class SyncCallPipe {
     if (this.#pipe.writable) this.#pipe.write(writeFrame({ ok, head }, body));
   }
 
-  #take(data: Buffer): void {
+  #receive(data: Buffer): void {
     this.#received.add(data);
     if (this.#received.length < LENGTH_BYTES) return;
     const length = this.#received.view().readUInt32LE(0);
@@ -68,16 +69,16 @@ export class SyncCallPipe {
     if (this.#received.length < LENGTH_BYTES + length) return;
     const frame = this.#received.take();
     // The process blocks, so nothing can follow its call.
-    const isWhole = frame.length === LENGTH_BYTES + length;
-    const call = isWhole ? readSyncCall(frame.subarray(LENGTH_BYTES)) : undefined;
+    const isOneCall = frame.length === LENGTH_BYTES + length;
+    const call = isOneCall ? readSyncCall(frame.subarray(LENGTH_BYTES)) : undefined;
     if (call === undefined) this.#refuse();
-    else this.#events.call(call);
+    else this.#events.onCall(call);
   }
 
   /** Stops reading: everything after an invalid call is ignored. */
   #refuse(): void {
     this.#pipe.pause();
-    this.#events.malformed();
+    this.#events.onMalformed();
   }
 }
 

@@ -62,7 +62,7 @@ class _Exchange:
         self.scheme = scheme
         self.host = host
         self.written = bytearray()
-        self.answer = b""
+        self.response = b""
 
     def sendall(self, data):
         self.written += data
@@ -72,13 +72,13 @@ class _Exchange:
     def send(self):
         head, body = _request(self.scheme, self.host, bytes(self.written))
         self.written.clear()
-        fields, answer = heddle_sync.call("fetch", head, body)
-        self.answer = _response(head["method"], fields, answer)
+        fields, content = heddle_sync.call("fetch", head, body)
+        self.response = _response(head["method"], fields, content)
 
     def makefile(self, mode="rb", *rest, **options):
         if self.written:
             self.send()
-        return io.BytesIO(self.answer)
+        return io.BytesIO(self.response)
 
     def settimeout(self, seconds):
         pass

@@ -101,7 +101,7 @@ def start(*args):
 def _run(code, namespace):
     """Runs the module. Returns a coroutine if it has to be awaited."""
     if heddle_source.is_coroutine(code):
-        return _module(eval(code, namespace), namespace)
+        return _await_module(eval(code, namespace), namespace)
     exec(code, namespace)
     main = namespace.pop(heddle_source.MAIN, None)
     if main is None:
@@ -116,7 +116,7 @@ def _run(code, namespace):
 _RETURNED = "__heddle_result__"
 
 
-async def _module(coroutine, namespace):
+async def _await_module(coroutine, namespace):
     await coroutine
     return _result(namespace)
 

@@ -29,7 +29,7 @@ class _Lines:
         self.tail = tail
 
     def emit(self, line):
-        # Lines beyond the limit cost only the job, not the host.
+        # Once the host accepts no more lines, none are sent.
         self.full = self.full or not self.print(line)
 
     def end(self):

@@ -17,8 +17,8 @@ _TIME_TYPES = (datetime.datetime, datetime.date, datetime.time)
 _LIST_TYPES = (collections.deque, range, type({}.keys()), type({}.values()), type({}.items()))
 
 
-def _ordered(values):
-    # Sets have no order. Sorted where possible, so that equal sets produce equal JSON.
+def _to_list(values):
+    # Sets have no order. The list is sorted if possible, so that equal sets produce equal JSON.
     try:
         return sorted(values)
     except TypeError:
@@ -33,7 +33,7 @@ def _convert_standard(value):
     if isinstance(value, (bytes, bytearray, memoryview)):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, (set, frozenset)):
-        return _ordered(value)
+        return _to_list(value)
     if isinstance(value, _STRING_TYPES):
         return str(value)
     if isinstance(value, enum.Enum):
@@ -43,7 +43,7 @@ def _convert_standard(value):
     return NotImplemented
 
 
-def _plain(value):
+def _to_plain(value):
     """Returns a JSON-compatible replacement for a value."""
     converted = _convert_standard(value)
     if converted is not NotImplemented:
@@ -61,4 +61,4 @@ def _plain(value):
 
 def to_json(value):
     """Returns the JSON text of a value. Raises ValueError, TypeError or RecursionError if it has none."""
-    return _encoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode(value)
+    return _encoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_to_plain).encode(value)

@@ -36,8 +36,8 @@ def guard():
         return refuse_library() if name else dlopen(name, *rest)
 
     def guarded_seed(self, a=None, version=2):
-        # Unseeded generators are allowed: they are reseeded when a run starts. Drawing numbers from them earlier is
-        # not.
+        # A generator without a seed is allowed, because it is reseeded when a run starts. Taking numbers from it before
+        # that is refused.
         if a is None:
             random.heddle_generators.append(self)
         seed(self, a, version)
