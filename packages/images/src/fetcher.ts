@@ -76,13 +76,14 @@ export class Fetcher {
       {
         send: async (hop) => {
           const hopUrl = new URL(hop.url);
-          return { ...(await this.#send(hopUrl, hop.headers, { maxBytes, signal })), at: hopUrl };
+          const response = await this.#send(hopUrl, hop.headers, { maxBytes, signal });
+          return { ...response, requestUrl: hopUrl };
         },
         max: MAX_REDIRECTS,
         refusal: (message) => new ImageError('registry_unavailable', message),
       },
     );
-    return toPage(reply, reply.at);
+    return toPage(reply, reply.requestUrl);
   }
 
   /** Returns the file at the URL, from the store or fetched, and verified against its digest. */
@@ -145,7 +146,7 @@ export class Fetcher {
   }
 }
 
-/** Returns the page in a response. Throws ImageError rate_limited or registry_unavailable for the statuses 429 and 5xx. */
+/** Returns the page in a response. Throws ImageError rate_limited for the status 429, registry_unavailable for 5xx. */
 function toPage(
   { status, body }: EgressResponse,
   url: URL,

@@ -94,7 +94,9 @@ const RULES = {
       'it ends with - or +, which apt treats as remove or install',
     ] as const,
   ],
-  cliTools: [[(entry: string) => !(CLI_TOOLS as readonly string[]).includes(entry), unknownToolReason] as const],
+  cliTools: [
+    [(entry: string) => !(CLI_TOOLS as readonly string[]).includes(entry), unknownToolReason] as const,
+  ],
 } satisfies Record<string, readonly Rule[]>;
 
 /** The kind of an entry, which selects its rules. */

@@ -241,7 +241,8 @@ describe('an image', () => {
       fakeBuilder({ resolve: () => Promise.reject(new ImageError('no_compatible_wheel', 'No wheel.')) });
     const spec = { language: 'python', dependencies: ['numpy'] };
     const old = fakeBuilder({ runtime: 'native' });
-    await openImages({ python: createRefusingBuilder(), native: old }, { folder: path }).build(spec, { name: 'figures' });
+    const first = openImages({ python: createRefusingBuilder(), native: old }, { folder: path });
+    await first.build(spec, { name: 'figures' });
     const native = fakeBuilder({ runtime: 'native', runtimeParts: async () => ({ engine: '2' }) });
     const python = createRefusingBuilder();
     const store = openImages({ python, native }, { folder: path });

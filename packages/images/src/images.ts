@@ -280,9 +280,9 @@ class ImageStore implements Images {
   }
 
   /**
-   * Returns whether opening an image has to build it or wait for its build. That is the case if it was built for another
-   * runtime, if the last failure is old enough, or if no live process is building it. A first build that is in progress
-   * is not waited for.
+   * Returns whether opening an image has to build it or wait for its build. That is the case if it was built for
+   * another runtime, if the last failure is old enough, or if no live process is building it. A first build that is in
+   * progress is not waited for.
    */
   #needsBuild(hash: string, row: BuildRow | undefined): boolean {
     if (row !== undefined && (row.imageId !== undefined || row.state === 'ready')) return false;

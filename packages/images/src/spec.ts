@@ -35,7 +35,7 @@ function createIssue(field: SpecIssue['field'], line: number, value: unknown, re
 /** The list that is read, the kind of its entries, and where to add its problems. */
 interface ListContext {
   readonly field: ListField;
-  readonly grammar: Grammar;
+  readonly kind: Grammar;
   readonly issues: SpecIssue[];
 }
 
@@ -49,7 +49,9 @@ function readLines(value: unknown, { field, issues }: ListContext): [line: numbe
   const lines: [number, string][] = [];
   for (const [index, raw] of value.entries()) {
     if (typeof raw !== 'string' || raw.length > MAX_LINE_CHARS) {
-      issues.push(createIssue(field, index + 1, raw, `it is not a string of at most ${MAX_LINE_CHARS} characters`));
+      issues.push(
+        createIssue(field, index + 1, raw, `it is not a string of at most ${MAX_LINE_CHARS} characters`),
+      );
       continue;
     }
     const entry = raw.trim();
@@ -60,11 +62,13 @@ function readLines(value: unknown, { field, issues }: ListContext): [line: numbe
 
 /** Returns the canonical entries of one list; adds problems to `issues`. */
 function readList(value: unknown, list: ListContext): string[] {
-  const { field, grammar, issues } = list;
+  const { field, kind, issues } = list;
   const lines = readLines(value, list);
   const firstExcess = lines[MAX_ENTRIES[field]];
-  if (firstExcess !== undefined)
-    issues.push(createIssue(field, firstExcess[0], firstExcess[1], `there are more than ${MAX_ENTRIES[field]} entries`));
+  if (firstExcess !== undefined) {
+    const [line, entry] = firstExcess;
+    issues.push(createIssue(field, line, entry, `there are more than ${MAX_ENTRIES[field]} entries`));
+  }
   const entries = new Set<string>();
   for (const [line, entry] of lines.slice(0, MAX_ENTRIES[field])) {
     const isDuplicate = field === 'cliTools' && entries.has(entry);
@@ -72,9 +76,9 @@ function readList(value: unknown, list: ListContext): string[] {
       ? 'it is listed twice'
       : entry.length > MAX_ENTRY_CHARS
         ? `it has more than ${MAX_ENTRY_CHARS} characters`
-        : refusal(entry, grammar);
+        : refusal(entry, kind);
     if (reason !== undefined) issues.push(createIssue(field, line, entry, reason));
-    else entries.add(canonicalEntry(entry, grammar));
+    else entries.add(canonicalEntry(entry, kind));
   }
   return [...entries].sort();
 }
@@ -85,15 +89,16 @@ export function readSpec(value: unknown): ReadSpec {
   const issues: SpecIssue[] = [];
   const { language } = fields;
   if (language !== 'javascript' && language !== 'python') {
-    return { ok: false, issues: [createIssue('language', 0, language, 'it is neither javascript nor python')] };
+    const reason = 'it is neither javascript nor python';
+    return { ok: false, issues: [createIssue('language', 0, language, reason)] };
   }
   const spec: ImageSpec = {
     language,
-    dependencies: readList(fields['dependencies'], { field: 'dependencies', grammar: language, issues }),
-    cliTools: readList(fields['cliTools'], { field: 'cliTools', grammar: 'cliTools', issues }),
+    dependencies: readList(fields['dependencies'], { field: 'dependencies', kind: language, issues }),
+    cliTools: readList(fields['cliTools'], { field: 'cliTools', kind: 'cliTools', issues }),
     systemPackages: readList(fields['systemPackages'], {
       field: 'systemPackages',
-      grammar: 'systemPackages',
+      kind: 'systemPackages',
       issues,
     }),
   };

@@ -2,8 +2,8 @@
 export const MAX_HEAD_CHARS = 512 * 1024;
 
 /**
- * Returns a frame for the synchronous call pipe. It consists of the length of the rest, a header, the fields as JSON and
- * the body. The header is twice the length of the fields, plus one if there is a body.
+ * Returns a frame for the synchronous call pipe. It consists of the length of the rest, a header, the fields as JSON
+ * and the body. The header is twice the length of the fields, plus one if there is a body.
  */
 export function writeFrame(fields: object, body: Uint8Array | null): Uint8Array {
   const json = Buffer.from(JSON.stringify(fields));

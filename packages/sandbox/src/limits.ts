@@ -5,8 +5,8 @@ export interface JobLimits {
   /** Processor time of the job's code, in milliseconds. */
   readonly cpuMs: number;
   /**
-   * Time from the start of the job's code to its result, in milliseconds. Time taken by other jobs of the same process is
-   * not counted.
+   * Time from the start of the job's code to its result, in milliseconds. Time taken by other jobs of the same process
+   * is not counted.
    */
   readonly wallMs: number;
   /** Time past `wallMs` after which a silent process is killed, in milliseconds. */

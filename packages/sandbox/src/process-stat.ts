@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Reads `/proc/<pid>/stat`; undefined if the process does not exist. The returned function returns a field by its number
- * in proc(5), from 3 on. The second field is the name of the process, which may contain any characters.
+ * Reads `/proc/<pid>/stat`; undefined if the process does not exist. The returned function returns a field by its
+ * number in proc(5), from 3 on: the second field is the name of the process, which may contain any characters.
  */
 export function processStat(pid: number | string): ((field: number) => string) | undefined {
   let text: string;

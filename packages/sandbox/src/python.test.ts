@@ -15,7 +15,9 @@ const errorOf = async (code: string, fields: Partial<FunctionJob> = {}) => failu
 
 describe('a function in Python', () => {
   it('returns its value', async () => {
-    expect(await valueOf('return {"a": [1, 2.5, None, True, "é"]}')).toEqual({ a: [1, 2.5, null, true, 'é'] });
+    expect(await valueOf('return {"a": [1, 2.5, None, True, "é"]}')).toEqual({
+      a: [1, 2.5, null, true, 'é'],
+    });
   });
 
   it('returns null without a return', async () => {
@@ -53,9 +55,9 @@ ${end}`;
   });
 
   it('may await at the top level, with a return and without', async () => {
-    expect(await valueOf('import asyncio\nawait asyncio.sleep(0.001)\nreturn await asyncio.sleep(0, 7)')).toBe(
-      7,
-    );
+    expect(
+      await valueOf('import asyncio\nawait asyncio.sleep(0.001)\nreturn await asyncio.sleep(0, 7)'),
+    ).toBe(7);
     expect(await valueOf('import asyncio\n__block_result__ = await asyncio.sleep(0, 8)')).toBe(8);
     expect(
       await valueOf('async def g():\n    for i in range(3): yield i\nreturn [i async for i in g()]'),

@@ -82,7 +82,8 @@ function submit<T>(
     );
     if (isRefused) return pooledJob.end({ failure: args });
     if (refusal !== undefined) return pooledJob.fail('SANDBOX_UNAVAILABLE', refusal);
-    if (signal?.aborted === true) return pooledJob.fail('CANCELLED', 'The job was cancelled before it began.');
+    if (signal?.aborted === true)
+      return pooledJob.fail('CANCELLED', 'The job was cancelled before it began.');
     if (signal !== undefined) {
       const cancel = (): void => pool.cancel(pooledJob);
       signal.addEventListener('abort', cancel, { once: true });
@@ -222,5 +223,6 @@ function statsOf(
     native: read(pools.native),
   });
   const languages = mapPools((pool) => pool.counts);
-  return { ...sumCounts(Object.values(languages)), languages, metrics: mapPools((pool) => pool.metrics), ...rest };
+  const metrics = mapPools((pool) => pool.metrics);
+  return { ...sumCounts(Object.values(languages)), languages, metrics, ...rest };
 }

@@ -22,7 +22,8 @@ interface BuildSettings {
   readonly maxImageMiB?: number;
 }
 
-function imagesOf(registry: NpmRegistry, { builder = {}, npm: npmOverrides = {}, ...rest }: BuildSettings = {}) {
+function imagesOf(registry: NpmRegistry, settings: BuildSettings = {}) {
+  const { builder = {}, npm: npmOverrides = {}, ...rest } = settings;
   const npmSettings = { registry: registry.url, 'fetch-retries': '0', ...npmOverrides };
   return openImages(
     { javascript: javascriptBuilder({ npm, isolation, ...builder }) },

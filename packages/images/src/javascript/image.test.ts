@@ -249,7 +249,10 @@ describe('code with an image', () => {
       line: 4,
       column: 1,
     });
-    expect(await failureOf(run(`${threeLineImport}const = 1;`))).toMatchObject({ code: 'SYNTAX_ERROR', line: 4 });
+    expect(await failureOf(run(`${threeLineImport}const = 1;`))).toMatchObject({
+      code: 'SYNTAX_ERROR',
+      line: 4,
+    });
     expect(await failureOf(run('const c = await import("common");\nc.boom();'))).toMatchObject({
       code: 'USER_ERROR',
       message: 'from inside',

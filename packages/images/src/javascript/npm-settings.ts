@@ -50,7 +50,7 @@ function settingsFromEnv(env: NpmEnvironment['env']): Record<string, string> {
   return settings;
 }
 
-/** Returns npm's registry settings as npm finds them: those of the environment, the project and the user, in this precedence. */
+/** Returns npm's registry settings as npm finds them: in the environment, then in the files of project and user. */
 export function readNpmSettings({ env, cwd, home }: NpmEnvironment): NpmSettings {
   const envSettings = settingsFromEnv(env);
   const userFile = envSettings['userconfig'] ?? join(home, '.npmrc');

@@ -94,7 +94,7 @@ export class RegistryGate {
       {
         send: async (hop) => {
           const url = new URL(hop.url);
-          return { ...(await this.#sendOnce(url, hop, signal)), at: url };
+          return { ...(await this.#sendOnce(url, hop, signal)), requestUrl: url };
         },
         max: MAX_REDIRECTS,
         refusal: denied,

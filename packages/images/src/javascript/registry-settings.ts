@@ -21,7 +21,7 @@ const NO_CREDENTIALS: Credentials = {};
 
 const basicAuth = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 
-function readSettingFile(setting: string, path: string): string {
+function readSetting(setting: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -80,11 +80,11 @@ export class RegistrySettings {
     const { cafile, ca, 'node-extra-ca-certs': extra } = this.#settings;
     const authorities =
       cafile !== undefined
-        ? [readSettingFile('cafile', cafile)]
+        ? [readSetting('cafile', cafile)]
         : ca !== undefined && ca !== 'null'
           ? [ca.replaceAll('\\n', '\n')]
           : extra !== undefined
-            ? [...rootCertificates, readSettingFile('NODE_EXTRA_CA_CERTS', extra)]
+            ? [...rootCertificates, readSetting('NODE_EXTRA_CA_CERTS', extra)]
             : undefined;
     const proxy = this.#proxyFor(url);
     return {
@@ -112,7 +112,7 @@ export class RegistrySettings {
       }
       const [certfile, keyfile] = [get('certfile'), get('keyfile')];
       if (certfile !== undefined && keyfile !== undefined)
-        return { client: { cert: readSettingFile('certfile', certfile), key: readSettingFile('keyfile', keyfile) } };
+        return { client: { cert: readSetting('certfile', certfile), key: readSetting('keyfile', keyfile) } };
     }
     return NO_CREDENTIALS;
   }

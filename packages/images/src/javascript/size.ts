@@ -53,7 +53,9 @@ export function watchSize(
     if (!isStopped) timer = setTimeout(check, pollMs);
   };
   const check = (): void => {
-    void measure(folder, { files: 0, bytes: 0 }, limits).then(schedule, () => excess.abort(tooLargeError(max)));
+    void measure(folder, { files: 0, bytes: 0 }, limits).then(schedule, () =>
+      excess.abort(tooLargeError(max)),
+    );
   };
   schedule();
   const stop = (): void => {

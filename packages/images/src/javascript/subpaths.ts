@@ -105,7 +105,8 @@ async function modulesOfExports(home: string, exports: object): Promise<PackageM
   for (const [path, value] of entries) {
     const file = targetOf(value);
     if (file === undefined) continue;
-    if (path.includes('*')) for (const offered of await modulesOfPattern(home, path, file)) unnamed.push(offered);
+    if (path.includes('*'))
+      for (const offered of await modulesOfPattern(home, path, file)) unnamed.push(offered);
     else named.push({ path, file });
   }
   const excluded = entries.filter(([key, value]) => key.includes('*') && value === null);
@@ -121,7 +122,8 @@ async function modulesIn(home: string, folder: string): Promise<OfferedModule[]>
     const file = posix.join(folder, entry.name);
     if (!entry.isFile() || !LOADABLE.test(entry.name) || NOT_MODULES.test(entry.name)) return [];
     const withoutExtension = file.replace(/\.(?:js|json)$/, '');
-    return (withoutExtension === file ? [file] : [file, withoutExtension]).map((path) => ({ path: `./${path}`, file }));
+    const paths = withoutExtension === file ? [file] : [file, withoutExtension];
+    return paths.map((path) => ({ path: `./${path}`, file }));
   });
 }
 

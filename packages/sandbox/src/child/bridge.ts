@@ -13,7 +13,7 @@ export type GuestMessage =
       readonly head: string;
       readonly body: string | undefined;
     }
-  /** A host call for whose answer the guest blocks. */
+  /** A host call during which the guest blocks. */
   | { readonly kind: 'sync'; readonly op: string; readonly head: string; readonly body: string | undefined }
   | { readonly kind: 'sleep'; readonly ms: number }
   /** The job's realm must not be used again. */

@@ -60,8 +60,8 @@ const toErrorFields = (error: unknown): { name: string; message: string } => ({
 const ENDED = -1;
 
 /**
- * One job inside the process: its budgets, timers and messages, and its entries. An entry is a call from the process into
- * the guest that runs code of the job.
+ * One job inside the process: its budgets, timers and messages, and its entries. An entry is one call from the process
+ * into the guest, which runs code of the job.
  */
 export class Execution implements RealmUser {
   readonly id: number;

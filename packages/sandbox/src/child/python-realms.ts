@@ -77,7 +77,8 @@ export class Interpreter implements Realm {
       source.snapshot === undefined ? null : transferFile(vm, source.snapshot),
       source.site === undefined ? null : transferFile(vm, source.site),
     ];
-    this.#enter = connect.applySync(undefined, [postMessage, ...files], { result: { reference: true } }) as Enter;
+    const options = { result: { reference: true } } as const;
+    this.#enter = connect.applySync(undefined, [postMessage, ...files], options) as Enter;
     this.#boot(source.snapshot === undefined ? FIRST_BOOT_MS : BOOT_MS);
     if (source.snapshot !== undefined) withCacheFlags(() => code.createCache(this.#isolate));
     limitMemory(this.memoryMiB);

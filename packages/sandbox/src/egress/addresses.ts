@@ -5,7 +5,7 @@ import type { IpAddress } from './types.ts';
 /** Classification of an address: public, private, or reserved (never for user code). */
 export type AddressClass = 'public' | 'private' | 'reserved';
 
-function blockListOf(...cidrs: readonly string[]): BlockList {
+function rangesOf(...cidrs: readonly string[]): BlockList {
   const list = new BlockList();
   for (const cidr of cidrs) {
     const [address = '', bits] = cidr.split('/');
@@ -15,8 +15,8 @@ function blockListOf(...cidrs: readonly string[]): BlockList {
 }
 
 // IANA special-purpose address registries for IPv4 and IPv6.
-const PRIVATE_4 = blockListOf('10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16');
-const RESERVED_4 = blockListOf(
+const PRIVATE_4 = rangesOf('10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16');
+const RESERVED_4 = rangesOf(
   '0.0.0.0/8',
   '169.254.0.0/16',
   '192.0.0.0/24',
@@ -29,19 +29,19 @@ const RESERVED_4 = blockListOf(
   '240.0.0.0/4',
 );
 /** Metadata services of clouds, at addresses that look private or, for 168.63.129.16, public. */
-const METADATA = blockListOf(
+const METADATA = rangesOf(
   '100.100.100.200/32',
   '168.63.129.16/32',
   'fd00:c1::a9fe:a9fe/128',
   'fd00:ec2::/32',
   'fd20:ce::254/128',
 );
-const PRIVATE_6 = blockListOf('::1/128', 'fc00::/7');
-const GLOBAL_6 = blockListOf('2000::/3');
+const PRIVATE_6 = rangesOf('::1/128', 'fc00::/7');
+const GLOBAL_6 = rangesOf('2000::/3');
 /**
  * Tunnels, documentation and benchmarking within 2000::/3; tunnel addresses embed an IPv4 address that was not checked.
  */
-const SPECIAL_6 = blockListOf('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
+const SPECIAL_6 = rangesOf('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
 /** Returns the IPv4 address of a mapped IPv6 address (`::ffff:a.b.c.d`), otherwise the address itself. */
 export function normalize(address: IpAddress): IpAddress {
@@ -80,5 +80,5 @@ export function parseRanges(cidrs: readonly string[]): BlockList {
       );
     }
   }
-  return blockListOf(...cidrs);
+  return rangesOf(...cidrs);
 }

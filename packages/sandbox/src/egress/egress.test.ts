@@ -238,7 +238,11 @@ describe('the egress client', () => {
     expect(await codeOf(send({ url: urlOf('/big'), allowance, maxResponseBytes: 10 }))).toBe(
       'EGRESS_TOO_LARGE',
     );
-    expect([await fetchBig(), await fetchBig(), await fetchBig()]).toEqual(['reached', 'reached', 'EGRESS_TOO_LARGE']);
+    expect([await fetchBig(), await fetchBig(), await fetchBig()]).toEqual([
+      'reached',
+      'reached',
+      'EGRESS_TOO_LARGE',
+    ]);
     expect(allowance.remainingBytes).toBe(50_000);
   });
 
@@ -321,7 +325,8 @@ describe('redirects', () => {
     [307, 'POST', 'POST', 'b'],
     [308, 'POST', 'POST', 'b'],
   ])('with %d turn %s into %s', async (status, method, next, body) => {
-    await send({ url: redirectUrl('/end', status), method, body: 'b', headers: { 'content-type': 'text/x' } });
+    const headers = { 'content-type': 'text/x' };
+    await send({ url: redirectUrl('/end', status), method, body: 'b', headers });
     expect(lastRequest()).toMatchObject({ method: next, body, url: '/end' });
     expect(lastRequest().headers['content-type']).toBe(body === '' ? undefined : 'text/x');
   });

@@ -65,10 +65,10 @@ function serverUrl(host: string, port: number): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
 }
 
-type ReplyWithUrl<R> = R & { readonly at: URL };
+type ReplyWithUrl<R> = R & { readonly requestUrl: URL };
 
-function withUrl<R>({ at, ...reply }: ReplyWithUrl<R>, redirected: boolean) {
-  return { ...reply, url: at.href, redirected };
+function withUrl<R>({ requestUrl, ...reply }: ReplyWithUrl<R>, redirected: boolean) {
+  return { ...reply, url: requestUrl.href, redirected };
 }
 
 /** Returns the body as a stream whose errors `translate` converts. */
@@ -198,7 +198,7 @@ class GuardedClient implements Egress {
       const reply = await transmit({ ...hop, target, signal, maxBytes, limitedBy, toFile, allowance });
       if (redirect === 'error' && redirectOf(reply) !== undefined)
         throw denied(`${target.url.host} redirects, which this request does not allow.`);
-      return { ...reply, at: target.url };
+      return { ...reply, requestUrl: target.url };
     };
     const first = firstHop(request);
     if (redirect === 'manual') return withUrl(await send(first), false);

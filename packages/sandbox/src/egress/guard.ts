@@ -131,7 +131,9 @@ class Guard {
     this.#policy = policy;
     this.#resolve = resolve;
     this.#permits = addressRule(policy);
-    this.#exceptions = destinationsOf(policy.exceptions ?? [], 'exceptions', (port) => allowsPort(policy, port));
+    this.#exceptions = destinationsOf(policy.exceptions ?? [], 'exceptions', (port) =>
+      allowsPort(policy, port),
+    );
     this.#denied = destinationsOf(policy.denyHosts ?? [], 'denyHosts', () => true);
   }
 

@@ -36,11 +36,12 @@ export interface Hop {
   readonly body?: string | Uint8Array | undefined;
 }
 
-/** The response to a hop, and the URL that the hop was sent to. */
+/** The response to a hop. */
 interface Reply {
   readonly status: number;
   readonly headers: Pairs;
-  readonly at: URL;
+  /** The URL that the hop was sent to. */
+  readonly requestUrl: URL;
 }
 
 interface RedirectOptions<R extends Reply> {
@@ -64,7 +65,7 @@ export async function followRedirects<R extends Reply>(
     const reply = await send(hop);
     const location = redirectOf(reply);
     if (location === undefined) return { reply, redirects };
-    const { host, href } = reply.at;
+    const { host, href } = reply.requestUrl;
     if (redirects >= max)
       throw refusal(`The request was redirected more than ${max} times, last by ${host}.`);
     if (!URL.canParse(location, href))
@@ -78,13 +79,13 @@ export function redirectOf({ status, headers }: Pick<Reply, 'status' | 'headers'
   return REDIRECTS.has(status) ? headers.find(([name]) => name === 'location')?.[1] : undefined;
 }
 
-function nextHop(hop: Hop, { status, at }: Reply, url: URL): Hop {
+function nextHop(hop: Hop, { status, requestUrl }: Reply, url: URL): Hop {
   const asGet =
     (status === 303 && hop.method !== 'HEAD') ||
     ((status === 301 || status === 302) && hop.method === 'POST');
   const headers = hop.headers.filter(
     ([name]) =>
-      (url.origin === at.origin || CROSS_ORIGIN_HEADERS.has(name)) && !(asGet && name.startsWith('content-')),
+      (url.origin === requestUrl.origin || CROSS_ORIGIN_HEADERS.has(name)) && !(asGet && name.startsWith('content-')),
   );
   return { url, method: asGet ? 'GET' : hop.method, headers, body: asGet ? undefined : hop.body };
 }

@@ -186,7 +186,9 @@ function limitInformational({ target, signal }: Exchange): { signal: AbortSignal
   let count = 0;
   const onInfo = (): void => {
     if (++count > MAX_INFORMATIONAL)
-      tooMany.abort(tooLargeError(target, `more than ${MAX_INFORMATIONAL} informational responses before it`));
+      tooMany.abort(
+        tooLargeError(target, `more than ${MAX_INFORMATIONAL} informational responses before it`),
+      );
   };
   return { onInfo, signal: AbortSignal.any([signal, tooMany.signal]) };
 }

@@ -38,8 +38,8 @@ export interface EgressPolicy {
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
 /**
- * A quota of response bytes that several requests share. A response that is not read to its end returns its bytes to the
- * quota.
+ * A quota of response bytes that several requests share. A response that is not read to its end returns its bytes to
+ * the quota.
  */
 export interface ByteQuota {
   remainingBytes: number;

@@ -6,7 +6,8 @@ import { NativeHost } from './host.ts';
 import { nativeInvocation } from './jail.ts';
 
 const bubblewrapPath = process.platform === 'linux' ? bubblewrap() : undefined;
-const host = new NativeHost(bubblewrapPath === undefined ? {} : { bubblewrap: bubblewrapPath }, process.execPath);
+const options = bubblewrapPath === undefined ? {} : { bubblewrap: bubblewrapPath };
+const host = new NativeHost(options, process.execPath);
 
 describe.skipIf(bubblewrapPath === undefined)('the number of processes of a jail', () => {
   const { execPath, readable } = bareRoot();

@@ -146,7 +146,8 @@ export function nativeInvocation(
   } = jail;
   const mayStartProcesses = jail.processes ?? true;
   const prlimit = tools.prlimit as string;
-  const processLimit = uids === undefined && mayStartProcesses ? processLimitOf(jail, prlimit) : NO_PROCESS_LIMIT;
+  const processLimit =
+    uids === undefined && mayStartProcesses ? processLimitOf(jail, prlimit) : NO_PROCESS_LIMIT;
   const jailArguments = bubblewrapArguments({
     readable: [...new Set([...readable, ...processLimit.readable])],
     mounts: mounts(jail),

@@ -144,7 +144,7 @@ export class NativePool {
       this.#meter.recordQueued(next.queuedAtMs);
       const done = this.#run(next)
         .catch((error: unknown) => {
-          this.#meter.ended('failed');
+          this.#meter.recordEnd('failed');
           next.end({ failure: startFailure(error, next.image) });
         })
         .finally(() => {
@@ -157,7 +157,7 @@ export class NativePool {
 
   #recordEnd(end: TreeEnd): void {
     this.#meter.recordDone({ ...end, rssMiB: end.memoryMiB });
-    this.#meter.ended(this.#isClosed ? 'closed' : reasonOf(end));
+    this.#meter.recordEnd(this.#isClosed ? 'closed' : reasonOf(end));
   }
 
   async #run(job: Job): Promise<void> {

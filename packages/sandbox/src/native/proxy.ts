@@ -183,7 +183,10 @@ export class Proxy {
     const refusal = this.#admit();
     if (refusal !== undefined) return refuse(refusal);
     if (check === undefined)
-      return refuse({ status: FORBIDDEN, message: 'This sandbox allows only http: requests; tunnels are refused.' });
+      return refuse({
+        status: FORBIDDEN,
+        message: 'This sandbox allows only http: requests; tunnels are refused.',
+      });
     // Abort if the client disconnects or the job ends, so that no connection remains.
     const disconnection = new AbortController();
     socket.on('close', () => disconnection.abort());

@@ -123,7 +123,7 @@ class Tree {
   readonly #child: ChildProcess;
   readonly #options: TreeOptions;
   readonly #startedMs = performance.now();
-  #stopped: TreeStop | undefined;
+  #stopReason: TreeStop | undefined;
   #cpuMs = 0;
   #memoryMiB = 0;
   readonly #result = new ByteBuffer();
@@ -210,7 +210,7 @@ class Tree {
 
   /** Ends the whole tree: killing bubblewrap ends the first process of the namespace, which ends all others. */
   #stop(reason: TreeStop): void {
-    this.#stopped ??= reason;
+    this.#stopReason ??= reason;
     endProcess(this.#child);
   }
 
@@ -218,7 +218,7 @@ class Tree {
     const exitCode = /"exit-code"\s*:\s*(\d+)/.exec(this.#status)?.[1];
     return {
       exitCode: exitCode === undefined ? null : Number(exitCode),
-      stopped: this.#stopped,
+      stopped: this.#stopReason,
       result: this.#result.view().toString('utf8'),
       stderr: this.#stderr.trim(),
       cpuMs: this.#cpuMs,

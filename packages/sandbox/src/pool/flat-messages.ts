@@ -100,7 +100,8 @@ export class FlatMessages {
   readonly #viewType: Step = (byte) => this.#varint(byte, () => this.#goTo(this.#valueLength));
 
   /** Ends the message: nothing may follow the property count. */
-  readonly #count: Step = (byte) => this.#varint(byte, () => this.#remainingBytes === 0 && this.#goTo(this.#length));
+  readonly #count: Step = (byte) =>
+    this.#varint(byte, () => this.#remainingBytes === 0 && this.#goTo(this.#length));
 
   #goTo(next: Step): boolean {
     this.#number = this.#digits = 0;

@@ -85,7 +85,7 @@ export class Meter {
     this.#peakRssMiB = Math.max(this.#peakRssMiB, rssMiB);
   }
 
-  ended(reason: EndReason): void {
+  recordEnd(reason: EndReason): void {
     this.#ended[reason] = (this.#ended[reason] ?? 0) + 1;
   }
 

@@ -170,7 +170,7 @@ export class Pool implements SlotEvents {
 
   exit(slot: Slot, reason: string): void {
     this.#slots.delete(slot);
-    this.#meter.ended(slot.killed ?? (slot.ready ? 'died' : 'failed'));
+    this.#meter.recordEnd(slot.killed ?? (slot.ready ? 'died' : 'failed'));
     const culprit = slot.killed === undefined ? slot.occupant : undefined;
     for (const assignment of slot.jobs.values()) {
       if (assignment !== culprit)
