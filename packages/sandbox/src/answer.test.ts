@@ -40,7 +40,7 @@ function readResult(
 
 const readTwoExpressions = (text: string) => readExpressions(text, 2);
 
-describe("a process's answer", () => {
+describe('the result of a job', () => {
   it('is accepted if it is the JSON of a result', () => {
     expect(readResult('OK', '{"a":1}')).toBe(JSON.stringify('{"a":1}'));
     expect(readResult('OK', '{"index":1,"json":[]}', '', (text) => readExpressions(text, 2))).toBe(

@@ -60,7 +60,7 @@ function isWithinLimits({ code, text, stdout }: Done, { limits }: Job): boolean 
   return text.length <= maxChars && stdout.length <= limits.stdoutChars + STDOUT_MARK_CHARS;
 }
 
-/** Returns the answer for a finished job. `read` returns undefined for text that the guest never sends. */
+/** Returns the result of an ended job. `read` returns undefined for text that the guest never sends. */
 export function readEnding<T>(ending: Ending, job: Job, read: (text: string) => T | undefined): Answer<T> {
   if ('failure' in ending) return { ok: false, error: ending.failure, index: -1, usage: NO_USAGE };
   const { code, text, stdout, cpuMs, wallMs } = ending.done;

@@ -4,34 +4,34 @@ import { createSandbox } from './index.ts';
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const stdout = async (code: string, limits = {}): Promise<string> =>
+const stdoutOf = async (code: string, limits = {}): Promise<string> =>
   (await sandbox.run({ runId: 'console', code, limits })).stdout;
 
 describe('console output', () => {
   it('joins arguments with spaces, formats objects as JSON, marks levels by prefix', async () => {
     const code =
       'console.log("a", 1, {b: [2]}, null, undefined); console.info("i"); console.warn("w"); console.error("e"); return 1';
-    expect(await stdout(code)).toBe('a 1 {"b":[2]} null undefined\ni\nWARN: w\nERROR: e');
+    expect(await stdoutOf(code)).toBe('a 1 {"b":[2]} null undefined\ni\nWARN: w\nERROR: e');
   });
 
   it('is empty without calls, and one line for one call', async () => {
-    expect(await stdout('return 1')).toBe('');
-    expect(await stdout('console.log("only")')).toBe('only');
+    expect(await stdoutOf('return 1')).toBe('');
+    expect(await stdoutOf('console.log("only")')).toBe('only');
   });
 
   it('formats errors as name and message, and values without JSON as text', async () => {
-    expect(await stdout('const a = {}; a.a = a; console.log(new TypeError("x"), a, () => 1, 10n)')).toBe(
+    expect(await stdoutOf('const a = {}; a.a = a; console.log(new TypeError("x"), a, () => 1, 10n)')).toBe(
       'TypeError: x [object Object] () => 1 10',
     );
   });
 
   it('keeps the line of an empty string, and trailing newlines', async () => {
-    expect(await stdout('console.log("a"); console.log("")')).toBe('a\n');
-    expect(await stdout('console.log("a\\n\\n")')).toBe('a\n\n');
+    expect(await stdoutOf('console.log("a"); console.log("")')).toBe('a\n');
+    expect(await stdoutOf('console.log("a\\n\\n")')).toBe('a\n\n');
   });
 
   it('keeps empty lines between others', async () => {
-    expect(await stdout('console.log(); console.log("b")')).toBe('\nb');
+    expect(await stdoutOf('console.log(); console.log("b")')).toBe('\nb');
   });
 
   it('is cut at its limit with a mark, and the code continues', async () => {
@@ -48,14 +48,14 @@ describe('console output', () => {
   });
 
   it('is cut at its maximum number of lines', async () => {
-    expect(await stdout('for (let i = 0; i < 9; i++) console.log(i)', { logLines: 2 })).toBe(
+    expect(await stdoutOf('for (let i = 0; i < 9; i++) console.log(i)', { logLines: 2 })).toBe(
       '0\n1\n[stdout truncated]',
     );
   });
 
   it('of several timers is in the order in which they fire', async () => {
     expect(
-      await stdout(
+      await stdoutOf(
         'setTimeout(() => console.log(2), 2); console.log(1); await new Promise((r) => setTimeout(r, 8)); console.log(3)',
       ),
     ).toBe('1\n2\n3');

@@ -110,7 +110,7 @@ export type ChildMessage =
 /** A guest's request to the host. */
 export type HostCall = Extract<ChildMessage, { t: 'call' }>;
 
-/** The host's answer: JSON and bytes. */
+/** The host's answer to a call: JSON and bytes. */
 export type HostResponse = Pick<Extract<ChildRequest, { t: 'answer' }>, 'ok' | 'head' | 'body'>;
 
 /** Why a module could not be loaded: it is not in the image, or it is a Node.js builtin. */

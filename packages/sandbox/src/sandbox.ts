@@ -120,10 +120,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     const { job, image, args } = request;
     const isFinished = 'code' in args || job.signal?.aborted === true;
     if (!isolation.isSettled && !isFinished) await waitForIsolation(runner, targetFor(job.tenant, image));
-    const answer = await submit(runner, request, isolation.refusal);
-    const code = answer.ok ? 'OK' : answer.error.code;
+    const result = await submit(runner, request, isolation.refusal);
+    const code = result.ok ? 'OK' : result.error.code;
     totals[code] = (totals[code] ?? 0) + 1;
-    return answer;
+    return result;
   };
 
   return {
@@ -142,9 +142,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       const args = flatten(job.globals, job.expressions, limits);
       const read = (text: string) => readExpressions(text, job.expressions.length);
       const request = { job, mode: job.mode, limits, image: undefined, args, read };
-      const answer = await execute(runners.javascript, request);
-      if (!answer.ok) return { ok: false, index: answer.index, error: answer.error, ...answer.usage };
-      return { ok: true, ...answer.value, ...answer.usage };
+      const result = await execute(runners.javascript, request);
+      if (!result.ok) return { ok: false, index: result.index, error: result.error, ...result.usage };
+      return { ok: true, ...result.value, ...result.usage };
     },
     async warm(job) {
       const { runner, image, refusal } = await routeJob({ runId: '', code: '', ...job }, options, allRunners);
@@ -179,10 +179,10 @@ async function closeAll({ javascript, python, native }: AllRunners): Promise<voi
   await Promise.all([javascript, python, native.shell].map(close));
 }
 
-function outcomeOf(answer: Answer<string>): FunctionOutcome {
-  return answer.ok
-    ? { ok: true, json: answer.value, ...answer.usage }
-    : { ok: false, error: answer.error, ...answer.usage };
+function outcomeOf(result: Answer<string>): FunctionOutcome {
+  return result.ok
+    ? { ok: true, json: result.value, ...result.usage }
+    : { ok: false, error: result.error, ...result.usage };
 }
 
 function flattenFunction(job: FunctionJob, limits: JobLimits): ReturnType<typeof flatten> {

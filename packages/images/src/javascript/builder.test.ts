@@ -57,7 +57,11 @@ async function expectFailure(
   return record;
 }
 
-const pkg = (name: string, source: string, overrides: Partial<FixturePackage> = {}): FixturePackage => ({
+const packageOf = (
+  name: string,
+  source: string,
+  overrides: Partial<FixturePackage> = {},
+): FixturePackage => ({
   name,
   files: { 'index.js': source },
   ...overrides,
@@ -66,11 +70,11 @@ const pkg = (name: string, source: string, overrides: Partial<FixturePackage> = 
 describe('an image of npm packages', () => {
   it('is a snapshot if its packages load without the time, random numbers and the host', async () => {
     const packages = [
-      pkg('left', "exports.value = require('right').value + 1;", {
+      packageOf('left', "exports.value = require('right').value + 1;", {
         manifest: { dependencies: { right: '^1.0.0' } },
       }),
-      pkg('right', 'exports.value = 1;', { version: '1.2.0' }),
-      pkg('right', 'exports.value = 2;', { version: '2.0.0' }),
+      packageOf('right', 'exports.value = 1;', { version: '1.2.0' }),
+      packageOf('right', 'exports.value = 2;', { version: '2.0.0' }),
     ];
     const images = imagesOf(await npmRegistry(packages));
     const record = await images.build({ language: 'javascript', dependencies: ['left'] });
@@ -91,7 +95,7 @@ describe('an image of npm packages', () => {
   it.each(sample(IMPURE, 1, 'packages that need a code cache'))(
     'has only a code cache if a package uses %s while it loads',
     async (_what, source) => {
-      const images = imagesOf(await npmRegistry([pkg('impure', source)]));
+      const images = imagesOf(await npmRegistry([packageOf('impure', source)]));
       const record = await images.build({ language: 'javascript', dependencies: ['impure'] });
       expect(record).toMatchObject({ state: 'ready', errorMessage: null });
       expect(record.warnings).toEqual([expect.stringContaining('loaded for each run')]);
@@ -107,13 +111,14 @@ describe('an image of npm packages', () => {
       install: `echo > ${marker}`,
       postinstall: `echo > ${marker}`,
     };
-    const record = await build([pkg('scripted', '', { manifest: { scripts } })], ['scripted'], { folder });
+    const scripted = packageOf('scripted', '', { manifest: { scripts } });
+    const record = await build([scripted], ['scripted'], { folder });
     expect(record).toMatchObject({ state: 'ready', warnings: ['Install scripts were not run: scripted.'] });
     expect(existsSync(marker)).toBe(false);
   });
 
   it("is built with its registry's credentials without revealing them", async () => {
-    const registry = await npmRegistry([pkg('private', '')]);
+    const registry = await npmRegistry([packageOf('private', '')]);
     const host = registry.url.replace('http:', '');
     const images = imagesOf(registry, { npm: { [`${host}/:_authToken`]: 'a-very-secret-token' } });
     expect(await images.build({ language: 'javascript', dependencies: ['private'] })).toMatchObject({
@@ -134,7 +139,7 @@ describe('an image of npm packages', () => {
       { path: 'package/up', type: '2', link: '../../..' },
       { path: 'package/up/escaped.js', content: 'bad' },
     ] as const;
-    const record = await build([pkg('sly', 'exports.ok = true;', { entries })], ['sly'], { folder });
+    const record = await build([packageOf('sly', 'exports.ok = true;', { entries })], ['sly'], { folder });
     expect(record.errorCode ?? 'ready').toMatch(/^(?:ready|unsupported_package|install_failed)$/);
     expect(existsSync(join(folder, 'escaped.js'))).toBe(false);
     expect(existsSync(join(folder, '..', 'escaped.js'))).toBe(false);
@@ -145,14 +150,18 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   [
     'invalid_specifier if a package does not come from the registry',
     async () => {
-      const needs = (range: string): FixturePackage =>
-        pkg('needy', '', { manifest: { dependencies: { other: range } } });
+      const packageNeeding = (range: string): FixturePackage =>
+        packageOf('needy', '', { manifest: { dependencies: { other: range } } });
       await expectFailure(
-        build([needs('git+https://example.com/a.git')], ['needy']),
+        build([packageNeeding('git+https://example.com/a.git')], ['needy']),
         'invalid_specifier',
         /registry/,
       );
-      await expectFailure(build([needs('file:../../etc')], ['needy']), 'invalid_specifier', /registry/);
+      await expectFailure(
+        build([packageNeeding('file:../../etc')], ['needy']),
+        'invalid_specifier',
+        /registry/,
+      );
     },
   ],
 
@@ -160,7 +169,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
     'package_not_found for a package, and for a dependency of one',
     async () => {
       await expectFailure(build([], ['ghost']), 'package_not_found', /ghost/);
-      const needy = pkg('needy', '', { manifest: { dependencies: { ghost: '1' } } });
+      const needy = packageOf('needy', '', { manifest: { dependencies: { ghost: '1' } } });
       await expectFailure(build([needy], ['needy']), 'package_not_found', /ghost/);
     },
   ],
@@ -168,7 +177,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   [
     'version_not_found',
     async () => {
-      await expectFailure(build([pkg('one', '')], ['one@^9']), 'version_not_found', /one@\^9/);
+      await expectFailure(build([packageOf('one', '')], ['one@^9']), 'version_not_found', /one@\^9/);
     },
   ],
 
@@ -176,9 +185,9 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
     'resolution_conflict',
     async () => {
       const packages = [
-        pkg('host', '', { version: '1.0.0' }),
-        pkg('host', '', { version: '2.0.0' }),
-        pkg('plugin', '', { manifest: { peerDependencies: { host: '^1.0.0' } } }),
+        packageOf('host', '', { version: '1.0.0' }),
+        packageOf('host', '', { version: '2.0.0' }),
+        packageOf('plugin', '', { manifest: { peerDependencies: { host: '^1.0.0' } } }),
       ];
       await expectFailure(build(packages, ['host@2', 'plugin']), 'resolution_conflict', /conflicting/);
       await expectFailure(
@@ -192,7 +201,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   [
     'incompatible_platform',
     async () => {
-      const other = pkg('elsewhere', '', { manifest: { os: ['aix'] } });
+      const other = packageOf('elsewhere', '', { manifest: { os: ['aix'] } });
       await expectFailure(build([other], ['elsewhere']), 'incompatible_platform', /elsewhere/);
     },
   ],
@@ -200,13 +209,13 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   [
     'unsupported_package for packages that need files or native code',
     async () => {
-      const reads = pkg('reads', "exports.text = require('node:fs').readFileSync('/etc/passwd');");
+      const reads = packageOf('reads', "exports.text = require('node:fs').readFileSync('/etc/passwd');");
       await expectFailure(
         build([reads], ['reads']),
         'unsupported_package',
         /reads cannot run.*fs\.readFileSync/,
       );
-      const native = pkg('native', "module.exports = require('./build/thing.node');", {
+      const native = packageOf('native', "module.exports = require('./build/thing.node');", {
         files: {
           'index.js': "module.exports = require('./build/thing.node');",
           'build/thing.node': '\x7fELF',
@@ -219,7 +228,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   [
     'unsupported_package if an install script would have created a missing file',
     async () => {
-      const makes = pkg('makes', "module.exports = require('./made.js');", {
+      const makes = packageOf('makes', "module.exports = require('./made.js');", {
         manifest: { scripts: { install: 'echo > made.js' } },
       });
       await expectFailure(
@@ -234,11 +243,11 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
     'bundle_failed',
     async () => {
       await expectFailure(
-        build([pkg('broken', 'const = ;')], ['broken']),
+        build([packageOf('broken', 'const = ;')], ['broken']),
         'bundle_failed',
         /broken\/index\.js:1/,
       );
-      const lost = pkg('lost', "require('./nowhere.js');");
+      const lost = packageOf('lost', "require('./nowhere.js');");
       await expectFailure(build([lost], ['lost']), 'bundle_failed', /nowhere/);
     },
   ],
@@ -247,9 +256,9 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
     'load_failed if a package throws, loops or takes all memory',
     async () => {
       const packages = [
-        pkg('throws', "throw new Error('no luck');"),
-        pkg('loops', 'for (;;);'),
-        pkg('eats', 'const all = []; for (;;) all.push(new Array(1000).fill(all.length));'),
+        packageOf('throws', "throw new Error('no luck');"),
+        packageOf('loops', 'for (;;);'),
+        packageOf('eats', 'const all = []; for (;;) all.push(new Array(1000).fill(all.length));'),
       ];
       const limits = { builder: { limits: { cpuMs: 500, memoryMiB: 16 } } };
       await expectFailure(build(packages, ['throws']), 'load_failed', /throws cannot be loaded: no luck/);
@@ -283,7 +292,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   [
     'integrity_error if a package does not match its digest',
     async () => {
-      const forged = pkg('forged', '', { forged: true });
+      const forged = packageOf('forged', '', { forged: true });
       await expectFailure(build([forged], ['forged']), 'integrity_error', /does not match/);
     },
   ],
@@ -291,13 +300,13 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   [
     'image_too_large for packages that unpack to more bytes or files than allowed',
     async () => {
-      const bomb = pkg('bomb', '', {
+      const bomb = packageOf('bomb', '', {
         entries: [{ path: 'package/big', content: Buffer.alloc(4 * 2 ** 20) }],
       });
       const limits = { builder: { limits: { bytes: 2 ** 20 } } };
       await expectFailure(build([bomb], ['bomb'], limits), 'image_too_large', /1 MiB/);
       const files = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`${at}.js`, '']));
-      const many = pkg('many', '', { files });
+      const many = packageOf('many', '', { files });
       await expectFailure(
         build([many], ['many'], { builder: { limits: { files: 20 } } }),
         'image_too_large',
@@ -309,7 +318,7 @@ const FAILURES: readonly (readonly [code: string, test: () => Promise<void>])[] 
   [
     'image_too_large above the maximum image size of the folder',
     async () => {
-      const large = pkg('large', `exports.text = ${JSON.stringify('x'.repeat(2 * 2 ** 20))};`);
+      const large = packageOf('large', `exports.text = ${JSON.stringify('x'.repeat(2 * 2 ** 20))};`);
       await expectFailure(build([large], ['large'], { maxImageMiB: 1 }), 'image_too_large', /maximum is 1/);
     },
   ],

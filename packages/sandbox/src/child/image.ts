@@ -96,18 +96,18 @@ function loadUnconnected({ code, cpuMs, memoryMiB }: ImageRequest): LoadReport {
   }
 }
 
-/** Connects the guest runtime of a fresh realm. `onAnswer` gets the results and errors of jobs. */
+/** Connects the guest runtime of a fresh realm. `onEnd` gets the message with the result or error of a job. */
 function connect(
   isolate: Isolate,
   context: Context,
   timeout: number,
-  onAnswer: (message: string) => void,
+  onEnd: (message: string) => void,
 ): Enter {
   const post = new vm.Callback((text: unknown) => {
     const message = readMessage(text);
     if (message?.kind === 'random') return random(message.bytes);
     if (message?.kind === 'hash') return hash(message);
-    if (message?.kind === 'result' || message?.kind === 'error') onAnswer(String(text));
+    if (message?.kind === 'result' || message?.kind === 'error') onEnd(String(text));
     return undefined;
   });
   return withLimits(isolate, () => {
@@ -118,7 +118,7 @@ function connect(
   });
 }
 
-/** The answer of a job that found all modules. */
+/** The last message of a job that found all modules. */
 const LOADED = 'D"loaded"';
 
 /** Runs a job that requires all modules. */
@@ -130,9 +130,9 @@ function requireAll(isolate: Isolate, enter: Enter, { modules, cpuMs }: ImageReq
   );
 }
 
-/** Returns the failure for modules that prevent jobs from running. `answer` is guest data. */
-function unusableFailure(answer: string): ModuleFailure {
-  const stack = answer.slice(0, 2_000);
+/** Returns the failure for modules that prevent jobs from running. `endMessage` is guest data. */
+function unusableFailure(endMessage: string): ModuleFailure {
+  const stack = endMessage.slice(0, 2_000);
   return { module: '', builtin: false, message: 'no code can run with them', stack };
 }
 
@@ -143,15 +143,15 @@ function loadConnected(request: ImageRequest): { loaded: LoadReport; cache: Uint
   try {
     const context = isolate.createContextSync();
     run(isolate, context, GUEST, cpuMs);
-    let answer = '';
-    const enter = connect(isolate, context, cpuMs, (message) => (answer ||= message));
+    let endMessage = '';
+    const enter = connect(isolate, context, cpuMs, (message) => (endMessage ||= message));
     const script = isolate.compileScriptSync(code, { produceCachedData: true }) as Script & CachedDataResult;
     withLimits(isolate, () => script.runSync(context, { timeout: cpuMs }) as unknown);
     let loaded = readLoadReport(run(isolate, context, '__heddleImage.report()', cpuMs));
     if (loaded.failed.length === 0) {
       requireAll(isolate, enter, request);
       // For example a module that freezes the global object: no job could start after it.
-      if (answer !== LOADED) loaded = { ...loaded, failed: [unusableFailure(answer)] };
+      if (endMessage !== LOADED) loaded = { ...loaded, failed: [unusableFailure(endMessage)] };
     }
     return { loaded, cache: new Uint8Array(script.cachedData?.copy() ?? new ArrayBuffer(0)) };
   } finally {
@@ -165,10 +165,10 @@ function isUsable(snapshot: ArrayBuffer, request: ImageRequest): boolean {
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB, snapshot: new vm.ExternalCopy(snapshot) });
   try {
     const context = isolate.createContextSync();
-    let answer = '';
-    const enter = connect(isolate, context, cpuMs, (message) => (answer ||= message));
+    let endMessage = '';
+    const enter = connect(isolate, context, cpuMs, (message) => (endMessage ||= message));
     requireAll(isolate, enter, request);
-    return answer === LOADED;
+    return endMessage === LOADED;
   } catch (error) {
     if (error instanceof LimitError) return false;
     throw error;

@@ -15,7 +15,7 @@ let port = 0;
 
 type Respond = (response: ServerResponse) => void;
 
-const gzip = (text: string): Respond => {
+const respondWithGzip = (text: string): Respond => {
   return (response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text));
 };
 const redirectTo = (status: number, location: string): Respond => {
@@ -25,8 +25,8 @@ const redirectTo = (status: number, location: string): Respond => {
 const responders: Record<string, Respond> = {
   '/loop': redirectTo(302, '/loop'),
   '/big': (response) => void response.end('x'.repeat(100_000)),
-  '/bomb': gzip('x'.repeat(1_000_000)),
-  '/gzip': gzip('packed'),
+  '/bomb': respondWithGzip('x'.repeat(1_000_000)),
+  '/gzip': respondWithGzip('packed'),
   '/silent': () => {},
   '/stalls': (response) => void response.writeHead(200).write('first'),
   '/breaks': (response) => {

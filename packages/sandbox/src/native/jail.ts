@@ -74,7 +74,7 @@ function procMounts(): string[] {
 
 const tmpfs = (mib: number, path: string): string[] => ['--size', String(mib * 2 ** 20), '--tmpfs', path];
 
-function mounts({ rootfs, execPath, limits, proxy, mounts: extraMounts = [] }: NativeJail): string[] {
+function mountArguments({ rootfs, execPath, limits, proxy, mounts: extraMounts = [] }: NativeJail): string[] {
   return [
     ...(rootfs === undefined ? [] : ['--ro-bind', rootfs, '/']),
     ...[
@@ -150,7 +150,7 @@ export function nativeInvocation(
     uids === undefined && mayStartProcesses ? processLimitOf(jail, prlimit) : NO_PROCESS_LIMIT;
   const jailArguments = bubblewrapArguments({
     readable: [...new Set([...readable, ...processLimit.readable])],
-    mounts: mounts(jail),
+    mounts: mountArguments(jail),
     environment: jail.environment,
     folder,
     filterFd: JAIL_FDS.filter,

@@ -112,14 +112,14 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
 });
 
 describe.skipIf(javascript === undefined)('JavaScript in a native image', TIME, () => {
-  const job = (code: string): JobFields => ({ language: 'javascript', code });
+  const jobOf = (code: string): JobFields => ({ language: 'javascript', code });
 
   it('is the body of a function in Node.js, with imports, require and programs', async () => {
     const code = `import { execFileSync } from 'node:child_process';
       import * as path from 'node:path';
       console.log(path.basename('/a/b'));
       return [execFileSync('jq', ['-n', '6*7']).toString(), require('node:os').homedir(), given, (await import('node:fs')).existsSync('/etc')]`;
-    const outcome = await run({ ...job(code), values: { given: '{"a":1}' } });
+    const outcome = await run({ ...jobOf(code), values: { given: '{"a":1}' } });
     expect(outcome).toMatchObject({ ok: true, json: '["42\\n","/work",{"a":1},true]', stdout: 'b' });
   });
 
@@ -140,19 +140,19 @@ describe.skipIf(javascript === undefined)('JavaScript in a native image', TIME, 
       { message: 'late' },
     ],
   ])('fails for %s as in the isolate', async (_what, code, expected) => {
-    expect(await failureOf(job(code))).toMatchObject(expected);
+    expect(await failureOf(jobOf(code))).toMatchObject(expected);
   });
 });
 
 describe.skipIf(python === undefined)('Python in a native image', TIME, () => {
-  const job = (code: string): JobFields => ({ language: 'python', code });
+  const jobOf = (code: string): JobFields => ({ language: 'python', code });
 
   it('is a module in CPython, with programs, threads and the rules for values of the isolate', async () => {
     const code = `import subprocess, threading, datetime
 t = threading.Thread(target=lambda: print("thread")); t.start(); t.join()
 jq = subprocess.run(["jq", "-n", "6*7"], capture_output=True, text=True).stdout.strip()
 return [jq, given, datetime.date(2026, 1, 2), {3, 1}, b"x"]`;
-    const outcome = await run({ ...job(code), values: { given: '[1]' } });
+    const outcome = await run({ ...jobOf(code), values: { given: '[1]' } });
     expect(outcome).toMatchObject({
       ok: true,
       json: '["42",[1],"2026-01-02",[1,3],"eA=="]',
@@ -165,7 +165,7 @@ return [jq, given, datetime.date(2026, 1, 2), {3, 1}, b"x"]`;
     ['__block_result__ = [1]', [1]],
     ['x = 1', null],
   ])('returns the value of %j', async (code, expected) => {
-    expect(await valueOf(job(code))).toEqual(expected);
+    expect(await valueOf(jobOf(code))).toEqual(expected);
   });
 
   it.each([
@@ -176,12 +176,12 @@ return [jq, given, datetime.date(2026, 1, 2), {3, 1}, b"x"]`;
     ['import os\nos._exit(7)', { code: 'USER_ERROR', name: 'ExitError' }],
     ['import sys\nsys.exit(2)', { code: 'USER_ERROR', name: 'SystemExit' }],
   ])('fails for %j as in the isolate', async (code, expected) => {
-    expect(await failureOf(job(code))).toMatchObject(expected);
+    expect(await failureOf(jobOf(code))).toMatchObject(expected);
   });
 
   it.skipIf(numpy === undefined)('has numpy from wheels for Linux', async () => {
     const code = 'import numpy as np\nreturn [np.arange(10).sum(), np.linalg.inv(np.eye(2) * 2)]';
-    expect(await valueOf({ ...job(code), image: numpy as string })).toEqual([
+    expect(await valueOf({ ...jobOf(code), image: numpy as string })).toEqual([
       45,
       [
         [0.5, 0],

@@ -37,7 +37,7 @@ function readProcess(pid: string): ProcessUsage | undefined {
 }
 
 /** Measures the process tree below `root`. */
-function treeUsage(root: number): TreeUsage {
+function measureTree(root: number): TreeUsage {
   const usages = new Map<number, ProcessUsage>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
@@ -201,7 +201,7 @@ class Tree {
   #poll(): void {
     const { pid, exitCode, signalCode } = this.#child;
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    const { cpuMs, memoryMiB } = treeUsage(pid);
+    const { cpuMs, memoryMiB } = measureTree(pid);
     this.#cpuMs = Math.max(this.#cpuMs, cpuMs);
     this.#memoryMiB = Math.max(this.#memoryMiB, memoryMiB);
     if (cpuMs > this.#options.limits.cpuMs) this.#stop('cpu');

@@ -63,11 +63,11 @@ export function assignHelper(
   slot: Helper & Pick<Slot, 'late'>,
   key: string,
 ): boolean {
-  const serves = ({ runs }: Helper): boolean => key !== '' && runs.has(key);
-  if (slot.retiring || slot.late < LATE_JOBS || (key !== '' && !serves(slot))) return false;
+  const servesKey = ({ runs }: Helper): boolean => key !== '' && runs.has(key);
+  if (slot.retiring || slot.late < LATE_JOBS || (key !== '' && !servesKey(slot))) return false;
   slot.late = 0;
   for (const other of slots) {
-    if (other === slot || other.poolKey !== slot.poolKey || other.retiring || serves(other)) continue;
+    if (other === slot || other.poolKey !== slot.poolKey || other.retiring || servesKey(other)) continue;
     if (other.ready && key !== '') other.runs.add(key);
     return false;
   }

@@ -22,7 +22,7 @@ function overdueFailure({ job, isTimed }: { job: Job; isTimed: boolean }): Sandb
 }
 
 /** Returns the additional memory of a process with an image, in MiB: files are in memory twice, raw and loaded. */
-function imageMiB(image: LoadedImage | undefined): number {
+function imageMiBOf(image: LoadedImage | undefined): number {
   let bytes = 0;
   for (const { size } of Object.values(image?.blobs ?? {})) bytes += size;
   return Math.ceil((2 * bytes) / 2 ** 20);
@@ -38,7 +38,7 @@ export function recycleReason(
 ): Extract<EndReason, 'jobs' | 'age' | 'memory'> | undefined {
   if (served >= max.jobs) return 'jobs';
   if (nowMs - startedAtMs >= max.ageMs) return 'age';
-  return rssMiB >= max.rssMiB + imageMiB(image) ? 'memory' : undefined;
+  return rssMiB >= max.rssMiB + imageMiBOf(image) ? 'memory' : undefined;
 }
 
 /** Time that a process has to obey a cancellation before it is killed, in milliseconds. */
