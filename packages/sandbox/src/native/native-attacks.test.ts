@@ -17,9 +17,9 @@ const SECRET = 'a-value-of-the-host-7319';
 
 afterAll(() => bench.close());
 
-const TIME = { timeout: 120_000 };
+const OPTIONS = { timeout: 120_000 };
 
-describe.skipIf(python === undefined)('an attack on the host by native code', TIME, () => {
+describe.skipIf(python === undefined)('an attack on the host by native code', OPTIONS, () => {
   let hostServer: Server;
   let port = 0;
   let requestCount = 0;

@@ -8,9 +8,9 @@ const { python, sandboxOf, valueOf } = bench;
 
 afterAll(() => bench.close());
 
-const TIME = { timeout: 120_000 };
+const OPTIONS = { timeout: 120_000 };
 
-describe.skipIf(python === undefined)('the network access of a native image', TIME, () => {
+describe.skipIf(python === undefined)('the network access of a native image', OPTIONS, () => {
   let server: Server;
   let port = 0;
   const permissive = sandboxOf({ egress: { allowPrivate: true, ports: 'any' } });

@@ -8,9 +8,9 @@ type JobFields = Parameters<typeof run>[0];
 
 afterAll(() => bench.close());
 
-const TIME = { timeout: 120_000 };
+const OPTIONS = { timeout: 120_000 };
 
-describe.skipIf(python === undefined)('a script', TIME, () => {
+describe.skipIf(python === undefined)('a script', OPTIONS, () => {
   it.each([
     ['JSON', `echo '__HEDDLE_RESULT__={"a": [1]}'`, { a: [1] }],
     ['text that is not JSON', 'echo __HEDDLE_RESULT__=two words', 'two words'],
@@ -111,7 +111,7 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
   });
 });
 
-describe.skipIf(javascript === undefined)('JavaScript in a native image', TIME, () => {
+describe.skipIf(javascript === undefined)('JavaScript in a native image', OPTIONS, () => {
   const jobOf = (code: string): JobFields => ({ language: 'javascript', code });
 
   it('is the body of a function in Node.js, with imports, require and programs', async () => {
@@ -144,7 +144,7 @@ describe.skipIf(javascript === undefined)('JavaScript in a native image', TIME, 
   });
 });
 
-describe.skipIf(python === undefined)('Python in a native image', TIME, () => {
+describe.skipIf(python === undefined)('Python in a native image', OPTIONS, () => {
   const jobOf = (code: string): JobFields => ({ language: 'python', code });
 
   it('is a module in CPython, with programs, threads and the rules for values of the isolate', async () => {
