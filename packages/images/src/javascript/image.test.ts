@@ -193,7 +193,7 @@ describe('code with an image', () => {
   });
 
   it('prints its own output after a package that printed while it was loaded', async () => {
-    const { run } = await runner(['talkative']);
+    const { run } = await createRunner(['talkative']);
     const outcome = await run("require('talkative').say(); console.log('printed'); return 1");
     expect(outcome).toMatchObject({
       ok: true,
