@@ -70,7 +70,7 @@ function fieldsOf(block: JsonObject): JsonObject {
  */
 export async function activateTriggers(db: Db, activation: Activation): Promise<void> {
   const { workflowId, triggers } = activation;
-  const obsolete = new Map((await lockedRows(db, workflowId)).map((row) => [row.block_id, row]));
+  const obsolete = new Map((await lockRows(db, workflowId)).map((row) => [row.block_id, row]));
   for (const trigger of triggers) {
     const existing = obsolete.get(trigger.blockId);
     obsolete.delete(trigger.blockId);
@@ -78,7 +78,7 @@ export async function activateTriggers(db: Db, activation: Activation): Promise<
     if (!existing) await db.insertInto('triggers').values(row).execute();
     await db
       .updateTable('triggers')
-      .set(activatedRow(row, trigger, activation))
+      .set(activationColumns(row, trigger, activation))
       .where('id', '=', row.id)
       .execute();
   }
@@ -94,7 +94,10 @@ export async function deactivateTriggers(db: Db, workflowId: string): Promise<vo
     .execute();
 }
 
-/** Stops the triggers of the archived workflows of a workspace. Returns the workflows whose triggers were due. */
+/**
+ * Stops the triggers of the archived workflows of a workspace. Returns the ids of the workflows whose triggers had a
+ * due instant.
+ */
 export async function stopArchived(db: Db, workspaceId: string): Promise<string[]> {
   const rows = await db
     .updateTable('triggers')
@@ -119,7 +122,7 @@ export async function startRestored(
   types: ReadonlyMap<string, TriggerType>,
   { workflowId, nowMs }: { workflowId: string; nowMs: number },
 ): Promise<void> {
-  for (const row of await lockedRows(db, workflowId)) {
+  for (const row of await lockRows(db, workflowId)) {
     if (row.version === null || row.state !== 'active') continue;
     await db
       .updateTable('triggers')
@@ -160,7 +163,7 @@ function newRow({ blockId, name, type }: PlannedTrigger, activation: Activation)
 }
 
 /** Returns the columns that a new live version sets. */
-function activatedRow(
+function activationColumns(
   row: TriggerRow,
   { name, type, config }: PlannedTrigger,
   { version, engineVersion, nowMs }: Activation,
@@ -179,6 +182,6 @@ function activatedRow(
   return { ...columns, ...resetHealth, ...dueAfter(new Map([[type.type, type]]), next, nowMs) };
 }
 
-async function lockedRows(db: Db, workflowId: string): Promise<TriggerRow[]> {
+async function lockRows(db: Db, workflowId: string): Promise<TriggerRow[]> {
   return (await lockedTriggers(db, workflowId).execute()).map(withNumbers);
 }

@@ -10,13 +10,18 @@ export interface Advance {
   change: Partial<TriggerRow>;
 }
 
-/** The columns of a trigger that must be unchanged since it was read. */
-type AsRead = Pick<TriggerRow, 'id' | 'due_ms' | 'fire_ms' | 'version' | 'config'>;
+/** The columns that tell whether a trigger has changed since it was read. */
+type ComparedColumns = Pick<TriggerRow, 'id' | 'due_ms' | 'fire_ms' | 'version' | 'config'>;
 
-/** Advances the trigger, if it is unchanged since it was read and its version is live. Records a suspension. */
+/**
+ * Writes the change, and records it if it suspends the trigger. Returns false, and writes nothing, if the trigger has
+ * changed since it was read or its version is not live.
+ */
 export async function advanceTrigger(db: Db, { trigger, change }: Advance): Promise<boolean> {
   const { numUpdatedRows } = await updateIfUnchanged(db, trigger).set(change).executeTakeFirst();
-  return numUpdatedRows > 0n && recordIfSuspended(db, { trigger, change });
+  if (numUpdatedRows === 0n) return false;
+  await recordIfSuspended(db, { trigger, change });
+  return true;
 }
 
 /** Columns that a schedule changes when it advances. */
@@ -40,11 +45,14 @@ export function triggerAdvancer(): (db: Db, advance: Advance) => Promise<boolean
     const next = { ...trigger, ...change };
     const { id, due_ms, fire_ms, version, config } = trigger;
     const values = [...SCHEDULE_COLUMNS.map((column) => next[column]), id, due_ms, fire_ms, version, config];
-    return (await update(db, values)).length > 0 && recordIfSuspended(db, { trigger, change });
+    const updatedRows = await update(db, values);
+    if (updatedRows.length === 0) return false;
+    await recordIfSuspended(db, { trigger, change });
+    return true;
   };
 }
 
-function updateIfUnchanged(db: Db, { id, due_ms, fire_ms, version, config }: AsRead) {
+function updateIfUnchanged(db: Db, { id, due_ms, fire_ms, version, config }: ComparedColumns) {
   return db
     .updateTable('triggers')
     .where('id', '=', id)
@@ -64,10 +72,8 @@ function updateIfUnchanged(db: Db, { id, due_ms, fire_ms, version, config }: AsR
     );
 }
 
-/** Records the suspension if the change is one. Returns true. */
-async function recordIfSuspended(db: Db, advance: Advance): Promise<true> {
+async function recordIfSuspended(db: Db, advance: Advance): Promise<void> {
   if (advance.change.state === 'suspended') await recordSuspension(db, advance);
-  return true;
 }
 
 /** Records that a trigger was suspended: as an event of the workspace, and in the audit log. */

@@ -31,8 +31,8 @@ export interface OpenedTriggers extends TriggerServices {
 }
 
 /**
- * Returns the area of triggers, which starts their runs when they are due. Pass the same `triggers` to the area of
- * workflows. Opening the area throws a TypeError if it has no database or no queue.
+ * Returns the area (a module of the API) of triggers. It starts their runs when they are due. Pass the same `triggers`
+ * to the area of workflows. Opening the area throws a TypeError if it has no database or no queue.
  */
 export function triggers({
   triggers: registry,
@@ -70,7 +70,7 @@ function openTriggers(context: AreaContext, registry: Triggers): OpenedTriggers 
     ...services,
     types,
     ...{ notifyHeld, changed: () => registry.changed() },
-    recordDesiredHooks: (transaction, changed) => registry.recordDesiredHooks(transaction, changed),
+    recordDesiredHooks: (transaction, workflow) => registry.recordDesiredHooks(transaction, workflow),
     close: async () => {
       for (const unsubscribe of unsubscribes) unsubscribe();
       await scheduler?.close();

@@ -9,7 +9,10 @@ export interface ClientOptions {
   services?: { readonly [name: string]: string };
 }
 
-/** Returns clients: one by default, and one for each service whose base URL the operator has set. */
+/**
+ * Returns the client `http`, and a function `service`, which resolves with the base URL that the operator has set for a
+ * service, and with the client for this service.
+ */
 export function serviceClients({ egress = {}, services = {} }: ClientOptions) {
   const http = createEgress(egress);
   const exceptions = new Map<string, Egress>();

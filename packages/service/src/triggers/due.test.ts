@@ -6,7 +6,7 @@ import type { ScheduleType } from './types.ts';
 
 const MINUTE = 60_000;
 
-/** A type that is due at whole minutes. */
+/** Returns a type that is due at whole minutes. */
 function everyMinute(policy: Partial<SchedulePolicy> = {}): ScheduleType {
   const next = (afterMs: number): number => (Math.floor(afterMs / MINUTE) + 1) * MINUTE;
   return {
@@ -43,8 +43,8 @@ describe('a due instant', () => {
     ['all', [10, 11, 12], 13],
   ] as const)('that is late and followed by others is handled by the policy: %s', (missed, fire, next) => {
     // The type is due each minute, so the latest due instant is on time, and `none` starts its run.
-    const late = decisionAt(12.9, { missed }, { jitterMs: 0 });
-    expect(late).toEqual(missed === 'none' ? { fire: [12], next } : { fire, next });
+    const decision = decisionAt(12.9, { missed }, { jitterMs: 0 });
+    expect(decision).toEqual(missed === 'none' ? { fire: [12], next } : { fire, next });
   });
 
   it('that is late starts no run under "none", even if it is the only one', () => {
@@ -63,7 +63,7 @@ describe('a due instant', () => {
     } as const;
     expect(decide({ ...state, nowMs: 11 * MINUTE })).toEqual({ fire: [10 * MINUTE], nextMs: 70 * MINUTE });
     expect(decide({ ...state, nowMs: 11 * MINUTE + 1 })).toEqual({ fire: [], nextMs: 70 * MINUTE });
-    // It was not missed: limits have refused it.
+    // A due instant that limits have refused does not count as missed.
     expect(decide({ ...state, held: 'limits', nowMs: 20 * MINUTE })).toMatchObject({ fire: [10 * MINUTE] });
   });
 

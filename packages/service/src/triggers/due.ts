@@ -11,10 +11,10 @@ export interface DueState {
   config: JsonObject;
   /** The earliest due instant that is not handled. */
   dueMs: number;
-  /** Why the due instant has waited; null: it has not. */
+  /** Why the due instant has waited; null: it has not waited. */
   held: 'overlap' | 'limits' | null;
   nowMs: number;
-  /** The delay of this trigger. */
+  /** The delay of this trigger: see `jitterOf`. */
   jitterMs: number;
   /** Whether the previous run has not ended. */
   isBusy: boolean;
@@ -24,7 +24,7 @@ export interface DueState {
 export type DueDecision =
   /** Runs are started for the due instants, possibly none; `nextMs` is the next one. */
   | { fire: readonly number[]; nextMs: number | undefined }
-  /** The due instant waits until the previous run has ended. */
+  /** The due instant that waits until the previous run has ended. */
   | { waits: number };
 
 /** Decides which runs are started at `dueMs`, by the policy of the trigger. */

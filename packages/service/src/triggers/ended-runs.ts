@@ -8,7 +8,7 @@ import { recordSuspension } from './advance.ts';
 import { lockedTriggers, withNumbers } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
 
-/** A run in the form of the log. */
+/** The columns of a logged run that its result depends on. */
 export type LoggedRun = Pick<
   LogTables['run_logs'],
   'engine_id' | 'workflow_id' | 'status' | 'trigger' | 'is_child'
@@ -31,12 +31,12 @@ export interface TraceReader {
   report: (error: unknown) => void;
 }
 
-/** Triggers that start runs without checking the previous one, so their runs are counted here. Schedules check it. */
+/** The triggers that do not check their previous run, so its result is counted here. Schedules check it. */
 const COUNTED_TRIGGERS: ReadonlySet<string> = new Set(['webhook', 'event']);
 
 /**
- * Reads the results of ended runs for the health of webhooks and event triggers: failed runs, and runs that completed
- * after failures of the same trigger.
+ * Reads the results of ended runs for the health of webhooks and event triggers. Reads only failed runs, and completed
+ * runs of workflows with a failing trigger.
  */
 export async function endedRuns(db: Db, reader: TraceReader, logs: readonly LoggedRun[]): Promise<EndedRuns> {
   const roots = logs.filter(
@@ -48,7 +48,7 @@ export async function endedRuns(db: Db, reader: TraceReader, logs: readonly Logg
   const relevant = [...failures, ...successes.filter(({ workflow_id: id }) => failing.has(id))];
   const results = new Map<string, RunResult>();
   for (const { engine_id: id, status } of relevant) {
-    const result = await endedRun(reader, id, status === 'failed');
+    const result = await readRunResult(reader, id, status === 'failed');
     if (result) results.set(id, result);
   }
   return results;
@@ -66,7 +66,7 @@ async function failingWorkflows(db: Db, runs: readonly LoggedRun[]): Promise<Rea
   return new Set(rows.map(({ workflow_id: id }) => id));
 }
 
-async function endedRun(
+async function readRunResult(
   { engine, report }: TraceReader,
   runId: string,
   isFailed: boolean,
@@ -87,7 +87,7 @@ async function endedRun(
 
 /**
  * Counts consecutive failures, in the transaction that records the end of the runs, and suspends triggers that only
- * fail. Returns the workflows of the suspended triggers.
+ * fail. Returns the ids of the workflows of the suspended triggers.
  */
 export async function countEnded(
   db: Db,
@@ -99,7 +99,7 @@ export async function countEnded(
   // Always in the same order, so that transactions of several processes cannot deadlock.
   for (const run of countedRuns.toSorted((a, b) => (a.workflow_id < b.workflow_id ? -1 : 1))) {
     const { blockId, error } = ended.get(run.engine_id) as RunResult;
-    const row = await activeTrigger(db, run.workflow_id, blockId);
+    const row = await lockActiveTrigger(db, run.workflow_id, blockId);
     if (!row || (error === undefined && row.failures === 0)) continue;
     const health = error === undefined ? HEALTHY : healthAfterFailure(row, error, nowMs);
     const change: Partial<TriggerRow> = { ...health, last_check_ms: nowMs };
@@ -112,10 +112,10 @@ export async function countEnded(
 }
 
 /**
- * Returns the active trigger of a live version; without a block, the only one of its workflow. No other process changes
- * it until the transaction ends.
+ * Returns the active trigger of a block. Without a block, returns the active trigger of the workflow if there is only
+ * one. Locks the triggers of the workflow until the transaction ends.
  */
-async function activeTrigger(
+async function lockActiveTrigger(
   db: Db,
   workflowId: string,
   blockId: string | undefined,

@@ -99,13 +99,13 @@ export async function queueAllDue(
   runs: readonly AdmittedRun[],
   nowMs: number,
 ): Promise<readonly AdmittedRun[]> {
-  const unheld = runs.filter(({ held }) => !held);
+  const immediateRuns = runs.filter(({ held }) => !held);
   await addAllQueued(
     db,
-    unheld.map((run) => ({ reservation: reservationOf(run, nowMs), start: run.run.start })),
+    immediateRuns.map((run) => ({ reservation: reservationOf(run, nowMs), start: run.run.start })),
   );
   for (const { held } of runs) if (held) await decideEvent(db as never, held);
-  return unheld;
+  return immediateRuns;
 }
 
 /**

@@ -26,9 +26,9 @@ export const HEALTHY = { failures: 0, failing_since_ms: null, last_error: null }
  */
 export function healthOf(
   trigger: TriggerRow,
-  { last, refused, nowMs }: { last: LastRun; refused: string | undefined; nowMs: number },
+  { last, refusal, nowMs }: { last: LastRun; refusal: string | undefined; nowMs: number },
 ): Partial<TriggerRow> {
-  const error = refused ?? last.error;
+  const error = refusal ?? last.error;
   if (error === undefined) return last.isBusy || last.isUnknown ? {} : HEALTHY;
   return healthAfterFailure(trigger, error, nowMs);
 }

@@ -31,7 +31,10 @@ export interface TriggerServices extends FireServices {
   /** Reports that a trigger has changed. */
   changed: () => void;
   /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
-  recordDesiredHooks: (transaction: unknown, changed: { workflowId: string; nowMs: number }) => Promise<void>;
+  recordDesiredHooks: (
+    transaction: unknown,
+    workflow: { workflowId: string; nowMs: number },
+  ) => Promise<void>;
   /** Reports that an event waits for flow control. */
   notifyHeld: () => void;
 }
@@ -53,20 +56,20 @@ const READ_ERRORS = [400, 401, 403, 404, 429] as const;
 const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 423, 429] as const;
 const RUN_ERRORS = [...WRITE_ERRORS, 402, 503] as const;
 
-/** Returns the audit declaration of an operation that records this action on a trigger. */
-function records(action: string) {
+/** Returns the audit declaration of an operation that records the action on a trigger. */
+function auditActions(action: string) {
   return { audit: { resourceType: 'trigger', actions: [action] } } as const;
 }
 
 /** The trigger that `triggerId` in the path names, of a workflow that is deployed and not archived. */
 export const trigger = record<DeployedTrigger, TriggerServices>('Trigger', async ({ path }, { db }) => {
   const { triggerId } = path as { triggerId: string };
-  const [found] = await shownRows(db).where('triggers.id', '=', triggerId).execute();
-  const value = found && readRow(found);
+  const [row] = await shownRows(db).where('triggers.id', '=', triggerId).execute();
+  const value = row && readRow(row);
   return value && { value, workspaceIds: [value.workspace_id] };
 });
 
-const ONE = { resource: trigger, params: schemas.triggerPath, query: noQuery } as const;
+const ONE_TRIGGER = { resource: trigger, params: schemas.triggerPath, query: noQuery } as const;
 const cursors = cursorCodec(schemas.position);
 
 export const listTriggers = define({
@@ -100,7 +103,7 @@ export const listTriggers = define({
 
 export const getTrigger = define({
   ...READ,
-  ...ONE,
+  ...ONE_TRIGGER,
   id: 'getTrigger',
   method: 'GET',
   path: '/api/v2/triggers/{triggerId}',
@@ -112,8 +115,8 @@ export const getTrigger = define({
 
 export const pauseTrigger = define({
   ...WRITE,
-  ...ONE,
-  ...records('TRIGGER_PAUSED'),
+  ...ONE_TRIGGER,
+  ...auditActions('TRIGGER_PAUSED'),
   id: 'pauseTrigger',
   method: 'POST',
   path: '/api/v2/triggers/{triggerId}/pause',
@@ -130,8 +133,8 @@ export const pauseTrigger = define({
 
 export const resumeTrigger = define({
   ...WRITE,
-  ...ONE,
-  ...records('TRIGGER_RESUMED'),
+  ...ONE_TRIGGER,
+  ...auditActions('TRIGGER_RESUMED'),
   id: 'resumeTrigger',
   method: 'POST',
   path: '/api/v2/triggers/{triggerId}/resume',
@@ -156,8 +159,8 @@ export const resumeTrigger = define({
 
 export const runTrigger = define({
   ...WRITE,
-  ...ONE,
-  ...records('TRIGGER_RUN'),
+  ...ONE_TRIGGER,
+  ...auditActions('TRIGGER_RUN'),
   id: 'runTrigger',
   method: 'POST',
   path: '/api/v2/triggers/{triggerId}/run',
@@ -168,7 +171,7 @@ export const runTrigger = define({
   errors: RUN_ERRORS,
   async handle(services, { record: audit }, row) {
     const nowMs = services.now();
-    const type = typeOf(services, row);
+    const type = scheduleTypeOf(services, row);
     const admitted = await admitDue(services, { trigger: row, type, dueMs: nowMs });
     const { runId = '' } = await writeAndSubmit(services, admitted, async (tx) => {
       await requireUnlocked(tx, row);
@@ -182,8 +185,8 @@ export const runTrigger = define({
 
 export const backfillTrigger = define({
   ...WRITE,
-  ...ONE,
-  ...records('TRIGGER_BACKFILLED'),
+  ...ONE_TRIGGER,
+  ...auditActions('TRIGGER_BACKFILLED'),
   id: 'backfillTrigger',
   method: 'POST',
   path: '/api/v2/triggers/{triggerId}/backfill',
@@ -194,7 +197,7 @@ export const backfillTrigger = define({
   async handle(services, { body, record: audit }, row) {
     await requireUnlocked(services.db, row);
     const instants = dueInstantsOf(services, row, body);
-    const type = typeOf(services, row);
+    const type = scheduleTypeOf(services, row);
     const started: { dueAt: string; runId: string }[] = [];
     let refused: string | null = null;
     let alreadyStarted = 0;
@@ -234,7 +237,7 @@ function dueInstantsOf(
   row: LiveTrigger,
   { from, to, limit }: z.output<typeof schemas.backfillBody>,
 ): number[] {
-  const type = typeOf(services, row);
+  const type = scheduleTypeOf(services, row);
   const config = JSON.parse(row.config) as JsonObject;
   const untilMs = Date.parse(to);
   if (untilMs > services.now()) throw badRequest('"to" is in the future');
@@ -261,13 +264,13 @@ async function isClaimed(db: Db, row: LiveTrigger, dueMs: number): Promise<boole
 }
 
 /** A run that was queued, or waits for flow control. */
-interface Queued {
+interface AcceptedRun {
   runId: string;
   isHeld: boolean;
 }
 
 /** Queues the run in the transaction. Throws 409 if flow control drops it. */
-async function queueRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<Queued> {
+async function queueRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<AcceptedRun> {
   const decision = await queueDue(tx, admitted, nowMs);
   if (decision?.state === 'dropped')
     throw conflict(`The flow control of the trigger drops the run (${decision.reason})`);
@@ -281,9 +284,9 @@ async function queueRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<Q
 async function writeAndSubmit(
   { db, queue, notifyHeld }: TriggerServices,
   { run, release }: AdmittedRun,
-  write: (tx: Db) => Promise<Queued | undefined>,
+  write: (tx: Db) => Promise<AcceptedRun | undefined>,
 ): Promise<{ runId?: string }> {
-  let queued: Queued | undefined;
+  let queued: AcceptedRun | undefined;
   try {
     queued = await db.transaction().execute(write);
   } finally {
@@ -295,7 +298,7 @@ async function writeAndSubmit(
   return { runId: queued.runId };
 }
 
-/** Changes the trigger and returns it. */
+/** Changes the trigger and returns it. Throws 404 if its version is no longer live, and 423 if it is locked. */
 async function updateTrigger(
   services: TriggerServices,
   { row, change }: { row: DeployedTrigger; change: Partial<TriggerRow> },
@@ -321,7 +324,7 @@ async function updateTrigger(
 }
 
 /** Returns the type of a schedule. Throws 409 for other triggers, and for a type that this process does not support. */
-function typeOf({ types }: TriggerServices, { type }: TriggerRow): ScheduleType {
+function scheduleTypeOf({ types }: TriggerServices, { type }: TriggerRow): ScheduleType {
   const triggerType = types.get(type);
   if (triggerType?.kind === 'schedule') return triggerType;
   if (triggerType?.kind === 'webhook')

@@ -1,6 +1,6 @@
 import type { EnvironmentValue, TenantEnvironments } from '@heddle/engine';
 
-/** `{{NAME}}`. */
+/** A placeholder: `{{NAME}}`. */
 const PLACEHOLDER = /\{\{\s*([^{}\s]+)\s*\}\}/g;
 
 /** A string whose placeholders were replaced by their values. */
@@ -11,8 +11,8 @@ interface FilledText {
 }
 
 /**
- * Replaces each `{{NAME}}` in the string by its value in the workspace. Returns undefined if one of them has no value
- * or an empty one.
+ * Replaces each `{{NAME}}` in the string by its value in the workspace. Returns undefined if a placeholder has no value
+ * or an empty value.
  */
 export async function fillPlaceholders(
   environments: Partial<TenantEnvironments> | undefined,

@@ -7,14 +7,14 @@ type Run = { status: string; error?: { message: string } };
 type Reservation = { isQueued: boolean; failure?: { message: string } };
 
 /**
- * Returns the state of a run. `runs`: the answers of the engine, one for each query; undefined: it does not have the
- * run.
+ * Returns the state of a run. `runs`: what the engine returns, one for each query; undefined: the engine does not have
+ * the run.
  */
 function stateWith(runs: readonly (Run | undefined)[], reservation?: Reservation) {
-  const answers = [...runs];
+  const remainingRuns = [...runs];
   const engine = {
     getRun: () => {
-      const run = answers.shift();
+      const run = remainingRuns.shift();
       return run ? Promise.resolve(run) : Promise.reject(new EngineError('RUN_NOT_FOUND', 'It is unknown.'));
     },
   };

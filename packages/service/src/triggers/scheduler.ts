@@ -18,8 +18,10 @@ import type { ScheduleType } from './types.ts';
 const BATCH_SIZE = 100;
 /** Maximum number of triggers in one query. It is large, because each query sorts all due triggers. */
 const READ_LIMIT = 1000;
-/** Interval at which a waiting due instant is checked, and first delay after a failed start. */
-const WAIT_MS = 2000;
+/** Interval at which a due instant is checked that waits until the previous run has ended. */
+const OVERLAP_CHECK_MS = 2000;
+/** Delay before the first retry of a failed start. It doubles with each retry. */
+const RETRY_MS = 2000;
 
 /** The runs and the change of a trigger whose due instant has been reached. */
 interface Step {
@@ -98,7 +100,7 @@ export class Scheduler {
       ...{ held: trigger.held, isBusy: last.isBusy },
     });
     if ('waits' in decision) {
-      const change = { due_ms: decision.waits, held: 'overlap', fire_ms: nowMs + WAIT_MS } as const;
+      const change = { due_ms: decision.waits, held: 'overlap', fire_ms: nowMs + OVERLAP_CHECK_MS } as const;
       return { trigger, runs: [], change: { ...change, last_check_ms: nowMs } };
     }
     return this.#admit(trigger, { type, decision, jitterMs, last, nowMs });
@@ -117,7 +119,7 @@ export class Scheduler {
     const { type, decision, jitterMs, last, nowMs } = context;
     const { fire, nextMs = null } = decision;
     const runs: AdmittedRun[] = [];
-    let refused: string | undefined;
+    let refusal: string | undefined;
     for (const dueMs of fire) {
       try {
         runs.push(await admitDue(this.#options, { trigger, type, dueMs }));
@@ -130,13 +132,13 @@ export class Scheduler {
           const change = retryColumns(trigger, { dueMs, nowMs }, error.message);
           return { trigger, runs, change: { ...change, ...firedColumns(runs, nowMs) } };
         }
-        refused = error.message;
+        refusal = error.message;
         break;
       }
     }
     const next = { due_ms: nextMs, fire_ms: nextMs === null ? null : nextMs + jitterMs };
     const change = { ...next, held: null, attempts: 0, last_check_ms: nowMs, ...firedColumns(runs, nowMs) };
-    return { trigger, runs, change: { ...change, ...healthOf(trigger, { last, refused, nowMs }) } };
+    return { trigger, runs, change: { ...change, ...healthOf(trigger, { last, refusal, nowMs }) } };
   }
 
   /**
@@ -190,7 +192,7 @@ function retryColumns(
   return {
     ...{
       due_ms: dueMs,
-      fire_ms: nowMs + retryDelayMs(WAIT_MS, attempts),
+      fire_ms: nowMs + retryDelayMs(RETRY_MS, attempts),
       held: 'limits',
       attempts: attempts + 1,
     },

@@ -43,7 +43,7 @@ export const shownTrigger = z.strictObject({
   blockId: z.string(),
   name: z.string().describe('Name of the block'),
   type: z.string(),
-  version: z.int().describe('The live version for which it is active'),
+  version: z.int().describe('The live version for which the trigger is active'),
   state,
   configuration: z.record(z.string(), z.json()),
   nextDueAt: timestamp.nullable(),
@@ -55,7 +55,7 @@ export const shownTrigger = z.strictObject({
   lastRunId: z.string().nullable(),
   health: z.strictObject({
     lastCheckAt: timestamp.nullable(),
-    lastEventAt: timestamp.nullable().describe('When it last started a run'),
+    lastEventAt: timestamp.nullable().describe('When the trigger last started a run'),
     expiresAt: timestamp
       .nullable()
       .describe('When the webhook at the provider expires unless it is renewed; null: it does not expire'),
@@ -72,13 +72,13 @@ export const eventPosition = z.tuple([z.number(), z.string()]);
 export const flowState = z
   .enum(['waiting', 'started', 'merged', 'dropped'])
   .describe(
-    'Whether the event waits for its run to start, has started it, was replaced by a later one, or starts none',
+    'Whether the event waits for its run to start, has started it, was replaced by a later event, or starts no run',
   );
 
 export const flowReason = z
   .string()
   .nullable()
-  .describe('What it waits for, such as concurrency, or why it was merged or dropped');
+  .describe('What the event waits for, such as concurrency, or why it was merged or dropped');
 
 export const shownEvent = z.strictObject({
   id: z.string(),

@@ -141,10 +141,11 @@ export class Triggers {
     const hooks = await hookStates(database as Kysely<HookTables>, workflowId);
     const failedHooks = hooks.filter(({ state }) => state === 'failed');
     warnings.push(...failedHooks.map(hookProblem));
-    return { kinds, hooks, webhooks: webhooks.flatMap((webhook) => this.#webhookState(webhook)), warnings };
+    return { kinds, hooks, webhooks: webhooks.flatMap((webhook) => this.#webhookStates(webhook)), warnings };
   }
 
-  #webhookState({ blockId, type: name, path, config }: Awaited<ReturnType<typeof webhooksOf>>[number]) {
+  /** Returns the state of a webhook; empty if this process does not support its type. */
+  #webhookStates({ blockId, type: name, path, config }: Awaited<ReturnType<typeof webhooksOf>>[number]) {
     const type = this.types.get(name);
     return type?.kind === 'webhook' ? [{ blockId, provider: type.providerOf(config), path }] : [];
   }

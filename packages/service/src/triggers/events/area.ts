@@ -12,8 +12,8 @@ export interface OpenedEvents {
 }
 
 /**
- * Returns the area that starts runs for events of a workspace. Pass the same `triggers` to the areas of workflows and
- * triggers. Opening the area throws a TypeError if it has no database or no queue.
+ * Returns the area (a module of the API) that starts runs for events of a workspace. Pass the same `triggers` to the
+ * areas of workflows and triggers. Opening the area throws a TypeError if it has no database or no queue.
  */
 export function events({ triggers }: { triggers: Triggers }): Area<OpenedEvents, Record<never, never>> {
   return {
@@ -38,10 +38,10 @@ function openEvents(context: AreaContext, triggers: Triggers): OpenedEvents {
   const db = database as Kysely<EventTables>;
   const notifyHeld = (): void => triggers.notifyHeld();
   const dispatcher = new EventDispatcher({ ...context, queue, db, types, notifyHeld });
-  const stop = triggers.onChange(() => dispatcher.wake());
+  const unsubscribe = triggers.onChange(() => dispatcher.wake());
   return {
     close: async () => {
-      stop();
+      unsubscribe();
       await dispatcher.close();
     },
   };

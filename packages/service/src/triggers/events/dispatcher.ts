@@ -149,7 +149,7 @@ export class EventDispatcher {
     const firings: Firing[] = [];
     for (const watcher of await this.#watchersOf(event)) {
       const { trigger, rule } = watcher;
-      if (!watches(watcher, event) || (await isCoolingDown(db, trigger, sourceId, this.#options.now())))
+      if (!isWatching(watcher, event) || (await isCoolingDown(db, trigger, sourceId, this.#options.now())))
         continue;
       if (run && !(await isMet(db, rule, run))) continue;
       firings.push(await this.#prepareFiring(watcher, sourceId, await loadSubject()));
@@ -159,17 +159,17 @@ export class EventDispatcher {
 
   /** Returns the active event triggers that were deployed when the event was recorded, in a fixed order. */
   async #watchersOf({ workspace_id, recorded_ms }: ServiceEventRow): Promise<Watcher[]> {
-    const rows = await liveRows(this.#options)
+    const rows = await selectActiveTriggers(this.#options)
       .innerJoin('event_watchers', 'event_watchers.workflow_id', 'triggers.workflow_id')
       .where('triggers.workspace_id', '=', workspace_id)
       .where('event_watchers.since_ms', '<=', recorded_ms)
       .orderBy('triggers.workflow_id')
       .orderBy('triggers.block_id')
       .execute();
-    return rows.map(withNumbers).flatMap((row) => this.#watcher(row) ?? []);
+    return rows.map(withNumbers).flatMap((row) => this.#watcherOf(row) ?? []);
   }
 
-  #watcher(row: ReturnType<typeof withNumbers>): Watcher | undefined {
+  #watcherOf(row: ReturnType<typeof withNumbers>): Watcher | undefined {
     const type = this.#options.types.get(row.type);
     if (!type || !isLive(row)) return undefined;
     return { trigger: row, rule: type.ruleOf(JSON.parse(row.config) as JsonObject) };
@@ -203,7 +203,10 @@ export class EventDispatcher {
     return isClaimed;
   }
 
-  /** Schedules another attempt to handle the event, or drops it if it is too old. */
+  /**
+   * Schedules another attempt to handle the event, or drops the event if it is too old. Returns whether the event was
+   * dropped.
+   */
   async #postpone(
     { id, attempts, happened_ms, workspace_id }: ServiceEventRow,
     reason: string,
@@ -234,8 +237,9 @@ export class EventDispatcher {
     const nowMs = now();
     let firings: Firing[] = [];
     try {
-      const watcher = this.#watcher(trigger);
-      if (watcher?.rule.event === 'no_activity') firings = await this.#silenceFirings(watcher, watcher.rule);
+      const watcher = this.#watcherOf(trigger);
+      if (watcher?.rule.event === 'no_activity')
+        firings = await this.#inactivityFirings(watcher, watcher.rule);
     } catch (error) {
       // Too many events wait, or another temporary failure: the next check finds the same workflows.
       if (!isApiError(error)) report(error);
@@ -244,7 +248,7 @@ export class EventDispatcher {
     return this.#store(firings, (tx) => advanceTrigger(tx as never, { trigger, change }));
   }
 
-  async #silenceFirings(watcher: Watcher, rule: EventRule & { event: 'no_activity' }): Promise<Firing[]> {
+  async #inactivityFirings(watcher: Watcher, rule: EventRule & { event: 'no_activity' }): Promise<Firing[]> {
     const { db, now } = this.#options;
     const workflows = await inactiveWorkflows(db, { ...watcher, rule }, now());
     const firings: Firing[] = [];
@@ -260,7 +264,7 @@ export class EventDispatcher {
 }
 
 /** Selects the active event triggers of live versions. */
-function liveRows({ db, types }: Pick<DispatcherOptions, 'db' | 'types'>) {
+function selectActiveTriggers({ db, types }: Pick<DispatcherOptions, 'db' | 'types'>) {
   return db
     .selectFrom('triggers')
     .innerJoin('workflows', (join) =>
@@ -275,7 +279,7 @@ function liveRows({ db, types }: Pick<DispatcherOptions, 'db' | 'types'>) {
 }
 
 /** Returns whether the trigger watches the source of the event. A workflow does not watch itself. */
-function watches({ trigger, rule }: Watcher, event: ServiceEventRow): boolean {
+function isWatching({ trigger, rule }: Watcher, event: ServiceEventRow): boolean {
   if (kindOf(rule) !== event.kind || trigger.workflow_id === event.workflow_id) return false;
   const { workflowIds } = rule;
   return event.workflow_id === null || workflowIds.length === 0 || workflowIds.includes(event.workflow_id);

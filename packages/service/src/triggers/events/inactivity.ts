@@ -9,8 +9,8 @@ export const CHECK_MS = 300_000;
 const MAX_WORKFLOWS = 100;
 
 /**
- * Returns the watched workflows that have been deployed for the time of the rule and have had no run in it, without
- * those in a cooldown.
+ * Returns the watched workflows that were deployed before the period of the rule and have had no run in this period.
+ * Workflows in a cooldown are left out. A trigger that is newer than the period watches none yet.
  */
 export async function inactiveWorkflows(
   db: Kysely<EventTables>,

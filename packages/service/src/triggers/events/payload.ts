@@ -7,8 +7,8 @@ import type { EndedRun } from './conditions.ts';
 
 /** Maximum number of characters of a run's output in the input of another run. */
 const MAX_OUTPUT = 64 * 1024;
-/** Number of characters of a longer output that are used instead. */
-const PREVIEW = 8 * 1024;
+/** Number of characters of the preview that replaces a longer output. */
+const PREVIEW_CHARACTERS = 8 * 1024;
 
 /** The subject of an event. */
 export interface EventSubject {
@@ -69,5 +69,5 @@ async function resultOf(
 function truncate(output: Json): Json {
   const json = JSON.stringify(output);
   if (json.length <= MAX_OUTPUT) return output;
-  return { truncated: true, preview: json.slice(0, PREVIEW).toWellFormed() };
+  return { truncated: true, preview: json.slice(0, PREVIEW_CHARACTERS).toWellFormed() };
 }

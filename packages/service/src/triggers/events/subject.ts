@@ -8,7 +8,10 @@ import type { EventTables, ServiceEventRow } from './tables.ts';
 
 type Services = Pick<AreaContext, 'engine'> & { db: Kysely<EventTables> };
 
-/** The ended run of an event, and a function that reads its subject. The summary of the run is read only once. */
+/**
+ * The run whose end is the event, and a function that reads the subject of the event. The summary of the run is read
+ * only once.
+ */
 export interface EventContext {
   run: EndedRun | undefined;
   loadSubject: () => Promise<EventSubject>;
@@ -35,7 +38,7 @@ async function workflowOf(db: Services['db'], id: string | null): Promise<EventS
   return { id, name: row?.name ?? id };
 }
 
-/** Returns the run with its times as numbers: PostgreSQL returns them as strings. */
+/** Returns the run, with numbers in place of the strings that PostgreSQL returns. */
 async function endedRun(db: Services['db'], engineId: string): Promise<EndedRun | undefined> {
   const row = await db
     .selectFrom('run_logs')

@@ -9,7 +9,7 @@ import { FeedPoller } from './poller.ts';
 import { sweepFeeds } from './store.ts';
 import type { FeedDb } from './store.ts';
 
-/** Options of the clients that send requests to sources, and the credentials for them. */
+/** Options of the clients that send requests to sources, and the credentials for the sources. */
 export interface FeedOptions extends ClientOptions {
   /** Stored credentials of workspaces. Default: none. */
   credentials?: TenantCredentials;
@@ -23,9 +23,9 @@ export interface OpenedFeeds {
 const SWEEP_MS = 3_600_000;
 
 /**
- * Returns the area that polls sources and starts runs for new items. Pass the same `triggers` to the areas of
- * workflows and triggers. `environments` has the values of `{{NAME}}`. Opening the area throws a TypeError if it has no
- * database or no queue.
+ * Returns the area (a module of the API) that polls sources and starts runs for new items. Pass the same `triggers` to
+ * the areas of workflows and triggers. `environments` has the values of placeholders such as `{{NAME}}`. Opening the
+ * area throws a TypeError if it has no database or no queue.
  */
 export function feeds({
   triggers,
@@ -47,10 +47,14 @@ export function feeds({
 
 function openFeeds(
   context: AreaContext,
-  parts: { triggers: Triggers; environments: Partial<TenantEnvironments> | undefined; options: FeedOptions },
+  dependencies: {
+    triggers: Triggers;
+    environments: Partial<TenantEnvironments> | undefined;
+    options: FeedOptions;
+  },
 ): OpenedFeeds {
   const { queue, database, every, report } = context;
-  const { triggers, environments, options } = parts;
+  const { triggers, environments, options } = dependencies;
   if (!queue || !database)
     throw new TypeError('Feeds need reservations with a queue, because their runs are asynchronous.');
   const types = new Map(
@@ -64,13 +68,13 @@ function openFeeds(
     credentials: options.credentials,
     notifyHeld: () => triggers.notifyHeld(),
   });
-  const stops = [
+  const cancels = [
     triggers.onChange(() => poller.wake()),
     every(SWEEP_MS, () => void sweepFeeds(db).catch(report)),
   ];
   return {
     async close() {
-      for (const stop of stops) stop();
+      for (const cancel of cancels) cancel();
       await poller.close();
       await clients.close();
     },

@@ -34,8 +34,8 @@ import type { FeedDb } from './store.ts';
 
 /** Maximum number of runs that one poll starts. */
 const MAX_ITEMS = 50;
-/** First delay before a refused start is retried. It doubles with each retry, up to a minute. */
-const WAIT_MS = 2000;
+/** Delay before the first retry of a refused start. It doubles with each retry, up to a minute. */
+const RETRY_MS = 2000;
 /** Maximum delay of the next poll after a failure, unless the interval of the trigger is longer. */
 const MAX_BACKOFF_MS = 3_600_000;
 const UNKNOWN_FAILURE = 'The source could not be polled.';
@@ -58,20 +58,19 @@ export type FeedServices = Pick<
 
 /** A run that is not queued yet. It was admitted, unless flow control holds it. */
 interface AdmittedItem {
-  /** Hash of the item. */
-  item: string;
+  itemHash: string;
   /** The id of the item in the source. */
-  id: string;
+  itemId: string;
   run: QueuedRun;
   release: Release | undefined;
   /** The event, if flow control decides about the run. The run is then admitted when it may start. */
   held: FlowEvent | undefined;
 }
 
-/** The admitted runs of items. `refused`: why further runs were not admitted. */
+/** The admitted runs of items. `refusal`: why further runs were not admitted. */
 interface Admission {
   runs: AdmittedItem[];
-  refused: { message: string; isRetryable: boolean } | undefined;
+  refusal: { message: string; isRetryable: boolean } | undefined;
 }
 
 /** One poll of the source of a trigger, which this process has claimed. */
@@ -118,7 +117,7 @@ export class Poll {
     const { workspace_id: workspaceId } = this.#trigger;
     return {
       ...{ cursor, limit: MAX_ITEMS, http, service, nowMs: now(), signal: this.#signal },
-      unknown: (ids) => this.#unknown(ids),
+      unknown: (ids) => this.#findUnknown(ids),
       text: async (template) => {
         const filled = await fillPlaceholders(environments, workspaceId, template);
         for (const [name, secret] of filled?.secrets ?? []) this.#secrets.set(name, secret);
@@ -134,7 +133,7 @@ export class Poll {
     };
   }
 
-  async #unknown(ids: readonly string[]): Promise<ReadonlySet<string>> {
+  async #findUnknown(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const hashes = new Map(ids.map((id) => [id, this.#hash(id)]));
     const known = await knownItems(this.#services.db, this.#trigger, [...hashes.values()]);
     for (const [item, seen] of known) this.#knownItems.set(item, seen);
@@ -150,11 +149,11 @@ export class Poll {
     const runs: AdmittedItem[] = [];
     try {
       for (const item of items) runs.push(await this.#admit(item));
-      return { runs, refused: undefined };
+      return { runs, refusal: undefined };
     } catch (error) {
       if (isApiError(error)) {
-        const refused = { message: error.message, isRetryable: isRetryableRefusal(error) };
-        return { runs, refused };
+        const refusal = { message: error.message, isRetryable: isRetryableRefusal(error) };
+        return { runs, refusal };
       }
       for (const { release } of runs) release?.();
       throw error;
@@ -166,7 +165,7 @@ export class Poll {
     const runId = newId();
     const start = await this.#startOf(item);
     const run = { engineId: runId, runId, workflowId, workspaceId, start };
-    const fields = { item: this.#hash(item.id), id: item.id, run };
+    const fields = { itemHash: this.#hash(item.id), itemId: item.id, run };
     const policy = flowOf(this.#config);
     if (policy) {
       const ids = { id: newId(), runId, workspaceId, workflowId, blockId };
@@ -204,22 +203,25 @@ export class Poll {
     }
   }
 
-  /** Claims the items, queues their runs and advances the trigger, in one transaction. Returns the ids of the items. */
-  async #accept(poll: FeedPoll, { runs, refused }: Admission): Promise<string[]> {
+  /**
+   * Claims the items, queues their runs and advances the trigger, in one transaction. Returns the ids of the items that
+   * were claimed.
+   */
+  async #accept(poll: FeedPoll, { runs, refusal }: Admission): Promise<string[]> {
     const { db, queue, now } = this.#services;
     const nowMs = now();
-    const change = this.#changeAfter(poll, { runs, refused, nowMs });
+    const change = this.#columnsAfter(poll, { runs, refusal, nowMs });
     const queued = new Set<AdmittedItem>();
     const accepted = new Set<AdmittedItem>();
     try {
       await db.transaction().execute(async (tx) => {
         if (!(await advanceTrigger(tx as never, { trigger: this.#trigger, change }))) return;
-        for (const run of sortedByGroup(runs)) {
+        for (const run of sortByGroup(runs)) {
           if (!(await this.#storeRun(tx, run, nowMs))) continue;
           accepted.add(run);
           if (!run.held) queued.add(run);
         }
-        await this.#storeProgress(tx, poll, { isComplete: refused === undefined, nowMs });
+        await this.#storeProgress(tx, poll, { isComplete: refusal === undefined, nowMs });
       });
     } catch (error) {
       queued.clear();
@@ -229,13 +231,13 @@ export class Poll {
     }
     for (const { run, release } of queued) queue.submit({ ...run, release });
     if (accepted.size > queued.size) this.#services.notifyHeld();
-    return [...accepted].map(({ id }) => id);
+    return [...accepted].map(({ itemId }) => itemId);
   }
 
   /** Claims the item and stores its run. Returns false if the item has already started a run. */
-  async #storeRun(tx: FeedDb, { item, run, held }: AdmittedItem, nowMs: number): Promise<boolean> {
+  async #storeRun(tx: FeedDb, { itemHash, run, held }: AdmittedItem, nowMs: number): Promise<boolean> {
     const { engineId, runId, workflowId, workspaceId, start } = run;
-    const isNew = await claimItem(tx, this.#trigger, { item, run_id: engineId, seen_ms: nowMs });
+    const isNew = await claimItem(tx, this.#trigger, { item: itemHash, run_id: engineId, seen_ms: nowMs });
     if (!isNew) return false;
     if (held) {
       await decideEvent(tx as never, held);
@@ -249,8 +251,8 @@ export class Poll {
   }
 
   /**
-   * Stores the skipped items and the position. If runs were refused, the position is unchanged, so that the next poll
-   * finds their items again.
+   * Stores the skipped items and the cursor. If runs were refused, the cursor is unchanged, so that the next poll finds
+   * their items again.
    */
   async #storeProgress(
     tx: FeedDb,
@@ -271,22 +273,22 @@ export class Poll {
     });
   }
 
-  #changeAfter(
+  #columnsAfter(
     { hasMore }: FeedPoll,
-    { runs, refused, nowMs }: Admission & { nowMs: number },
+    { runs, refusal, nowMs }: Admission & { nowMs: number },
   ): Partial<TriggerRow> {
     const last = runs.at(-1);
     const firedColumns: Partial<TriggerRow> = last
       ? { last_run_id: last.run.engineId, last_due_ms: this.#trigger.due_ms, last_fired_ms: nowMs }
       : {};
     const columns = { ...firedColumns, last_check_ms: nowMs };
-    if (refused?.isRetryable) {
+    if (refusal?.isRetryable) {
       const { attempts } = this.#trigger;
-      const dueMs = nowMs + retryDelayMs(WAIT_MS, attempts);
+      const dueMs = nowMs + retryDelayMs(RETRY_MS, attempts);
       const retry = { due_ms: dueMs, fire_ms: dueMs, held: 'limits', attempts: attempts + 1 } as const;
-      return { ...columns, ...retry, last_error: errorText(refused.message) };
+      return { ...columns, ...retry, last_error: errorText(refusal.message) };
     }
-    if (refused) return { ...columns, ...this.#backOff(refused.message, { nowMs }) };
+    if (refusal) return { ...columns, ...this.#backOff(refusal.message, { nowMs }) };
     const dueMs = hasMore ? nowMs : nowMs + this.#type.intervalOf(this.#config);
     return { ...columns, due_ms: dueMs, fire_ms: dueMs, held: null, attempts: 0, ...HEALTHY };
   }
@@ -340,7 +342,7 @@ function feedError(message: string): BlockError {
 }
 
 /** Sorts runs by their groups. In this fixed order, transactions of several processes cannot deadlock. */
-function sortedByGroup(runs: readonly AdmittedItem[]): AdmittedItem[] {
+function sortByGroup(runs: readonly AdmittedItem[]): AdmittedItem[] {
   const groups = new Map(runs.map((run) => [run, run.held ? groupIdOf(run.held) : '']));
   const groupOf = (run: AdmittedItem): string => groups.get(run) ?? '';
   return runs.toSorted((a, b) => (groupOf(a) < groupOf(b) ? -1 : Number(groupOf(a) > groupOf(b))));

@@ -99,7 +99,10 @@ export async function storeSkippedItems(
       .execute();
 }
 
-/** Deletes the oldest items beyond the maximum, but keeps `known`, which the source still has. */
+/**
+ * Deletes the items with the oldest marks beyond the maximum. First renews the marks of the items `known`, because the
+ * source still has them.
+ */
 export async function deleteOldestItems(
   db: FeedDb,
   key: FeedKey,

@@ -48,7 +48,7 @@ export function groupIdOf({ policy, start, workflowId, blockId }: FlowEvent): st
 export async function decideEvent(db: FlowDb, event: FlowEvent): Promise<FlowDecision> {
   const groupId = groupIdOf(event);
   const seq = await lockGroup(db, groupId, event.receivedMs);
-  const drop = await dropOf(db, event, groupId);
+  const drop = await findDropReason(db, event, groupId);
   if (drop) {
     await addEvent(db, event, { run_id: drop.runId, state: 'dropped', reason: drop.reason });
     return { ...drop, state: 'dropped' };
@@ -74,25 +74,25 @@ export async function lockGroup(db: FlowDb, id: string, nowMs: number): Promise<
 }
 
 /** Returns why the event starts no run; undefined if it may start one. */
-async function dropOf(
+async function findDropReason(
   db: FlowDb,
   { policy, receivedMs }: FlowEvent,
   groupId: string,
 ): Promise<{ runId: string; reason: string } | undefined> {
   const { singleton, throttle } = policy;
   if (singleton === 'skip') {
-    const last = await lastRun(db, groupId, ['collecting', 'held', 'active']);
+    const last = await findLastRun(db, groupId, ['collecting', 'held', 'active']);
     if (last !== undefined) return { runId: last, reason: 'singleton' };
   }
   if (throttle?.excess !== 'drop') return undefined;
-  const waiting = await countRuns(db, groupId, ['collecting', 'held']);
-  const started = await startsSince(db, groupId, receivedMs - throttle.ms);
-  if (waiting + started < throttle.limit) return undefined;
-  const last = await lastRun(db, groupId, ['collecting', 'held', 'active', 'ended']);
+  const waitingCount = await countRuns(db, groupId, ['collecting', 'held']);
+  const startedCount = await countStartsSince(db, groupId, receivedMs - throttle.ms);
+  if (waitingCount + startedCount < throttle.limit) return undefined;
+  const last = await findLastRun(db, groupId, ['collecting', 'held', 'active', 'ended']);
   return last === undefined ? undefined : { runId: last, reason: 'throttle' };
 }
 
-async function lastRun(
+async function findLastRun(
   db: FlowDb,
   groupId: string,
   states: readonly FlowRunRow['state'][],
@@ -124,7 +124,7 @@ export async function countRuns(
 }
 
 /** Returns the number of runs of a group that have started after `afterMs`. */
-async function startsSince(db: FlowDb, groupId: string, afterMs: number): Promise<number> {
+async function countStartsSince(db: FlowDb, groupId: string, afterMs: number): Promise<number> {
   const { count } = await db
     .selectFrom('flow_runs')
     .select((eb) => eb.fn.countAll().as('count'))
@@ -148,7 +148,7 @@ async function joinRun(db: FlowDb, event: FlowEvent, groupId: string): Promise<F
     await endRun(db, run.run_id, { reason: 'cancelled', nowMs: event.receivedMs });
     return undefined;
   }
-  if (!accepts(run, event)) {
+  if (!canAccept(run, event)) {
     await closeRun(db, run.run_id, event.receivedMs);
     return undefined;
   }
@@ -158,9 +158,10 @@ async function joinRun(db: FlowDb, event: FlowEvent, groupId: string): Promise<F
 }
 
 /**
- * Returns whether a run accepts the event. A run that is due accepts none, even if the releaser has not handled it yet.
+ * Returns whether a run can accept the event. A run that is due accepts no event, even if the releaser has not handled
+ * the run yet.
  */
-function accepts({ reason, look_ms, bytes }: FlowRunRow, event: FlowEvent): boolean {
+function canAccept({ reason, look_ms, bytes }: FlowRunRow, event: FlowEvent): boolean {
   const { batch, debounce } = event.policy;
   if (event.receivedMs >= Number(look_ms)) return false;
   if (reason === 'debounce') return debounce !== undefined;
@@ -224,7 +225,7 @@ async function holdRun(
   const createdAt = new Date(receivedMs).toISOString();
   const ids = { engineId: runId, runId, workflowId, workspaceId };
   await addQueued(db, { ...ids, trigger, mode: 'async', createdAt }, start, { isHeld: true });
-  const collecting = collectingOf(policy, receivedMs);
+  const collecting = collectingColumns(policy, receivedMs);
   const isBehind = !collecting && (await countRuns(db, groupId, ['held'])) > 0;
   const heldColumns = {
     state: 'held',
@@ -247,7 +248,7 @@ async function holdRun(
 }
 
 /** Returns the columns of a run that collects events; undefined for a policy without debounce and batch. */
-function collectingOf({ debounce, batch }: FlowPolicy, nowMs: number) {
+function collectingColumns({ debounce, batch }: FlowPolicy, nowMs: number) {
   const window = debounce ?? batch;
   if (!window) return undefined;
   const reason: HoldReason = debounce ? 'debounce' : 'batch';

@@ -3,11 +3,11 @@ import type { Kysely } from 'kysely';
 
 /** Adds the tables of flow control. */
 export async function flowTables(db: Kysely<unknown>): Promise<void> {
-  await runs(db);
-  await events(db);
+  await createRunTables(db);
+  await createEventTable(db);
 }
 
-async function runs({ schema }: Kysely<unknown>): Promise<void> {
+async function createRunTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('flow_groups')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -44,7 +44,7 @@ async function runs({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('flow_runs_age').on('flow_runs').columns(['state', 'created_ms']).execute();
 }
 
-async function events({ schema }: Kysely<unknown>): Promise<void> {
+async function createEventTable({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('flow_events')
     .addColumn('id', 'text', (column) => column.primaryKey())

@@ -20,12 +20,16 @@ import type { FlowRunRow, HoldReason } from './tables.ts';
 /** Maximum number of due runs in one query. */
 const BATCH_SIZE = 100;
 /**
- * Interval at which a run that waits for the end of other runs is checked, and delay before the first retry of a
- * refused start. The process that executes the other runs checks it as soon as they end.
+ * Interval at which a run is checked that waits for the end of other runs. The process that executes the other runs
+ * checks the waiting run as soon as they end.
  */
-const WAIT_MS = 1000;
-/** Delay of the next check of a run whose trigger is paused, or whose check has failed. */
-const PAUSED_MS = 5000;
+const WAIT_CHECK_MS = 1000;
+/** Delay before the first retry of a refused start. It doubles with each retry, up to a minute. */
+const RETRY_MS = 1000;
+/** Interval at which a run is checked whose trigger is paused. */
+const PAUSED_CHECK_MS = 5000;
+/** Delay of the next check of a run after its check has failed. */
+const FAILED_CHECK_MS = 5000;
 const SWEEP_MS = 600_000;
 
 type Services = Omit<FireServices, 'db'> & { db: FlowDb };
@@ -37,10 +41,11 @@ interface DueRun {
   policy: FlowPolicy;
 }
 
-/** Why a run may not start now, and when it is checked again; null: when the previous run has started. */
+/** Why a run may not start now. */
 interface Wait {
   reason: HoldReason | null;
-  lookMs: number | null;
+  /** When the run is checked again; null: when the previous run has started. */
+  nextCheckMs: number | null;
 }
 
 /** Starts the runs that flow control holds, when they may start. Several processes can share one database. */
@@ -116,7 +121,7 @@ export class FlowReleaser {
       return await this.#decide(row);
     } catch (error) {
       this.#services.report(error);
-      return this.#wait(row, { reason: row.reason, lookMs: this.#services.now() + PAUSED_MS });
+      return this.#wait(row, { reason: row.reason, nextCheckMs: this.#services.now() + FAILED_CHECK_MS });
     }
   }
 
@@ -125,11 +130,12 @@ export class FlowReleaser {
     const { now } = this.#services;
     const trigger = await this.#triggerOf(row);
     if (!trigger) return this.#end(row, 'undeployed', UNDEPLOYED);
-    if (trigger.state !== 'active') return this.#wait(row, { reason: 'paused', lookMs: now() + PAUSED_MS });
+    if (trigger.state !== 'active')
+      return this.#wait(row, { reason: 'paused', nextCheckMs: now() + PAUSED_CHECK_MS });
     const policy = flowOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' };
     const due = { row, trigger, policy };
     if (policy.singleton === 'cancel') {
-      if (await hasLater(this.#services.db, row)) return this.#end(row, 'singleton', REPLACED);
+      if (await hasLaterRun(this.#services.db, row)) return this.#end(row, 'singleton', REPLACED);
       await this.#cancelActive(row);
     }
     const wait = await this.#currentWait(due);
@@ -144,9 +150,9 @@ export class FlowReleaser {
     return this.#waitOf(this.#services.db, due);
   }
 
-  /** Returns the trigger of a live version. */
+  /** Returns the trigger of a run; undefined if no live version has it. */
   async #triggerOf({ workflow_id, block_id }: FlowRunRow): Promise<LiveTrigger | undefined> {
-    const found = await this.#services.db
+    const row = await this.#services.db
       .selectFrom('triggers')
       .innerJoin('workflows', (join) =>
         join
@@ -158,8 +164,8 @@ export class FlowReleaser {
       .where('triggers.block_id', '=', block_id)
       .where('workflows.archived_at', 'is', null)
       .executeTakeFirst();
-    const row = found && withNumbers(found);
-    return row && isLive(row) ? row : undefined;
+    const trigger = row && withNumbers(row);
+    return trigger && isLive(trigger) ? trigger : undefined;
   }
 
   async #cancelActive({ group_id: groupId }: FlowRunRow): Promise<void> {
@@ -173,17 +179,17 @@ export class FlowReleaser {
   /** Returns why the run may not start now. */
   async #waitOf(db: FlowDb, { row, policy }: DueRun): Promise<Wait | undefined> {
     const nowMs = this.#services.now();
-    if (await hasEarlier(db, row)) return { reason: null, lookMs: null };
+    if (await hasEarlierRun(db, row)) return { reason: null, nextCheckMs: null };
     const limit = policy.singleton === undefined ? policy.concurrency : 1;
     if (limit !== undefined && (await countRuns(db, row.group_id, ['active'])) >= limit) {
       const reason = policy.singleton === undefined ? 'concurrency' : 'singleton';
-      return { reason, lookMs: nowMs + WAIT_MS };
+      return { reason, nextCheckMs: nowMs + WAIT_CHECK_MS };
     }
     const { throttle } = policy;
     if (!throttle) return undefined;
-    const started = await oldestStart(db, row, throttle.limit);
-    const lookMs = started === undefined ? -Infinity : started + throttle.ms;
-    return lookMs > nowMs ? { reason: 'throttle', lookMs } : undefined;
+    const started = await findOldestStart(db, row, throttle.limit);
+    const nextCheckMs = started === undefined ? -Infinity : started + throttle.ms;
+    return nextCheckMs > nowMs ? { reason: 'throttle', nextCheckMs } : undefined;
   }
 
   async #admit(due: DueRun): Promise<boolean> {
@@ -196,8 +202,8 @@ export class FlowReleaser {
     } catch (error) {
       if (!isApiError(error)) throw error;
       if (!isRetryableRefusal(error)) return this.#end(row, 'limits', error.message);
-      const lookMs = this.#services.now() + retryDelayMs(WAIT_MS, attempts);
-      return this.#wait(row, { reason: 'limits', lookMs }, attempts + 1);
+      const nextCheckMs = this.#services.now() + retryDelayMs(RETRY_MS, attempts);
+      return this.#wait(row, { reason: 'limits', nextCheckMs }, attempts + 1);
     }
     return this.#start(due, release);
   }
@@ -266,13 +272,13 @@ export class FlowReleaser {
   }
 
   /** Makes the run wait. It collects no more events. */
-  async #wait(row: FlowRunRow, { reason, lookMs }: Wait, attempts = row.attempts): Promise<boolean> {
+  async #wait(row: FlowRunRow, { reason, nextCheckMs }: Wait, attempts = row.attempts): Promise<boolean> {
     const nowMs = this.#services.now();
     return this.#services.db.transaction().execute(async (tx) => {
       await lockGroup(tx, row.group_id, nowMs);
       if (!(await isUnchanged(tx, row))) return false;
-      // The previous run may have started since it was read, and does not wake this run.
-      const look_ms = lookMs ?? ((await hasEarlier(tx, row)) ? null : nowMs);
+      // The previous run may have started in the meantime. Then it does not wake this run.
+      const look_ms = nextCheckMs ?? ((await hasEarlierRun(tx, row)) ? null : nowMs);
       await tx
         .updateTable('flow_runs')
         .set({ state: 'held', reason, look_ms, attempts })
@@ -307,15 +313,16 @@ async function isUnchanged(db: FlowDb, { run_id, state, look_ms }: FlowRunRow): 
 }
 
 /** Returns whether an earlier run of the group waits. */
-async function hasEarlier(db: FlowDb, { group_id, seq }: FlowRunRow): Promise<boolean> {
-  return hasHeld(db, group_id, (query) => query.where('seq', '<', seq));
+async function hasEarlierRun(db: FlowDb, { group_id, seq }: FlowRunRow): Promise<boolean> {
+  return hasHeldRun(db, group_id, (query) => query.where('seq', '<', seq));
 }
 
-async function hasLater(db: FlowDb, { group_id, seq }: FlowRunRow): Promise<boolean> {
-  return hasHeld(db, group_id, (query) => query.where('seq', '>', seq));
+async function hasLaterRun(db: FlowDb, { group_id, seq }: FlowRunRow): Promise<boolean> {
+  return hasHeldRun(db, group_id, (query) => query.where('seq', '>', seq));
 }
 
-function heldRuns(db: FlowDb, groupId: string) {
+/** Selects the earliest waiting run of the group. */
+function selectHeldRun(db: FlowDb, groupId: string) {
   return db
     .selectFrom('flow_runs')
     .select('run_id')
@@ -325,16 +332,20 @@ function heldRuns(db: FlowDb, groupId: string) {
     .limit(1);
 }
 
-async function hasHeld(
+async function hasHeldRun(
   db: FlowDb,
   groupId: string,
-  narrow: (query: ReturnType<typeof heldRuns>) => ReturnType<typeof heldRuns>,
+  narrow: (query: ReturnType<typeof selectHeldRun>) => ReturnType<typeof selectHeldRun>,
 ): Promise<boolean> {
-  return (await narrow(heldRuns(db, groupId)).executeTakeFirst()) !== undefined;
+  return (await narrow(selectHeldRun(db, groupId)).executeTakeFirst()) !== undefined;
 }
 
 /** Returns when the earliest of the last `limit` runs of the group was started; undefined if fewer were started. */
-async function oldestStart(db: FlowDb, { group_id }: FlowRunRow, limit: number): Promise<number | undefined> {
+async function findOldestStart(
+  db: FlowDb,
+  { group_id }: FlowRunRow,
+  limit: number,
+): Promise<number | undefined> {
   const row = await db
     .selectFrom('flow_runs')
     .select('started_ms')
@@ -352,7 +363,7 @@ async function wakeNext(db: FlowDb, groupId: string, nowMs: number): Promise<voi
   await db
     .updateTable('flow_runs')
     .set({ look_ms: nowMs })
-    .where('run_id', 'in', heldRuns(db, groupId))
+    .where('run_id', 'in', selectHeldRun(db, groupId))
     .execute();
 }
 

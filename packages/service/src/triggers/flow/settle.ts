@@ -28,7 +28,7 @@ export async function prepareEvent(services: Services, event: FlowEvent): Promis
   if (event.policy.singleton !== undefined) await settleGroup(services, groupIdOf(event));
 }
 
-/** Records which runs of a group have ended. Returns the active runs. */
+/** Records which runs of a group have ended. Returns the ids of the runs that are still active. */
 export async function settleGroup(services: Services, groupId: string): Promise<string[]> {
   const active = await services.db
     .selectFrom('flow_runs')
@@ -42,7 +42,7 @@ export async function settleGroup(services: Services, groupId: string): Promise<
   );
 }
 
-/** Records which of the runs have ended. Returns the active runs. */
+/** Records which of the runs have ended. Returns the ids of the runs that are still active. */
 export async function settleRuns(services: Services, runIds: readonly string[]): Promise<string[]> {
   const states = await Promise.all(
     runIds.map(async (runId) => ({ runId, ...(await stateOfRun(services, runId)) })),

@@ -62,11 +62,11 @@ export interface FlowEventRow {
   source: 'schedule' | 'webhook' | 'event' | 'feed';
   key: string;
   state: FlowState;
-  /** Why it waits, was merged or dropped. */
+  /** Why the event waits, was merged or was dropped. */
   reason: string | null;
-  /** Its position in a batch, from 1. */
+  /** The position of the event in a batch, from 1. */
   position: number | null;
-  /** Its input as JSON, while it waits in a batch. */
+  /** The input of the event as JSON, while the event waits in a batch. */
   input: string | null;
   bytes: number;
   received_ms: number;

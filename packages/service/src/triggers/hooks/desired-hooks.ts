@@ -9,7 +9,7 @@ import type { ProviderHookRow } from './tables.ts';
 
 type Db = Kysely<HookTables>;
 
-/** The hook that a trigger needs. */
+/** The hook (a webhook at a provider) that a trigger needs. */
 export interface DesiredHook {
   /** Type of the trigger. */
   type: string;
@@ -42,6 +42,7 @@ interface HookedTrigger {
   workflowId: string;
   blockId: string;
   provider: string;
+  /** The DesiredHook as JSON. */
   wanted: string;
 }
 
@@ -61,7 +62,7 @@ export async function recordDesiredHooks(
     .orderBy('block_id')
     .$if(isPostgres(db), (rows) => rows.forUpdate())
     .execute();
-  const triggers = await hookedTriggers(db, rules, workflowId);
+  const triggers = await findHookedTriggers(db, rules, workflowId);
   if (stored.length === 0 && triggers.length === 0) return;
   const rows = new Map(stored.map((row) => [row.block_id, row]));
   for (const trigger of triggers) {
@@ -88,7 +89,7 @@ function isUnchanged(row: ProviderHookRow, trigger: HookedTrigger, settings: Hoo
 /** Records the needed hooks again if the server's public base URL has changed. */
 export async function refreshHookUrls(db: Db, rules: HookRules, now: () => number): Promise<void> {
   if ('missing' in rules.settings) return;
-  const triggers = await hookedTriggers(db, rules);
+  const triggers = await findHookedTriggers(db, rules);
   if (triggers.length === 0) return;
   const rows = await db.selectFrom('provider_hooks').select(['workflow_id', 'block_id', 'wanted']).execute();
   const storedHooks = new Map(
@@ -154,7 +155,7 @@ async function removeHook(db: Db, { workflow_id, block_id }: ProviderHookRow, no
     .execute();
 }
 
-/** Returns the archived workflows of a workspace that still have wanted hooks. */
+/** Returns the ids of the archived workflows of a workspace that still have wanted hooks. */
 export async function archivedWithHooks(db: Db, workspaceId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('provider_hooks')
@@ -170,15 +171,15 @@ export async function archivedWithHooks(db: Db, workspaceId: string): Promise<st
 }
 
 /** Returns the active triggers of live versions that need a hook. */
-async function hookedTriggers(
+async function findHookedTriggers(
   db: Db,
   { types, settings }: HookRules,
   workflowId?: string,
 ): Promise<HookedTrigger[]> {
-  const names = [...types.values()].flatMap((type) =>
+  const hookTypes = [...types.values()].flatMap((type) =>
     type.kind === 'webhook' && type.hook ? [type.type] : [],
   );
-  if (names.length === 0) return [];
+  if (hookTypes.length === 0) return [];
   const rows = await db
     .selectFrom('triggers')
     .innerJoin('workflows', (join) =>
@@ -194,7 +195,7 @@ async function hookedTriggers(
     .select(['triggers.id', 'triggers.workspace_id', 'triggers.workflow_id', 'triggers.block_id'])
     .select(['triggers.type', 'triggers.config', 'webhook_paths.path'])
     .$if(workflowId !== undefined, (rows) => rows.where('triggers.workflow_id', '=', workflowId ?? ''))
-    .where('triggers.type', 'in', names)
+    .where('triggers.type', 'in', hookTypes)
     .where('triggers.state', '=', 'active')
     .where('webhook_paths.is_current', '=', 1)
     .where('workflows.archived_at', 'is', null)

@@ -75,55 +75,56 @@ export class HookJob {
     let active: ActiveHook | undefined;
     try {
       this.#secret = openSecret(this.#services.sealer, this.#row);
-      const entry = desiredHook && this.#entryOf(desiredHook);
+      const wantedHook = desiredHook && this.#findOrAdd(desiredHook);
       // A hook without an id is identified by its URL only, so it could later be mistaken for the wanted hook.
-      await this.#removeAll((hook) => hook !== entry && hook.hookId === null);
-      if (entry) active = await this.#activate(entry);
+      await this.#removeAll((hook) => hook !== wantedHook && hook.hookId === null);
+      if (wantedHook) active = await this.#activate(wantedHook);
     } catch (error) {
       failure = this.#failureOf(error);
     }
     try {
-      const entry = desiredHook && this.#entryOf(desiredHook);
-      await this.#removeAll((hook) => hook !== entry && hook.hookId !== null);
+      const wantedHook = desiredHook && this.#findOrAdd(desiredHook);
+      await this.#removeAll((hook) => hook !== wantedHook && hook.hookId !== null);
     } catch (error) {
       failure ??= this.#failureOf(error);
     }
     await this.#record(active, failure);
   }
 
-  /** Returns the entry of the wanted hook in the list of hooks that may exist. Adds it if it is missing. */
-  #entryOf(desiredHook: DesiredHook): ActualHook {
-    const place = this.#hookOf(desiredHook).locationOf(desiredHook.config) ?? '';
+  /** Returns the wanted hook from the list of hooks that may exist. Adds the hook to the list if it is missing. */
+  #findOrAdd(desiredHook: DesiredHook): ActualHook {
+    const place = this.#providerHookOf(desiredHook).locationOf(desiredHook.config) ?? '';
     const existing = this.#present.find((hook) => hook.place === place && hook.url === desiredHook.url);
-    const entry: ActualHook = existing ?? { ...desiredHook, place, hookId: null };
+    const wantedHook: ActualHook = existing ?? { ...desiredHook, place, hookId: null };
     if (existing) Object.assign(existing, desiredHook);
-    else this.#present.push(entry);
-    return entry;
+    else this.#present.push(wantedHook);
+    return wantedHook;
   }
 
-  #hookOf({ type: name }: DesiredHook): ProviderHook {
+  #providerHookOf({ type: name }: DesiredHook): ProviderHook {
     const type = this.#services.types.get(name);
     if (type?.kind === 'webhook' && type.hook) return type.hook;
     throw new BlockError('HOOK_FAILED', `This server has no triggers of the type ${name}.`);
   }
 
-  async #activate(entry: ActualHook): Promise<ActiveHook> {
+  async #activate(wantedHook: ActualHook): Promise<ActiveHook> {
     const { sealer } = this.#services;
     this.#secret ??= newHookSecret();
     // Recorded before the request to the provider: after a crash, the hook is found by its URL, and it signs with this
     // secret.
     const secret = sealSecret(sealer, this.#row, this.#secret);
-    if (entry.hookId === null && !(await this.#save(secret)))
+    if (wantedHook.hookId === null && !(await this.#save(secret)))
       throw new BlockError('HOOK_FAILED', 'Another process is changing the webhook.');
-    const hook = this.#hookOf(entry);
-    const isRenewed = this.#row.state === 'active' && entry.hookId !== null && hook.renew !== undefined;
-    const call = this.#call(entry);
-    const active = isRenewed
-      ? await hook.renew?.(entry.config, call)
-      : await hook.activate(entry.config, call);
+    const providerHook = this.#providerHookOf(wantedHook);
+    const isRenewal =
+      this.#row.state === 'active' && wantedHook.hookId !== null && providerHook.renew !== undefined;
+    const call = this.#call(wantedHook);
+    const active = isRenewal
+      ? await providerHook.renew?.(wantedHook.config, call)
+      : await providerHook.activate(wantedHook.config, call);
     const result = active as ActiveHook;
-    if (entry.hookId !== result.id) this.#audit('TRIGGER_HOOK_CREATED', entry);
-    entry.hookId = result.id;
+    if (wantedHook.hookId !== result.id) this.#audit('TRIGGER_HOOK_CREATED', wantedHook);
+    wantedHook.hookId = result.id;
     this.#secret = result.secret ?? this.#secret;
     return result;
   }
@@ -134,7 +135,7 @@ export class HookJob {
     for (const hook of this.#present.filter(isObsolete)) {
       try {
         if (!this.#isShared(hook)) {
-          await this.#hookOf(hook).deactivate(hook.config, this.#call(hook));
+          await this.#providerHookOf(hook).deactivate(hook.config, this.#call(hook));
           this.#audit('TRIGGER_HOOK_REMOVED', hook);
         }
         this.#forget(hook);
@@ -152,7 +153,10 @@ export class HookJob {
     throw new BlockError('HOOK_FAILED', message, retryAfterMs === undefined ? {} : { retryAfterMs });
   }
 
-  /** Returns whether another entry has the same hook, because two credentials can belong to one account. */
+  /**
+   * Returns whether another hook of the list is the same hook at the provider. This is possible because two credentials
+   * can belong to one account.
+   */
   #isShared(hook: ActualHook): boolean {
     if (hook.hookId === null) return false;
     return this.#present.some(
@@ -247,7 +251,7 @@ export class HookJob {
       else
         await tx
           .updateTable('provider_hooks')
-          .set(this.#changeAfter(active, failure && { ...failure, isOutdated: this.#isChanged(saved) }))
+          .set(this.#columnsAfter(active, failure && { ...failure, isOutdated: this.#isChanged(saved) }))
           .where('workflow_id', '=', workflow_id)
           .where('block_id', '=', block_id)
           .where('revision', '=', revision)
@@ -260,7 +264,7 @@ export class HookJob {
     return lookMs !== null && Number(lookMs) !== this.#row.look_ms;
   }
 
-  #changeAfter(active: ActiveHook | undefined, failure: Failure | undefined): Partial<ProviderHookRow> {
+  #columnsAfter(active: ActiveHook | undefined, failure: Failure | undefined): Partial<ProviderHookRow> {
     const nowMs = this.#services.now();
     const expires: Partial<ProviderHookRow> = active ? { expires_ms: active.expiresMs ?? null } : {};
     const columns = { checked_ms: nowMs, ...expires };
@@ -268,19 +272,19 @@ export class HookJob {
       const change = { ...columns, state: 'active', active_ms: this.#row.active_ms ?? nowMs } as const;
       // Another hook could not be removed.
       if (failure) return { ...change, ...this.#retryColumns(failure, nowMs) };
-      return { ...change, error: null, is_retryable: 0, attempts: 0, look_ms: nextLook(active, nowMs) };
+      return { ...change, error: null, is_retryable: 0, attempts: 0, look_ms: nextCheckMs(active, nowMs) };
     }
     if (!failure) return { ...columns, look_ms: nowMs };
     const retry = this.#retryColumns(failure, nowMs);
     if (this.#row.wanted === null) return { ...columns, ...retry };
-    const hasEnded = this.#row.expires_ms !== null && this.#row.expires_ms <= nowMs;
-    const isStillThere = this.#row.state === 'active' && failure.isRetryable && !hasEnded;
+    const hasExpired = this.#row.expires_ms !== null && this.#row.expires_ms <= nowMs;
+    const isStillThere = this.#row.state === 'active' && failure.isRetryable && !hasExpired;
     return { ...columns, ...retry, state: isStillThere ? 'active' : 'failed' };
   }
 
   /**
-   * Returns the time of the retry and the failure. A refusal is retried after a day, or soon if the credential has
-   * changed.
+   * Returns the columns of the failure and of its retry. A refusal is retried after a day, or soon if the credential
+   * has changed.
    */
   #retryColumns(failure: Failure, nowMs: number): Partial<ProviderHookRow> {
     const { message, isRetryable, retryAfterMs = 0, isOutdated = false } = failure;
@@ -300,7 +304,7 @@ function isSameProvider(one: ActualHook, other: ActualHook): boolean {
   return one.config['provider'] === other.config['provider'];
 }
 
-function nextLook({ expiresMs }: ActiveHook, nowMs: number): number {
+function nextCheckMs({ expiresMs }: ActiveHook, nowMs: number): number {
   if (expiresMs === undefined) return nowMs + CHECK_MS;
   const marginMs = Math.min(RENEW_MS, Math.max(0, expiresMs - nowMs) / 2);
   return Math.min(nowMs + CHECK_MS, Math.max(Math.floor(expiresMs - marginMs), nowMs + RETRY_MS));

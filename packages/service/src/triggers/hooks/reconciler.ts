@@ -50,7 +50,7 @@ export class HookReconciler {
   }
 
   async #begin(): Promise<number | undefined> {
-    const times = [await this.#nextLook()];
+    const times = [await this.#nextDueMs()];
     for (const provider of await this.#dueProviders()) times.push(await this.#beginAt(provider));
     const dueTimes = times.filter((ms) => ms !== undefined);
     return dueTimes.length === 0 ? undefined : Math.min(...dueTimes);
@@ -62,7 +62,7 @@ export class HookReconciler {
       isClosed: () => this.#loop.isClosed,
       due: (query) => this.#dueHooks(provider, query),
       claim: (row) => this.#claim(row),
-      begin: (row) => this.#work(row),
+      begin: (row) => this.#startJob(row),
       earliest: ({ except }) => this.#earliest(provider, except),
     });
   }
@@ -74,7 +74,7 @@ export class HookReconciler {
   }
 
   /** Selects the rows that have a due time and no lease. */
-  #unleased() {
+  #selectUnleased() {
     const { db, now } = this.#options;
     return db
       .selectFrom('provider_hooks')
@@ -82,14 +82,14 @@ export class HookReconciler {
       .where((eb) => eb.or([eb('lease_ms', 'is', null), eb('lease_ms', '<=', now())]));
   }
 
-  #unleasedAt(provider: string, except: readonly string[]) {
-    return this.#unleased()
+  #selectUnleasedAt(provider: string, except: readonly string[]) {
+    return this.#selectUnleased()
       .where('provider', '=', provider)
       .$if(except.length > 0, (rows) => rows.where('workspace_id', 'not in', except));
   }
 
   async #dueProviders(): Promise<string[]> {
-    const rows = await this.#unleased()
+    const rows = await this.#selectUnleased()
       .select('provider')
       .distinct()
       .where('look_ms', '<=', this.#options.now())
@@ -106,7 +106,7 @@ export class HookReconciler {
     const { db, now } = this.#options;
     const rows = await db
       .with('due', () =>
-        this.#unleasedAt(provider, except)
+        this.#selectUnleasedAt(provider, except)
           .selectAll()
           .select(workspaceRank('look_ms', 'block_id'))
           .where('look_ms', '<=', now()),
@@ -123,12 +123,12 @@ export class HookReconciler {
 
   /** Returns when the first row of a provider is due, except for these workspaces. */
   #earliest(provider: string, except: readonly string[]): Promise<number | undefined> {
-    return firstLook(this.#unleasedAt(provider, except));
+    return firstDueMs(this.#selectUnleasedAt(provider, except));
   }
 
   /** Returns when the next row becomes due. */
-  #nextLook(): Promise<number | undefined> {
-    return firstLook(this.#unleased().where('look_ms', '>', this.#options.now()));
+  #nextDueMs(): Promise<number | undefined> {
+    return firstDueMs(this.#selectUnleased().where('look_ms', '>', this.#options.now()));
   }
 
   /**
@@ -150,7 +150,7 @@ export class HookReconciler {
     return claimed && hookWithNumbers(claimed);
   }
 
-  #work(row: ProviderHookRow): void {
+  #startJob(row: ProviderHookRow): void {
     const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(JOB_MS)]);
     const job = new HookJob(this.#options, row, signal)
       .run()
@@ -159,7 +159,7 @@ export class HookReconciler {
   }
 }
 
-async function firstLook(
+async function firstDueMs(
   rows: SelectQueryBuilder<HookTables, 'provider_hooks', unknown>,
 ): Promise<number | undefined> {
   const row = await rows.select('look_ms').orderBy('look_ms').limit(1).executeTakeFirst();

@@ -12,8 +12,8 @@ const MAX_ATTEMPTS = Math.ceil(Math.log2(MAX_RETRY_MS / RETRY_MS)) + 1;
 
 /**
  * Brings forward the next attempt for the hooks that use a stored credential, in the transaction that stores its new
- * secret. A refused hook gets the delay of a retryable failure, which grows with each refusal, however often the secret
- * changes. An attempt in progress may still use the previous secret. It detects the change by `look_ms`, which is
+ * secret. A refused hook gets the delay of a retryable failure. The delay grows with each refusal, even if the secret
+ * changes often. An attempt in progress may still use the previous secret. It detects the change by `look_ms`, which is
  * always changed.
  */
 export async function retryHooks(
@@ -21,7 +21,7 @@ export async function retryHooks(
   { workspaceId, credentialId }: { workspaceId: string; credentialId: string },
 ): Promise<void> {
   const db = transaction as Kysely<HookTables>;
-  const isUsing = (eb: ExpressionBuilder<HookTables, 'provider_hooks'>) =>
+  const usesCredential = (eb: ExpressionBuilder<HookTables, 'provider_hooks'>) =>
     eb.and([
       eb('workspace_id', '=', workspaceId),
       eb('workflow_id', 'in', (inner) =>
@@ -39,7 +39,7 @@ export async function retryHooks(
   const hooks = await db
     .selectFrom('provider_hooks')
     .select('block_id')
-    .where(isUsing)
+    .where(usesCredential)
     .orderBy('workflow_id')
     .orderBy('block_id')
     .$if(isPostgres(db), (rows) => rows.forUpdate())
@@ -48,7 +48,7 @@ export async function retryHooks(
   await db
     .updateTable('provider_hooks')
     .set({ look_ms: sql<number>`case when ${isRefusedUntilLater()} then ${retryMs()} else look_ms - 1 end` })
-    .where(isUsing)
+    .where(usesCredential)
     .execute();
 }
 

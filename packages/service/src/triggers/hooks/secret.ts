@@ -49,7 +49,7 @@ export async function hookSecret(db: Db, sealer: Sealer, key: HookKey): Promise<
   return row && openSecret(sealer, row);
 }
 
-/** Returns the ids of the keys that have sealed secrets of hooks. */
+/** Returns the ids of the keys with which secrets of hooks are sealed. */
 export async function hookKeyIds(db: Db): Promise<Set<string>> {
   const rows = await db
     .selectFrom('provider_hooks')

@@ -39,13 +39,13 @@ export class Acceptor {
     this.#db = db;
   }
 
-  /** Returns the run of the delivery with this id; undefined if there is none. */
+  /** Returns the id of the run of the delivery with this id; undefined if there is none. */
   async firstRun(
     { workflow_id, block_id, delivery_id }: Pick<DeliveryRow, 'workflow_id' | 'block_id' | 'delivery_id'>,
     db: Db = this.#db,
   ): Promise<string | undefined> {
-    const [found] = await this.#findFirstRun(db, [workflow_id, block_id, delivery_id]);
-    return found?.run_id;
+    const [row] = await this.#findFirstRun(db, [workflow_id, block_id, delivery_id]);
+    return row?.run_id;
   }
 
   /** Resolves when the transaction of the delivery is committed. */
@@ -67,7 +67,7 @@ export class Acceptor {
       for (const delivery of ordered)
         results.set(delivery, await this.#resultOf(tx, delivery, inserted.has(delivery.row.id)));
       const queued = ordered.filter((delivery) => results.get(delivery) === 'stored');
-      await addAllQueued(tx, queued.map(queuedRun));
+      await addAllQueued(tx, queued.map(toQueuedRun));
     });
     return batch.map((delivery) => results.get(delivery) as StoreResult);
   }
@@ -82,6 +82,7 @@ export class Acceptor {
     return new Set(inserted.map(({ id }) => id));
   }
 
+  /** Returns the result for a delivery. With flow control, first decides about its run. */
   async #resultOf(db: Db, { row, held }: NewDelivery, isInserted: boolean): Promise<StoreResult> {
     if (!isInserted) {
       const first = row.delivery_id === null ? undefined : await this.firstRun(row, db);
@@ -101,7 +102,7 @@ export class Acceptor {
   }
 }
 
-function queuedRun({ row, start }: NewDelivery): { reservation: NewReservation; start: QueuedStart } {
+function toQueuedRun({ row, start }: NewDelivery): { reservation: NewReservation; start: QueuedStart } {
   const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId } = row;
   const createdAt = new Date(row.received_ms).toISOString();
   const ids = { engineId: runId, runId, workflowId, workspaceId };
@@ -122,18 +123,18 @@ function keyOf({ row, held }: NewDelivery): string {
  * its check is live.
  */
 function insertStatement() {
-  return compiledQueryForMany<WebhookTables, { id: string }>((db, deliveries) => {
+  return compiledQueryForMany<WebhookTables, { id: string }>((db, count) => {
     const text = sql`cast(${''} as text)`;
     const [integer, bigint] = [sql`cast(${0} as integer)`, sql`cast(${0} as bigint)`];
     // Both databases name these columns column1, column2 ….
-    const event = sql`(${sql.join([...Array<typeof text>(6).fill(text), integer, bigint, text, text, text, integer])})`;
+    const row = sql`(${sql.join([...Array<typeof text>(6).fill(text), integer, bigint, text, text, text, integer])})`;
     const statement = sql<{
       id: string;
     }>`insert into webhook_deliveries (id, delivery_id, event, run_id, method, content_type, bytes, received_ms,
         replay_of, duplicates, last_duplicate_ms, workspace_id, workflow_id, block_id, version)
       select column1, column2, column3, column4, column5, column6, column7, column8,
         column9, 0, null, triggers.workspace_id, triggers.workflow_id, triggers.block_id, triggers.version
-      from (values ${sql.join(Array<typeof event>(deliveries).fill(event))}) as events
+      from (values ${sql.join(Array<typeof row>(count).fill(row))}) as events
       inner join triggers on triggers.workflow_id = column10 and triggers.block_id = column11
         and triggers.version = column12
       inner join workflows

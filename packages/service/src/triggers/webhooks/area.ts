@@ -21,7 +21,7 @@ import type { WebhookTables } from './tables.ts';
 const DELIVERY_RETENTION_MS = 7 * 24 * 3_600_000;
 const SWEEP_MS = 600_000;
 /** Maximum number of rows in one statement. */
-const BATCH = 1000;
+const BATCH_SIZE = 1000;
 
 const WEBHOOKS = { listWebhooks, listWebhookDeliveries, replayWebhookDelivery } as const;
 
@@ -57,9 +57,10 @@ interface WebhookSources {
 }
 
 /**
- * Returns the area that receives requests of other systems and starts runs. Pass the same `triggers` to the areas of
- * workflows and triggers. `environments` has the values of `{{NAME}}`; without it, requests to webhooks whose secret is
- * `{{NAME}}` are refused. Opening the area throws a TypeError if it has no database or no queue.
+ * Returns the area (a module of the API) that receives requests of other systems and starts runs. Pass the same
+ * `triggers` to the areas of workflows and triggers. `environments` has the values of placeholders such as `{{NAME}}`;
+ * without it, requests to webhooks whose secret is a placeholder are refused. Opening the area throws a TypeError if it
+ * has no database or no queue.
  */
 export function webhooks({
   triggers,
@@ -113,15 +114,19 @@ export async function sweepDeliveries(db: Kysely<WebhookTables>, beforeMs: numbe
     const { numDeletedRows } = await db
       .deleteFrom('webhook_deliveries')
       .where('id', 'in', (eb) =>
-        eb.selectFrom('webhook_deliveries').select('id').where('received_ms', '<', beforeMs).limit(BATCH),
+        eb
+          .selectFrom('webhook_deliveries')
+          .select('id')
+          .where('received_ms', '<', beforeMs)
+          .limit(BATCH_SIZE),
       )
       .executeTakeFirst();
-    if (Number(numDeletedRows) < BATCH) break;
+    if (Number(numDeletedRows) < BATCH_SIZE) break;
   }
   await db.deleteFrom('webhook_refusals').where('last_ms', '<', beforeMs).execute();
 }
 
-/** Creates, renews and removes hooks at providers. Returns a function that stops it. */
+/** Creates, renews and removes hooks at providers. Returns a function that stops this. */
 function reconcileHooks(
   services: WebhookServices,
   sources: { triggers: Triggers; sealer: Sealer; hooks: HookOptions },
@@ -131,13 +136,13 @@ function reconcileHooks(
   const { now, report } = services;
   const clients = serviceClients(hooks);
   const reconciler = new HookReconciler({ ...services, db, sealer, service: clients.service });
-  const stop = triggers.onChange(() => reconciler.wake());
-  const started = refreshHookUrls(db, triggers.hooks, now)
+  const unsubscribe = triggers.onChange(() => reconciler.wake());
+  const urlRefresh = refreshHookUrls(db, triggers.hooks, now)
     .then(() => reconciler.wake())
     .catch(report);
   return async () => {
-    stop();
-    await started;
+    unsubscribe();
+    await urlRefresh;
     await reconciler.close();
     await clients.close();
   };

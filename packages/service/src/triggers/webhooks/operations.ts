@@ -53,10 +53,10 @@ async function findWebhook(
   { db, types }: OpenedWebhooks,
   triggerId: string,
 ): Promise<DeployedTrigger | undefined> {
-  const [found] = await shownRows(db as never)
+  const [row] = await shownRows(db as never)
     .where('triggers.id', '=', triggerId)
     .execute();
-  const value = found && readRow(found);
+  const value = row && readRow(row);
   return value && types.get(value.type)?.kind === 'webhook' ? value : undefined;
 }
 
@@ -193,7 +193,7 @@ export const replayWebhookDelivery = define({
   },
 });
 
-/** Returns the input of the run of a delivery. Throws 409 if it is no longer stored. */
+/** Returns the input of the run of a delivery. Throws 409 if the input is no longer stored. */
 async function inputOf(services: OpenedWebhooks, row: DeliveryRow): Promise<JsonObject> {
   const event = (await eventsOf(services.db as never, [row.id])).get(row.id);
   if (event?.state === 'merged' || event?.state === 'dropped')
@@ -209,12 +209,12 @@ async function runInputOf(
   { engine, db }: OpenedWebhooks,
   { run_id: runId }: DeliveryRow,
 ): Promise<JsonObject> {
-  const claim = await db
+  const reservation = await db
     .selectFrom('claims')
     .select('waiting')
     .where('engine_id', '=', runId)
     .executeTakeFirst();
-  if (claim?.waiting) return (JSON.parse(claim.waiting) as QueuedStart).input as JsonObject;
+  if (reservation?.waiting) return (JSON.parse(reservation.waiting) as QueuedStart).input as JsonObject;
   try {
     const { input } = await engine.getTrace(runId);
     if (input) return (await engine.readValue(input)) as JsonObject;

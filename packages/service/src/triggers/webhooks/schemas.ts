@@ -40,7 +40,7 @@ export const shownWebhook = z.strictObject({
   name: z.string().describe('Name of the block'),
   type: z.string(),
   provider: z.string(),
-  version: z.int().describe('The live version for which it is active'),
+  version: z.int().describe('The live version for which the trigger is active'),
   state: z.enum(['active', 'paused', 'suspended']),
   url: z.string(),
   isSigned: z.boolean().describe('Whether requests must have a token or signature'),

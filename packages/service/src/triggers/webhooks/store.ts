@@ -48,7 +48,7 @@ export type WebhookServices = Pick<
   notifyHeld: () => void;
 };
 
-/** The trigger of a live version. */
+/** A webhook of a live version, with its block. */
 export interface StoredWebhook extends FoundWebhook {
   workflowId: string;
   blockId: string;
@@ -74,7 +74,7 @@ interface WebhookRow {
 }
 
 function findStatement() {
-  return compiledQueryForMany<WebhookTables, WebhookRow>((db, paths) =>
+  return compiledQueryForMany<WebhookTables, WebhookRow>((db, count) =>
     db
       .selectFrom('webhook_paths')
       .innerJoin('triggers', (join) =>
@@ -95,11 +95,11 @@ function findStatement() {
         'triggers.type',
       ])
       .select(['triggers.config', 'triggers.version', 'triggers.engine_version'])
-      .where('webhook_paths.path', 'in', Array<string>(paths).fill(''))
+      .where('webhook_paths.path', 'in', Array<string>(count).fill(''))
       .where('webhook_paths.is_current', '=', 1)
       .where('triggers.state', '=', 'active')
       .where('workflows.archived_at', 'is', null),
-  ) as (db: Db, paths: number, values: readonly unknown[]) => Promise<WebhookRow[]>;
+  ) as (db: Db, count: number, values: readonly unknown[]) => Promise<WebhookRow[]>;
 }
 
 /** The webhooks of deployed workflows, in the tables of the service. */
@@ -157,7 +157,10 @@ export class ServiceWebhooks implements WebhookStore {
     return this.acceptFor(webhook as StoredWebhook, event);
   }
 
-  /** Accepts the event. `replayOf`: the id of the delivery that is replayed. */
+  /**
+   * Accepts the event. `replayOf`: the id of the delivery that is replayed. Returns undefined if the version is no
+   * longer live.
+   */
   async acceptFor(
     webhook: StoredWebhook,
     event: WebhookEvent,
@@ -232,7 +235,7 @@ export class ServiceWebhooks implements WebhookStore {
     await this.#refusals.close();
   }
 
-  /** Returns the run of an earlier delivery with the same id, and counts the duplicate. */
+  /** Returns the id of the run of an earlier delivery with the same id, and counts the duplicate. */
   async #firstRunOf(webhook: StoredWebhook, event: WebhookEvent): Promise<string | undefined> {
     if (event.deliveryId === undefined) return undefined;
     const { workflowId: workflow_id, blockId: block_id } = webhook;

@@ -42,7 +42,7 @@ export async function shownWebhooks(
       lastDeliveryAt: last ? timeOf(last.received_ms) : null,
       lastRunId: last?.run_id ?? null,
       hook: hookOf(hooks.get(keyOf(row))),
-      refusals: (refusals.get(keyOf(row)) ?? []).slice(0, SHOWN_REASONS).map(shownRefusal),
+      refusals: (refusals.get(keyOf(row)) ?? []).slice(0, SHOWN_REASONS).map(refusalView),
     };
   });
 }
@@ -117,7 +117,7 @@ function hookOf([row]: readonly ProviderHookRow[] = []): z.output<typeof schemas
   return { state, error, checkedAt: isoTime(checked), expiresAt: isoTime(expires) };
 }
 
-function shownRefusal({ reason, count, first_ms: first, last_ms: last }: RefusalRow) {
+function refusalView({ reason, count, first_ms: first, last_ms: last }: RefusalRow) {
   return { reason, count, firstAt: timeOf(first), lastAt: timeOf(last) };
 }
 
