@@ -83,7 +83,10 @@ export interface WorkflowOptions {
   triggers?: Triggers;
 }
 
-/** Returns the area of workflows: definitions, folders, drafts, deployments and their versions. */
+/**
+ * Returns the area (a module of the API) of workflows, with the operations on their definitions, folders, drafts,
+ * deployments and versions.
+ */
 export function workflows({
   store,
   types,

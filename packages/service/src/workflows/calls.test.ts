@@ -39,7 +39,7 @@ const CHILD_NOT_FOUND = {
   error: { code: 'CHILD_WORKFLOW_FAILED', details: { reason: 'CHILD_NOT_FOUND' } },
 };
 
-/** A workflow that responds with this text. */
+/** Returns a workflow that responds with this text. */
 const replyWith = (words: string, options: TestWorkflowOptions = {}): Json =>
   workflow(
     [block('Reply', 'response', { dataMode: 'json', data: JSON.stringify({ words }) })],
@@ -48,7 +48,7 @@ const replyWith = (words: string, options: TestWorkflowOptions = {}): Json =>
   );
 
 /** Deploys a caller of `child`. Returns a function that runs it and returns the text of the child. */
-async function callerOf(api: TestApi, child: string): Promise<() => Promise<string>> {
+async function deployCaller(api: TestApi, child: string): Promise<() => Promise<string>> {
   const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
   const path = `/api/v2/workflows/${await api.deploy(call)}/execute`;
   return async () => {
@@ -99,7 +99,7 @@ describe('a workflow that runs another one', () => {
 
   it('runs the live version when a deployment has stopped between its two writes', async () => {
     const child = await mine.deploy(replyWith('live'));
-    const runCaller = await callerOf(mine, child);
+    const runCaller = await deployCaller(mine, child);
     const path = await replaceDraft(mine, child, replyWith('lost'));
     const { addVersion } = mine.store.workflows;
     mine.store.workflows.addVersion = () => Promise.reject(new Error('The store is unavailable.'));
@@ -127,7 +127,7 @@ describe('a workflow that runs another one', () => {
 
   it('runs the version that is shown as live when several are activated at the same time', async () => {
     const child = await mine.deploy(replyWith('first'));
-    const runCaller = await callerOf(mine, child);
+    const runCaller = await deployCaller(mine, child);
     const path = await replaceDraft(mine, child, replyWith('second'));
     await mine.call('POST', `${path}/deploy`);
     const { workflows } = mine.store;
@@ -142,16 +142,16 @@ describe('a workflow that runs another one', () => {
       await activate(...args);
       if (!isFirst) secondActivated.resolve();
     };
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [1, 2].map((version) => mine.call('POST', `${path}/versions/${version}/activate`)),
     );
     workflows.activate = activate;
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200]);
     const { data } = await mine.call<{ activeDeployment: { version: number } }>('GET', `${path}/deployment`);
     expect(await runCaller()).toBe(data.activeDeployment.version === 1 ? 'first' : 'second');
   });
 
-  it('without a workspace can run every workflow of the engine', async () => {
+  it('without a workspace finds only workflows without a workspace', async () => {
     await engine.deploy(workflow([], [], { id: 'alone', name: 'Alone' }));
     const caller = workflow([block('Call', 'workflow', { workflowId: 'alone' })], ['Start -> Call'], {
       id: 'x',
@@ -187,7 +187,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the store reject
       }),
     });
     const child = await api.deploy(replyWith('live'));
-    const runCaller = await callerOf(api, child);
+    const runCaller = await deployCaller(api, child);
     const path = await replaceDraft(api, child, replyWith('lost'));
     // PostgreSQL cannot store this character.
     const refused = await api.call('POST', `${path}/deploy`, { body: { name: 'x\u0000' } });

@@ -21,8 +21,8 @@ interface Setup {
   host: Db;
   workspaceId: string;
   /**
-   * Resolves when this number of statements wait for a row. On SQLite immediately: transactions wait for each other
-   * there.
+   * Resolves when this number of statements wait for a row. Resolves immediately on SQLite, where transactions wait for
+   * each other.
    */
   untilBlocked: (statements: number) => Promise<void>;
 }
@@ -33,19 +33,22 @@ function openStore(options: ServiceStoreOptions): Promise<ServiceStore> {
   return store;
 }
 
-async function workspaceIn(store: ServiceStore, other: ServiceStore): Promise<Omit<Setup, 'untilBlocked'>> {
+async function createWorkspace(
+  store: ServiceStore,
+  other: ServiceStore,
+): Promise<Omit<Setup, 'untilBlocked'>> {
   const workspaceId = crypto.randomUUID();
   const row = { id: workspaceId, name: 'Looms', personal_keys: 1, created_at: NOW };
   await (store.database as Kysely<Tables>).insertInto('workspaces').values(row).execute();
   return { writer: store.database as Db, host: other.database as Db, workspaceId };
 }
 
-async function onSqlite(): Promise<Setup> {
+async function openSqlite(): Promise<Setup> {
   const store = await openStore({ data: dataFolder(afterAll) });
-  return { ...(await workspaceIn(store, store)), untilBlocked: () => Promise.resolve() };
+  return { ...(await createWorkspace(store, store)), untilBlocked: () => Promise.resolve() };
 }
 
-async function onPostgres(): Promise<Setup> {
+async function openPostgres(): Promise<Setup> {
   const options = { postgres: { url: await postgresDatabase() }, secret: SECRET };
   const [store, other] = [await openStore(options), await openStore(options)];
   const untilBlocked = async (statements: number): Promise<void> => {
@@ -54,23 +57,23 @@ async function onPostgres(): Promise<Setup> {
     const count = async () => Number((await waiting.execute(other.database)).rows[0]?.count);
     await expect.poll(count).toBe(statements);
   };
-  return { ...(await workspaceIn(store, other)), untilBlocked };
+  return { ...(await createWorkspace(store, other)), untilBlocked };
 }
 
 const DATABASES: { [name: string]: () => Promise<Setup> } = {
-  SQLite: onSqlite,
-  ...(hasPostgres && { PostgreSQL: onPostgres }),
+  SQLite: openSqlite,
+  ...(hasPostgres && { PostgreSQL: openPostgres }),
 };
 
 describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, open) => {
   const setup = open();
 
-  async function folders(...paths: string[]): Promise<void> {
+  async function createFolders(...paths: string[]): Promise<void> {
     const { host, workspaceId } = await setup;
     for (const path of paths) await createFolder(host, { workspaceId, path }, NOW);
   }
 
-  async function workflowIn(folderPath: string): Promise<string> {
+  async function createWorkflow(folderPath: string): Promise<string> {
     const { host, workspaceId } = await setup;
     const workflow = { workspaceId, name: crypto.randomUUID(), description: null, folderPath };
     return (await addWorkflow(host, { ...workflow, graph: seededGraph(), now: NOW })).id;
@@ -101,9 +104,9 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
 
   it('that began while a host locks an enclosing folder waits for the host, and is refused', async () => {
     const { host, workspaceId, untilBlocked } = await setup;
-    await folders('/one', '/one/in');
-    const id = await workflowIn('/one/in');
-    const written = await host.transaction().execute(async (tx) => {
+    await createFolders('/one', '/one/in');
+    const id = await createWorkflow('/one/in');
+    const { writing } = await host.transaction().execute(async (tx) => {
       await lockFolder(tx, workspaceId, '/one');
       const writing = rename(id).then(
         () => undefined,
@@ -112,14 +115,14 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
       await untilBlocked(1);
       return { writing };
     });
-    expect(await written.writing).toMatchObject({ status: 423, message: 'The folder "/one" is locked' });
+    expect(await writing).toMatchObject({ status: 423, message: 'The folder "/one" is locked' });
     expect(await nameOf(id)).not.toContain('renamed');
   });
 
-  it('makes a host that locks an enclosing folder wait for its end', async () => {
+  it('makes a host that locks an enclosing folder wait until the write ends', async () => {
     const { writer, host, workspaceId, untilBlocked } = await setup;
-    await folders('/two', '/two/in');
-    const id = await workflowIn('/two/in');
+    await createFolders('/two', '/two/in');
+    const id = await createWorkflow('/two/in');
     const order: string[] = [];
     const { lock } = await changeUnlocked(writer, id, async () => {
       const locked = lockFolder(host, workspaceId, '/two').then(() => order.push('locked'));
@@ -134,9 +137,9 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
 
   it('is checked against the folder that the workflow has been moved to in the meantime', async () => {
     const { host, workspaceId, untilBlocked } = await setup;
-    await folders('/three', '/four');
-    const id = await workflowIn('/three');
-    const written = await host.transaction().execute(async (tx) => {
+    await createFolders('/three', '/four');
+    const id = await createWorkflow('/three');
+    const { writing } = await host.transaction().execute(async (tx) => {
       await lockFolder(tx, workspaceId, '/four');
       await tx.updateTable('workflows').set({ folder_path: '/four' }).where('id', '=', id).execute();
       const writing = rename(id).then(
@@ -146,20 +149,20 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
       await untilBlocked(1);
       return { writing };
     });
-    expect(await written.writing).toMatchObject({ status: 423, message: 'The folder "/four" is locked' });
+    expect(await writing).toMatchObject({ status: 423, message: 'The folder "/four" is locked' });
   });
 
   it('to an archived workflow is refused', async () => {
     const { host } = await setup;
-    const id = await workflowIn('/');
+    const id = await createWorkflow('/');
     await host.updateTable('workflows').set({ archived_at: NOW }).where('id', '=', id).execute();
     await expect(rename(id)).rejects.toMatchObject({ status: 404, message: 'Workflow not found' });
   });
 
   it('that moves it to another folder does not deadlock with a move in the other direction', async () => {
     const { writer, host, workspaceId } = await setup;
-    await folders('/five', '/six');
-    const [first, second] = [await workflowIn('/five'), await workflowIn('/six')];
+    await createFolders('/five', '/six');
+    const [first, second] = [await createWorkflow('/five'), await createWorkflow('/six')];
     async function move(db: Db, id: string, folderPath: string): Promise<void> {
       const workflow = { id, workspace_id: workspaceId, name: id };
       const write = async (tx: Db): Promise<void> => {

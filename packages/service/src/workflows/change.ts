@@ -23,19 +23,20 @@ export async function changeUnlocked<T>(
 ): Promise<T> {
   for (;;) {
     const result = await db.transaction().execute(async (tx) => {
-      const unlocked = await activeRow(tx, workflowId);
-      const paths = [unlocked.folder_path, ...(targetFolder === undefined ? [] : [targetFolder])];
-      await lockFolders(tx, { workspaceId: unlocked.workspace_id, paths });
-      const locked = await activeRow(tx, workflowId, { lock: true });
+      const row = await findActive(tx, workflowId);
+      const paths = [row.folder_path, ...(targetFolder === undefined ? [] : [targetFolder])];
+      await lockFolders(tx, { workspaceId: row.workspace_id, paths });
+      const lockedRow = await findActive(tx, workflowId, { lock: true });
       // The workflow was moved while this transaction waited: the next attempt locks the folders of its new path.
-      if (locked.folder_path !== unlocked.folder_path) return undefined;
+      if (lockedRow.folder_path !== row.folder_path) return undefined;
       return { value: await write(tx) };
     });
     if (result) return result.value;
   }
 }
 
-async function activeRow(
+/** Returns the row of a workflow. Throws 404 if the workflow is archived or deleted. */
+async function findActive(
   tx: Tx,
   id: string,
   { lock = false }: { lock?: boolean } = {},

@@ -14,7 +14,7 @@ export interface Containers {
   parallels: JsonObject;
 }
 
-/** Returns true for block types that have blocks inside. */
+/** Returns whether blocks of the type contain other blocks. */
 export function isContainer(type: Json | undefined): type is 'loop' | 'parallel' {
   return type === 'loop' || type === 'parallel';
 }

@@ -13,13 +13,16 @@ import { idsOf } from './graph.ts';
 import type { Graph } from './graph.ts';
 import type { RequiredFields } from './lint/required-fields.ts';
 
-/** What drafts are checked against, besides the workflows of the store. Absent parts are not checked. */
+/**
+ * The data with which drafts are compared, besides the workflows of the store. A comparison whose data is absent is
+ * skipped.
+ */
 export interface LintSources {
   /** The block types with their required fields. */
   describeBlocks?: () => Promise<readonly BlockDescription[]>;
-  /** Lists the names of a workspace's values, as the engine resolves them. */
+  /** Lists the names of the values that the engine resolves for a workspace. */
   environments?: Pick<TenantEnvironments, 'names'>;
-  /** True if the area of sandboxes is served. */
+  /** True if the service has the operations of sandboxes. */
   sandboxes?: boolean;
   /** The tools that agents can call. */
   tools?: readonly { id: string }[];
@@ -104,8 +107,8 @@ export const workflowRow: Resource<WorkflowRow, Pick<WorkflowServices, 'store'>>
   kind: 'workflow',
   noun: 'Workflow',
   async find(...call) {
-    const found = await anyWorkflowRow.find(...call);
-    return found?.value.archived_at === null ? found : undefined;
+    const match = await anyWorkflowRow.find(...call);
+    return match?.value.archived_at === null ? match : undefined;
   },
 };
 
@@ -134,10 +137,11 @@ export async function replaceDraft<Edited extends { graph: Graph }>(
     return { ...edited, state: JSON.stringify(edited.graph), ids: idsOf(edited.graph) };
   };
   let result = dryRun ? applyEdit(row.state) : undefined;
-  const foreign = result
+  const foreignIds = result
     ? await store.workflows.foreignIds(row, result.ids)
     : await store.workflows.replaceState(row, (state) => (result = applyEdit(state)), record);
-  if (foreign.length > 0) throw conflict(`${conflictMessage}: ${foreign.slice(0, MAX_SHOWN_IDS).join(', ')}`);
+  if (foreignIds.length > 0)
+    throw conflict(`${conflictMessage}: ${foreignIds.slice(0, MAX_SHOWN_IDS).join(', ')}`);
   if (!result) throw new Error('The draft was not replaced.');
   return result;
 }

@@ -17,7 +17,7 @@ interface Row {
  * need no `this`.
  */
 export function storedDefinitions(db: Db): Definitions {
-  const byId = compiledQuery<Row>(db, (query) =>
+  const selectById = compiledQuery<Row>(db, (query) =>
     withLiveVersion(query)
       .select(['workflows.id', 'workflows.workspace_id', 'workflows.public_api', 'workflows.archived_at'])
       .select('workflow_versions.engine_version')
@@ -27,7 +27,7 @@ export function storedDefinitions(db: Db): Definitions {
   async function find(id: string): Promise<Definition | undefined> {
     // References to children may come from the input of a run.
     if (!isStorable(id)) return undefined;
-    const [row] = await byId(id);
+    const [row] = await selectById(id);
     return (
       row && {
         id: row.id,

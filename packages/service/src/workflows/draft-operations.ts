@@ -33,11 +33,11 @@ import { activeVersion, needsRedeployment } from './views.ts';
 import { applyVariables, VariableError, variablesBody } from './variables.ts';
 import type { VariableOperation } from './variables.ts';
 
-const ONE = { resource: workflowRow, params: schemas.workflowPath } as const;
+const ONE_WORKFLOW = { resource: workflowRow, params: schemas.workflowPath } as const;
 
 export const applyWorkflowOperations = defineChange({
   ...WRITE,
-  ...ONE,
+  ...ONE_WORKFLOW,
   id: 'applyWorkflowOperations',
   ...records('WORKFLOW_OPERATIONS_APPLIED'),
   method: 'POST',
@@ -99,7 +99,7 @@ function expectAllApplied({ skipped, inputValidationErrors }: Omit<EditOutcome, 
 
 export const applyWorkflowVariables = define({
   ...WRITE,
-  ...ONE,
+  ...ONE_WORKFLOW,
   id: 'applyWorkflowVariables',
   ...records('WORKFLOW_VARIABLES_CHANGED'),
   method: 'PATCH',
@@ -111,7 +111,7 @@ export const applyWorkflowVariables = define({
   errors: WRITE_ERRORS,
   async handle(services, { body, record }, row) {
     const data = await changeUnlocked(tablesOf(services), row.id, async (tx) => {
-      const change = (variables: JsonObject) => withVariables(variables, body.operations);
+      const change = (variables: JsonObject) => applyVariableOperations(variables, body.operations);
       const result = await changeVariables(tx, row, { change, now: timeOf(services) });
       if (result.changed) await record({ resourceId: row.id }, tx);
       return { id: row.id, ...result };
@@ -120,7 +120,7 @@ export const applyWorkflowVariables = define({
   },
 });
 
-function withVariables(variables: JsonObject, operations: readonly VariableOperation[]) {
+function applyVariableOperations(variables: JsonObject, operations: readonly VariableOperation[]) {
   try {
     return applyVariables(variables, operations, randomUUID);
   } catch (error) {
@@ -131,7 +131,7 @@ function withVariables(variables: JsonObject, operations: readonly VariableOpera
 
 export const inspectWorkflow = define({
   ...READ,
-  ...ONE,
+  ...ONE_WORKFLOW,
   id: 'inspectWorkflow',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/inspect',

@@ -11,7 +11,7 @@ const ID_KEYS: ReadonlySet<string> = new Set(['parentId', 'blockId', 'variableId
 const MAX_NAME = 255;
 
 /**
- * Returns the graph with new ids of blocks, edges and variables. They are replaced everywhere: in edges, ports,
+ * Returns the graph with new ids of blocks, edges and variables. The old ids are replaced everywhere: in edges, ports,
  * containers and fields. Inside strings, only UUIDs are treated as ids, because a shorter id may be an ordinary word.
  */
 export function withNewIds(graph: DraftGraph, newId: () => string): DraftGraph & Containers {
@@ -38,7 +38,8 @@ export function regenerateIds(
   const idMap = new Map(ids);
   const edges = graph.edges.map((edge): JsonObject => {
     const { id: oldId, source, target, sourceHandle } = edge;
-    const end = (id: Json | undefined): Json => (typeof id === 'string' && blockIds.get(id)) || (id ?? null);
+    const newEndOf = (id: Json | undefined): Json =>
+      (typeof id === 'string' && blockIds.get(id)) || (id ?? null);
     const handle = typeof sourceHandle === 'string' ? sourceHandle : undefined;
     const port = handle !== undefined && ports.get(source as string)?.get(handle);
     const id = newId();
@@ -46,8 +47,8 @@ export function regenerateIds(
     return {
       ...replaceIds(edge, ids),
       id,
-      source: end(source),
-      target: end(target),
+      source: newEndOf(source),
+      target: newEndOf(target),
       ...(typeof port === 'string' && { sourceHandle: port }),
     };
   });
@@ -100,10 +101,10 @@ function setOwn(object: JsonObject | Json[], key: string, value: Json): void {
 }
 
 /** Returns the name if it is free, otherwise the name with the first number that makes it free. */
-export function freeName(name: string, taken: ReadonlySet<string>): string {
+export function freeName(name: string, takenNames: ReadonlySet<string>): string {
   for (let number = 1; ; number += 1) {
     const suffix = number === 1 ? '' : ` (${number})`;
     const candidate = name.slice(0, MAX_NAME - suffix.length) + suffix;
-    if (!taken.has(candidate)) return candidate;
+    if (!takenNames.has(candidate)) return candidate;
   }
 }

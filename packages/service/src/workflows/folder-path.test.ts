@@ -53,19 +53,19 @@ describe('paths of folders', () => {
   });
 
   it('gives every name a unique, canonical path', () => {
-    const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
+    const names = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
     fc.assert(
-      fc.property(name, (given) => {
-        fc.pre(!/^\.{1,2}$/.test(given) && given.trim() !== '' && !/\p{Cc}/u.test(given));
-        const path = `/Outer/${encodeName(given)}`;
+      fc.property(names, (name) => {
+        fc.pre(!/^\.{1,2}$/.test(name) && name.trim() !== '' && !/\p{Cc}/u.test(name));
+        const path = `/Outer/${encodeName(name)}`;
         expect(parseFolderPath(path)).toBe(path);
-        expect(nameOfPath(path)).toBe(given);
+        expect(nameOfPath(path)).toBe(name);
         expect(parentPath(path)).toBe('/Outer');
       }),
     );
   });
 
-  it('lists a folder with its ancestors', () => {
+  it('list a folder with its ancestors, tell what is inside it, and change when it moves', () => {
     expect(pathAndParents('/a/b/c')).toEqual(['/a', '/a/b', '/a/b/c']);
     expect(pathAndParents('/')).toEqual([]);
     expect(isInside('/a/b', '/a')).toBe(true);

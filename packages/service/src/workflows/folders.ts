@@ -45,7 +45,7 @@ export async function listFolders(db: Db, workspaceId: string): Promise<FolderRo
     .where('workspace_id', '=', workspaceId)
     .limit(MAX_FOLDERS + 1)
     .execute();
-  if (rows.length > MAX_FOLDERS) throw tooMany();
+  if (rows.length > MAX_FOLDERS) throw tooManyFoldersError();
   return rows;
 }
 
@@ -82,7 +82,9 @@ export async function lockFolders(db: Db, keys: FolderKeys): Promise<void> {
   for (const row of await lockRows(db, keys, 'read')) expectNotLocked(row);
 }
 
-/** Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends. */
+/**
+ * Throws 423 if a folder that contains the workflow is locked. The folders remain unlocked until the transaction ends.
+ */
 export async function requireUnlocked(
   db: unknown,
   { workspace_id: workspaceId, folder_path: path }: Pick<WorkflowRow, 'workspace_id' | 'folder_path'>,
@@ -119,7 +121,7 @@ export async function createFolder(
   await expectFolder(db, { workspaceId, path: parentPath(path) });
   await expectFree(db, { workspaceId, path });
   const folders = db.selectFrom('workflow_folders').where('workspace_id', '=', workspaceId);
-  if ((await countOf(folders)) >= MAX_FOLDERS) throw tooMany();
+  if ((await countOf(folders)) >= MAX_FOLDERS) throw tooManyFoldersError();
   const row: FolderRow = {
     workspace_id: workspaceId,
     path,
@@ -129,7 +131,7 @@ export async function createFolder(
     created_at: now,
     updated_at: now,
   };
-  await orDuplicateError(path, () => db.insertInto('workflow_folders').values(row).execute());
+  await withDuplicateError(path, () => db.insertInto('workflow_folders').values(row).execute());
   return row;
 }
 
@@ -162,7 +164,7 @@ export async function relocateFolder(
     .where(isInsideSql('path', path))
     .execute();
   const newValues = { path: to, parent_path: parentPath(to), name: nameOfPath(to), updated_at: now };
-  const row = await orDuplicateError(to, () =>
+  const row = await withDuplicateError(to, () =>
     db
       .updateTable('workflow_folders')
       .set(newValues)
@@ -198,13 +200,13 @@ export async function deleteFolder(
   expectNotRoot(path);
   await expectFolders(db, { workspaceId, paths: [path] }, 'change');
   const subfolders = await foldersInside(db, { workspaceId, path });
-  const inFolder = () =>
+  const updateWorkflows = () =>
     db
       .updateTable('workflows')
       .where('workspace_id', '=', workspaceId)
       .where((eb) => eb.or([eb('folder_path', '=', path), isInsideSql('folder_path', path)]));
   for (const folder of subfolders) expectNotLocked(folder);
-  const archived = await inFolder()
+  const archived = await updateWorkflows()
     .set({ archived_at: now, updated_at: now, folder_path: ROOT })
     .where('archived_at', 'is', null)
     .executeTakeFirst();
@@ -213,7 +215,7 @@ export async function deleteFolder(
   if (!recursive && subfolders.length + workflows > 0) {
     throw new ApiError(409, 'The folder is not empty: send recursive=true to delete its contents');
   }
-  await inFolder().set({ folder_path: ROOT }).execute();
+  await updateWorkflows().set({ folder_path: ROOT }).execute();
   await db
     .deleteFrom('workflow_folders')
     .where('workspace_id', '=', workspaceId)
@@ -247,7 +249,7 @@ async function expectFree(db: Db, { workspaceId, path }: FolderKey): Promise<voi
 }
 
 /** Returns the result of `write`. Throws 409 if another process has added the folder since `expectFree`. */
-async function orDuplicateError<T>(path: string, write: () => Promise<T>): Promise<T> {
+async function withDuplicateError<T>(path: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {
@@ -271,6 +273,6 @@ function lockedError(path: string): ApiError {
   return new ApiError(423, `The folder "${path}" is locked`, { details: { lock: 'folder' } });
 }
 
-function tooMany(): ApiError {
+function tooManyFoldersError(): ApiError {
   return new ApiError(413, `A workspace has at most ${MAX_FOLDERS} folders`);
 }

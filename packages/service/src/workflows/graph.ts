@@ -52,11 +52,11 @@ export function graphOf(body: GraphBody, oldGraph: Graph): { graph: Graph; warni
     const id = edge.id ?? edgeId(edge, index);
     return toJson({ ...dropped.drop(edgeShape, edge, `edge "${id}"`), id });
   });
-  const newVariables = body.variables == null ? oldGraph.variables : variables(body.variables, dropped);
+  const newVariables = body.variables == null ? oldGraph.variables : variablesById(body.variables, dropped);
   const graph: Graph = {
     blocks: Object.fromEntries(blocks),
     edges,
-    // Those of the body are ignored: the blocks define them.
+    // The loops and parallels of the body are ignored: the blocks define them.
     ...containersOf(blocks),
     variables: newVariables,
     ...(body.metadata && { metadata: toJson(body.metadata) }),
@@ -86,19 +86,19 @@ const SHOWN_CHARACTERS = 100;
 class DroppedKeys {
   readonly #keys = new Map<string, { first: string; count: number }>();
 
-  /** Returns the value without the keys that are unknown to `shape`, and records these. */
-  drop(shape: z.ZodObject, value: object, where: string): object {
+  /** Returns the value without the keys that are unknown to `shape`. Records the dropped keys. */
+  drop(shape: z.ZodObject, value: object, owner: string): object {
     const entries = Object.entries(value);
     const known = entries.filter(([key]) => Object.hasOwn(shape.shape, key));
     if (known.length === entries.length) return value;
-    for (const [key] of entries) if (!Object.hasOwn(shape.shape, key)) this.add(key, where);
+    for (const [key] of entries) if (!Object.hasOwn(shape.shape, key)) this.add(key, owner);
     return Object.fromEntries(known);
   }
 
-  add(key: string, where: string): void {
+  add(key: string, owner: string): void {
     const entry = this.#keys.get(key);
     if (entry) entry.count += 1;
-    else if (this.#keys.size < MAX_WARNINGS) this.#keys.set(key, { first: where, count: 1 });
+    else if (this.#keys.size < MAX_WARNINGS) this.#keys.set(key, { first: owner, count: 1 });
   }
 
   warnings(): string[] {
@@ -135,7 +135,7 @@ export function engineFormat(
 }
 
 /** Returns the variables by id, from a record or an array. */
-function variables(rows: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
+function variablesById(rows: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
   const keyed = Array.isArray(rows)
     ? rows.map((variable) => [variable.id ?? variable.name, variable] as const)
     : Object.entries(rows);

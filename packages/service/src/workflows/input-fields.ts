@@ -26,7 +26,7 @@ const START_TYPES: ReadonlySet<unknown> = new Set([
   'starter',
 ]);
 
-/** Returns the input fields of a graph, given as JSON text: those of the first start block that has any. */
+/** Returns the input fields of the first start block that has some. `state`: the graph as JSON text. */
 export function shownInputs(state: string): ShownInput[] {
   const formats = Object.values(readGraph(state).blocks)
     .filter(({ type }) => START_TYPES.has(type))

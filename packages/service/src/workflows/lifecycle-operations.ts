@@ -22,7 +22,7 @@ import * as schemas from './schemas.ts';
 import { addWorkflow, archiveWorkflow, changeWorkflow, namesIn, unarchiveWorkflow } from './store.ts';
 import { itemsOf } from './views.ts';
 
-const ONE = { resource: workflowRow, params: schemas.workflowPath, query: schemas.none } as const;
+const ONE_WORKFLOW = { resource: workflowRow, params: schemas.workflowPath, query: schemas.none } as const;
 
 export const createWorkflow = define({
   ...WRITE,
@@ -63,7 +63,7 @@ export const createWorkflow = define({
 
 export const updateWorkflow = define({
   ...WRITE,
-  ...ONE,
+  ...ONE_WORKFLOW,
   id: 'updateWorkflowV2',
   ...records('WORKFLOW_UPDATED'),
   method: 'PATCH',
@@ -76,18 +76,18 @@ export const updateWorkflow = define({
     const folderPath = body.folderPath === undefined ? undefined : canonicalPath(body.folderPath);
     const write = async (tx: Db) => {
       const change = { ...body, folderPath };
-      const next = await changeWorkflow(tx, row, { change, now: timeOf(services) });
+      const changedRow = await changeWorkflow(tx, row, { change, now: timeOf(services) });
       await record({ resourceId: row.id }, tx);
-      return next;
+      return changedRow;
     };
-    const changed = await changeUnlocked(tablesOf(services), row.id, write, folderPath);
-    return { data: (await itemsOf(services, [changed]))[0] };
+    const changedRow = await changeUnlocked(tablesOf(services), row.id, write, folderPath);
+    return { data: (await itemsOf(services, [changedRow]))[0] };
   },
 });
 
 export const deleteWorkflow = define({
   ...WRITE,
-  ...ONE,
+  ...ONE_WORKFLOW,
   id: 'deleteWorkflowV2',
   ...records('WORKFLOW_ARCHIVED'),
   method: 'DELETE',
@@ -108,7 +108,7 @@ export const deleteWorkflow = define({
 
 export const restoreWorkflow = define({
   ...WRITE,
-  ...ONE,
+  ...ONE_WORKFLOW,
   id: 'restoreWorkflow',
   ...records('WORKFLOW_RESTORED'),
   resource: anyWorkflowRow,
@@ -120,7 +120,7 @@ export const restoreWorkflow = define({
   success: [{ status: 200, schema: schemas.workflowItem, description: 'The workflow' }],
   errors: WRITE_ERRORS,
   async handle(services, { record }, row) {
-    const restored = await tablesOf(services)
+    const restoredRow = await tablesOf(services)
       .transaction()
       .execute(async (tx) => {
         const active = await unarchiveWorkflow(tx, row, timeOf(services));
@@ -129,13 +129,13 @@ export const restoreWorkflow = define({
         return active;
       });
     services.triggers.changed();
-    return { data: (await itemsOf(services, [restored]))[0] };
+    return { data: (await itemsOf(services, [restoredRow]))[0] };
   },
 });
 
 export const duplicateWorkflow = define({
   ...WRITE,
-  ...ONE,
+  ...ONE_WORKFLOW,
   id: 'duplicateWorkflow',
   ...records('WORKFLOW_DUPLICATED'),
   method: 'POST',
@@ -189,7 +189,7 @@ export const moveWorkflows = define({
     const moved: string[] = [];
     const failed: { id: string; reason: string }[] = [];
     for (const id of new Set(workflowIds)) {
-      const reason = await moveOne(services, { id, workspaceId, folderPath }, record);
+      const reason = await moveWorkflow(services, { id, workspaceId, folderPath }, record);
       if (reason === undefined) moved.push(id);
       else failed.push({ id, reason });
     }
@@ -204,7 +204,7 @@ interface Move {
 }
 
 /** Moves one workflow. Returns why it could not be moved; undefined if it was. */
-async function moveOne(
+async function moveWorkflow(
   services: WorkflowServices,
   { id, workspaceId, folderPath }: Move,
   record: Call<never, never, never>['record'],

@@ -5,7 +5,7 @@ import type { Migration } from 'kysely/migration';
 /** Columns by which lists of workflows are sorted. */
 const SORT_COLUMNS = ['position', 'name', 'created_at', 'updated_at'] as const;
 
-async function folders({ schema }: Kysely<unknown>): Promise<void> {
+async function createFolderTable({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('workflow_folders')
     .addColumn('workspace_id', 'text', (column) => column.notNull())
@@ -25,7 +25,7 @@ async function folders({ schema }: Kysely<unknown>): Promise<void> {
 }
 
 /** Adds an index for each order, with the columns that filters read, so that lists do not read the long drafts. */
-async function lists({ schema }: Kysely<unknown>): Promise<void> {
+async function addListIndexes({ schema }: Kysely<unknown>): Promise<void> {
   for (const column of SORT_COLUMNS) {
     const filters = ['folder_path', 'active_version', ...(column === 'name' ? [] : ['name'])];
     await schema
@@ -39,6 +39,6 @@ async function lists({ schema }: Kysely<unknown>): Promise<void> {
 
 /** The migrations of the area. Entries are added, never changed. */
 export const WORKFLOW_MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (db: Kysely<unknown>) => folders(db) },
-  '0002': { up: (db: Kysely<unknown>) => lists(db) },
+  '0001': { up: (db: Kysely<unknown>) => createFolderTable(db) },
+  '0002': { up: (db: Kysely<unknown>) => addListIndexes(db) },
 };

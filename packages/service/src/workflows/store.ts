@@ -10,7 +10,7 @@ import type { Db } from './folders.ts';
 import { ROOT } from './folder-path.ts';
 
 /** Maximum number of ids per statement, below the parameter limits of both databases. */
-const CHUNK = 500;
+const CHUNK_SIZE = 500;
 
 /** The data of a new workflow. */
 export interface NewWorkflow {
@@ -22,7 +22,10 @@ export interface NewWorkflow {
   now: string;
 }
 
-/** Adds a workflow after the last one of its workspace. Throws 404 and 423 for its folder, 409 for its name. */
+/**
+ * Adds a workflow after the last one of its workspace. Throws 404 if the folder does not exist, 423 if the folder is
+ * locked, and 409 if the folder has a workflow with the name.
+ */
 export async function addWorkflow(
   db: Db,
   { workspaceId, name, description, folderPath, graph, now }: NewWorkflow,
@@ -48,12 +51,12 @@ export async function addWorkflow(
     updated_at: now,
     archived_at: null,
   };
-  await orNameError(name, () => db.insertInto('workflows').values(row).execute());
+  await withNameError(name, () => db.insertInto('workflows').values(row).execute());
   const edgeIds = graph.edges.flatMap(({ id }) => (typeof id === 'string' ? [id] : []));
   const ids = [...new Set([...Object.keys(graph.blocks), ...edgeIds])];
-  for (let start = 0; start < ids.length; start += CHUNK) {
+  for (let start = 0; start < ids.length; start += CHUNK_SIZE) {
     const rows = ids
-      .slice(start, start + CHUNK)
+      .slice(start, start + CHUNK_SIZE)
       .map((id) => ({ workspace_id: workspaceId, id, workflow_id: row.id }));
     await db.insertInto('graph_ids').values(rows).execute();
   }
@@ -68,8 +71,8 @@ export interface WorkflowChange {
 }
 
 /**
- * Changes name, description and folder, in the transaction of `changeUnlocked`. Throws 404 and 423 for the folder,
- * 409 for the name.
+ * Changes name, description and folder, in the transaction of `changeUnlocked`. Throws 404 if the new folder does not
+ * exist, 423 if it is locked, and 409 if the folder has a workflow with the name.
  */
 export async function changeWorkflow(
   db: Db,
@@ -77,7 +80,7 @@ export async function changeWorkflow(
   { change: { name, description, folderPath }, now }: { change: WorkflowChange; now: string },
 ): Promise<WorkflowRow> {
   if (folderPath !== undefined) await expectFolder(db, { workspaceId: row.workspace_id, path: folderPath });
-  const changed = await orNameError(name ?? row.name, () =>
+  return withNameError(name ?? row.name, () =>
     db
       .updateTable('workflows')
       .set({
@@ -90,7 +93,6 @@ export async function changeWorkflow(
       .returningAll()
       .executeTakeFirstOrThrow(),
   );
-  return changed;
 }
 
 /** Archives a workflow, in the transaction of `changeUnlocked`. */
@@ -103,13 +105,13 @@ export async function archiveWorkflow(db: Db, row: WorkflowRow, now: string): Pr
 }
 
 /**
- * Makes an archived workflow active again: in the root if its folder does not exist, and with a number after its name
- * if another workflow of the folder has this name. Throws 409 if it is not archived, 423 for a locked folder.
+ * Makes an archived workflow active again. Moves it to the root if its folder does not exist. Adds a number to its name
+ * if another workflow of the folder has this name. Throws 409 if it is not archived, and 423 if the folder is locked.
  */
 export async function unarchiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<WorkflowRow> {
   const folder = await existingFolder(db, row);
   const name = freeName(row.name, await namesIn(db, row.workspace_id, folder));
-  const restored = await orNameError(name, () =>
+  const restored = await withNameError(name, () =>
     db
       .updateTable('workflows')
       .set({ archived_at: null, updated_at: now, folder_path: folder, name })
@@ -167,7 +169,8 @@ async function existingFolder(db: Db, row: WorkflowRow): Promise<string> {
   }
 }
 
-async function orNameError<T>(name: string, write: () => Promise<T>): Promise<T> {
+/** Returns the result of `write`. Throws 409 if the folder has a workflow with this name. */
+async function withNameError<T>(name: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
   } catch (error) {

@@ -45,14 +45,14 @@ export function applyVariables(
   newId: () => string,
 ): { variables: JsonObject; changed: boolean } {
   const variables = new Map(Object.entries(draftVariables));
-  const idOf = new Map([...variables].map(([id, stored]) => [objectOr(stored)['name'], id]));
+  const idByName = new Map([...variables].map(([id, stored]) => [objectOr(stored)['name'], id]));
   let changed = false;
   for (const operation of operations) {
-    const id = idOf.get(operation.name);
+    const id = idByName.get(operation.name);
     if (operation.operation === 'delete') {
       if (id === undefined) continue;
       variables.delete(id);
-      idOf.delete(operation.name);
+      idByName.delete(operation.name);
       changed = true;
       continue;
     }
@@ -61,7 +61,7 @@ export function applyVariables(
     if (isUnchanged) continue;
     const key = String(next['id']);
     variables.set(key, next);
-    idOf.set(operation.name, key);
+    idByName.set(operation.name, key);
     changed = true;
   }
   if (variables.size > MAX_VARIABLES)

@@ -21,11 +21,11 @@ async function createWorkflow(name: string = crypto.randomUUID()): Promise<Creat
 
 describe('workflows', () => {
   it('are created with a start block', async () => {
-    const answer = await call<CreatedWorkflow>('POST', '/api/v2/workflows', {
+    const response = await call<CreatedWorkflow>('POST', '/api/v2/workflows', {
       body: { workspaceId, name: ' Weave ', description: 'Threads' },
     });
-    expect(answer.status).toBe(201);
-    expect(answer.data).toMatchObject({
+    expect(response.status).toBe(201);
+    expect(response.data).toMatchObject({
       name: 'Weave',
       description: 'Threads',
       folderPath: '/',
@@ -36,8 +36,8 @@ describe('workflows', () => {
       lastRunAt: null,
       blocks: [{ type: 'start_trigger', name: 'Start' }],
     });
-    const state = await call<{ blocks: object }>('GET', `/api/v2/workflows/${answer.data.id}/state`);
-    expect(Object.keys(state.data.blocks)).toEqual([answer.data.blocks[0]?.id]);
+    const state = await call<{ blocks: object }>('GET', `/api/v2/workflows/${response.data.id}/state`);
+    expect(Object.keys(state.data.blocks)).toEqual([response.data.blocks[0]?.id]);
   });
 
   it('show how many of their runs have ended, and when the last one began', async () => {
@@ -58,15 +58,15 @@ describe('workflows', () => {
     [{ name: 'a', folderPath: '/nowhere' }, 404, 'Folder not found'],
     [{ name: 'a', colour: 'red' }, 400, 'Unrecognized key: "colour"'],
   ])('are not created with the body %o', async (body, status, message) => {
-    const answer = await call('POST', '/api/v2/workflows', { body: { workspaceId, ...body } });
-    expect(answer.status).toBe(status);
-    expect(answer.body).toMatchObject({ error: { message } });
+    const response = await call('POST', '/api/v2/workflows', { body: { workspaceId, ...body } });
+    expect(response.status).toBe(status);
+    expect(response.body).toMatchObject({ error: { message } });
   });
 
   it('have unique names in a folder', async () => {
     await createWorkflow('Twice');
-    const answer = await call('POST', '/api/v2/workflows', { body: { workspaceId, name: 'Twice' } });
-    expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+    const response = await call('POST', '/api/v2/workflows', { body: { workspaceId, name: 'Twice' } });
+    expect(response).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
   });
 
   it('are listed once each over all pages, in every order', async () => {
@@ -74,15 +74,15 @@ describe('workflows', () => {
     for (const name of ['b', 'a', 'C', 'd']) {
       await own.call('POST', '/api/v2/workflows', { body: { workspaceId: own.workspaceId, name } });
     }
-    const list = async (more: string): Promise<string[][]> => {
+    const list = async (parameters: string): Promise<string[][]> => {
       const pages: string[][] = [];
       for (let cursor: string | null = ''; cursor !== null;) {
-        const at: string = cursor === '' ? '' : `&cursor=${cursor}`;
-        const path = `/api/v2/workflows?workspaceId=${own.workspaceId}${more}${at}`;
-        const answer = await own.call<{ name: string }[]>('GET', path);
-        expect(answer.status).toBe(200);
-        pages.push(answer.data.map(({ name }) => name));
-        cursor = (answer.body as { nextCursor: string | null }).nextCursor;
+        const page: string = cursor === '' ? '' : `&cursor=${cursor}`;
+        const path = `/api/v2/workflows?workspaceId=${own.workspaceId}${parameters}${page}`;
+        const response = await own.call<{ name: string }[]>('GET', path);
+        expect(response.status).toBe(200);
+        pages.push(response.data.map(({ name }) => name));
+        cursor = (response.body as { nextCursor: string | null }).nextCursor;
       }
       return pages;
     };
@@ -113,8 +113,8 @@ describe('workflows', () => {
   it('show the inputs of the live version', async () => {
     const inputFormat = [{ name: 'name', type: 'string', description: 'Whom to greet' }];
     const id = await api.deploy(workflow([], [], { inputFormat }));
-    const answer = await call('GET', `/api/v2/workflows/${id}`);
-    expect(answer.data).toMatchObject({ id, isDeployed: true, variables: {}, inputs: inputFormat });
+    const response = await call('GET', `/api/v2/workflows/${id}`);
+    expect(response.data).toMatchObject({ id, isDeployed: true, variables: {}, inputs: inputFormat });
   });
 });
 
@@ -173,9 +173,9 @@ describe('a draft', () => {
   it('can be the state of an exported file', async () => {
     const { id } = await createWorkflow();
     const exported = workflow([fn('A', 'return 1')], ['Start -> A']) as { state: object };
-    const own = draftOf(exported as never);
+    const exportedDraft = draftOf(exported as never);
     const body = {
-      ...{ ...exported.state, ...own, metadata: null, variables: null },
+      ...{ ...exported.state, ...exportedDraft, metadata: null, variables: null },
       ...{
         lastSaved: 1,
         isDeployed: true,
@@ -184,9 +184,9 @@ describe('a draft', () => {
         needsRedeployment: false,
       },
     };
-    const answer = await call<{ warnings: string[] }>('PUT', `/api/v2/workflows/${id}/state`, { body });
-    expect(answer.status).toBe(200);
-    expect(answer.data.warnings).toContain(
+    const response = await call<{ warnings: string[] }>('PUT', `/api/v2/workflows/${id}/state`, { body });
+    expect(response.status).toBe(200);
+    expect(response.data.warnings).toContain(
       'The key "lastSaved" of the graph was dropped: drafts do not have it.',
     );
     expect(await call('POST', `/api/v2/workflows/${id}/deploy`)).toMatchObject({ status: 200 });
@@ -197,27 +197,29 @@ describe('a draft', () => {
   it('is linted, and saved with problems', async () => {
     const { id } = await createWorkflow();
     const body = draftOf(workflow([fn('A', 'return <b.c>'), fn('Lost', 'return 1')], ['Start -> A']));
-    const answer = await call<{ lint: { [list: string]: unknown } }>('PUT', `/api/v2/workflows/${id}/state`, {
-      body,
-    });
-    expect(answer.status).toBe(200);
-    const { lint } = answer.data;
+    const response = await call<{ lint: { [list: string]: unknown } }>(
+      'PUT',
+      `/api/v2/workflows/${id}/state`,
+      { body },
+    );
+    expect(response.status).toBe(200);
+    const { lint } = response.data;
     expect(lint['orphanBlocks']).toMatchObject([{ blockName: 'Lost' }]);
     expect(lint['unresolvedReferences']).toMatchObject([{ blockName: 'A', field: 'code', value: '<b.c>' }]);
     expect(lint['diagnostics']).toContainEqual(expect.objectContaining({ code: 'REFERENCE_UNKNOWN_BLOCK' }));
   });
 
-  it('does not change in a dry run, whose response is the same', async () => {
+  it('does not change in a dry run, which has the same response as the write', async () => {
     const { id } = await createWorkflow();
     const path = `/api/v2/workflows/${id}/state`;
     const before = await call('GET', path);
     const body = draftOf(GREETING);
-    const dry = await call<object>('PUT', `${path}?dryRun=true`, { body });
+    const dryRun = await call<object>('PUT', `${path}?dryRun=true`, { body });
     expect(await call('GET', path)).toMatchObject({ data: before.data });
     const audited = await api.store.audit.ofResource(id);
     expect(audited.map(({ action }) => action)).toEqual(['WORKFLOW_CREATED']);
     const saved = await call('PUT', path, { body });
-    expect({ ...dry.data, dryRun: false }).toEqual(saved.data);
+    expect({ ...dryRun.data, dryRun: false }).toEqual(saved.data);
   });
 
   it('refuses ids of another workflow, even in a dry run', async () => {
@@ -226,8 +228,8 @@ describe('a draft', () => {
     const { id: other } = await createWorkflow();
     await call('PUT', `/api/v2/workflows/${id}/state`, { body });
     for (const query of ['', '?dryRun=true']) {
-      const answer = await call('PUT', `/api/v2/workflows/${other}/state${query}`, { body });
-      expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+      const response = await call('PUT', `/api/v2/workflows/${other}/state${query}`, { body });
+      expect(response).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
     }
     expect(await call('PUT', `/api/v2/workflows/${id}/state`, { body })).toMatchObject({ status: 200 });
   });
@@ -275,7 +277,7 @@ describe('deployments', () => {
     expect(deployed.data.warnings.toSorted()).toEqual(diagnostics.map(({ message }) => message).toSorted());
   });
 
-  it('each create a version, of which the newest is live', async () => {
+  it('each create a version, and the newest version is live', async () => {
     const id = await api.deploy(GREETING);
     const again = await call('POST', `/api/v2/workflows/${id}/deploy`, { body: { name: 'second' } });
     expect(again).toMatchObject({
@@ -328,8 +330,8 @@ describe('deployments', () => {
 
   it('are refused for a draft with errors, and nothing is recorded', async () => {
     const id = await api.createDraft(workflow([fn('A', 'return <b.c>')], ['Start -> A']));
-    const answer = await call('POST', `/api/v2/workflows/${id}/deploy`);
-    expect(answer).toMatchObject({
+    const response = await call('POST', `/api/v2/workflows/${id}/deploy`);
+    expect(response).toMatchObject({
       status: 400,
       body: {
         error: { code: 'BAD_REQUEST', details: { diagnostics: [{ code: 'REFERENCE_UNKNOWN_BLOCK' }] } },
@@ -347,8 +349,8 @@ describe('deployments', () => {
       body: { error: { details: { code: 'WORKFLOW_NOT_DEPLOYED' } } },
     });
     expect(await call('POST', `/api/v2/workflows/${id}/versions/7/activate`)).toMatchObject({ status: 404 });
-    const answer = await call('POST', `/api/v2/workflows/${id}/versions/1/activate`);
-    expect(answer).toMatchObject({
+    const response = await call('POST', `/api/v2/workflows/${id}/versions/1/activate`);
+    expect(response).toMatchObject({
       status: 200,
       data: { isDeployed: true, activeDeployment: { version: 1 } },
     });
@@ -394,10 +396,10 @@ describe('deployments', () => {
 
   it('refuse unknown fields', async () => {
     const id = await api.deploy(GREETING);
-    const answer = await call('POST', `/api/v2/workflows/${id}/versions/1/activate`, {
+    const response = await call('POST', `/api/v2/workflows/${id}/versions/1/activate`, {
       body: { version: 1 },
     });
-    expect(answer).toMatchObject({
+    expect(response).toMatchObject({
       status: 400,
       body: { error: { details: [{ code: 'unrecognized_keys', keys: ['version'] }] } },
     });

@@ -251,19 +251,19 @@ describe('delete', () => {
 });
 
 describe('containers', () => {
-  const into = (block_id: string, params: JsonObject): JsonObject => ({
+  const insertInto = (block_id: string, params: JsonObject): JsonObject => ({
     operation_type: 'insert_into_subflow',
     block_id,
     params,
   });
-  const out = (block_id: string, subflowId: string): JsonObject => ({
+  const extractFrom = (block_id: string, subflowId: string): JsonObject => ({
     operation_type: 'extract_from_subflow',
     block_id,
     params: { subflowId },
   });
 
   it('moves a block into a container and removes the edges that would cross its border', () => {
-    const outcome = edit(NESTED, [into('end', { subflowId: 'Outer' })]);
+    const outcome = edit(NESTED, [insertInto('end', { subflowId: 'Outer' })]);
     expect(outcome.graph.loops['Outer']).toMatchObject({ nodes: ['Inner', 'end'] });
     // An edge from the container itself to a block inside starts that block.
     expect(ends(outcome)).toEqual([
@@ -272,7 +272,7 @@ describe('containers', () => {
       'Inner.parallel-start-source leaf',
       'Outer.source end',
     ]);
-    const moved = edit(NESTED, [into('end', { subflowId: 'Inner' })]);
+    const moved = edit(NESTED, [insertInto('end', { subflowId: 'Inner' })]);
     expect(ends(moved)).not.toContain('Outer.source end');
     expect(moved.warnings).toEqual([
       '1 edge of the block "end" was removed: the other end is in another container.',
@@ -280,23 +280,23 @@ describe('containers', () => {
   });
 
   it('moves a block out of its container into the enclosing one', () => {
-    const outcome = edit(NESTED, [out('leaf', 'Inner')]);
+    const outcome = edit(NESTED, [extractFrom('leaf', 'Inner')]);
     expect(outcome.graph.loops['Outer']).toMatchObject({ nodes: ['Inner', 'leaf'] });
     expect(outcome.graph.parallels['Inner']).toMatchObject({ nodes: [] });
-    const top = edit(NESTED, [out('leaf', 'Inner'), out('leaf', 'Outer')]);
+    const top = edit(NESTED, [extractFrom('leaf', 'Inner'), extractFrom('leaf', 'Outer')]);
     expect(top.graph.blocks['leaf']?.['data']).toEqual({});
   });
 
   it.each([
-    ['invalid_subflow_parent', into('end', { subflowId: 'start' })],
-    ['invalid_subflow_parent', into('end', { subflowId: '__proto__' })],
-    ['invalid_subflow_parent', into('start', { subflowId: 'Outer' })],
-    ['invalid_subflow_parent', into('n', { subflowId: 'Outer', type: 'schedule', name: 'N' })],
-    ['missing_required_params', into('n', { subflowId: 'Outer' })],
-    ['nested_subflow_not_allowed', into('Outer', { subflowId: 'Inner' })],
-    ['nested_subflow_not_allowed', into('Outer', { subflowId: 'Outer' })],
-    ['invalid_subflow_parent', out('leaf', 'Outer')],
-    ['invalid_subflow_parent', out('end', 'Outer')],
+    ['invalid_subflow_parent', insertInto('end', { subflowId: 'start' })],
+    ['invalid_subflow_parent', insertInto('end', { subflowId: '__proto__' })],
+    ['invalid_subflow_parent', insertInto('start', { subflowId: 'Outer' })],
+    ['invalid_subflow_parent', insertInto('n', { subflowId: 'Outer', type: 'schedule', name: 'N' })],
+    ['missing_required_params', insertInto('n', { subflowId: 'Outer' })],
+    ['nested_subflow_not_allowed', insertInto('Outer', { subflowId: 'Inner' })],
+    ['nested_subflow_not_allowed', insertInto('Outer', { subflowId: 'Outer' })],
+    ['invalid_subflow_parent', extractFrom('leaf', 'Outer')],
+    ['invalid_subflow_parent', extractFrom('end', 'Outer')],
     ['invalid_edge_scope', change('start', { connections: { source: ['Outer', 'leaf'] } })],
   ])('refuses with %s: %j', (type, operation) => {
     const outcome = edit(NESTED, [operation]);
@@ -310,10 +310,13 @@ describe('containers', () => {
       block(`L${depth}`, 'loop', depth === 0 ? {} : inside(`L${depth - 1}`)),
     );
     const graph = graphOf([...chain, block('Box', 'loop'), block('f', 'function')]);
-    expect(skips(edit(graph, [into('Box', { subflowId: 'L49' })]))).toEqual(['nested_subflow_not_allowed']);
-    expect(skips(edit(graph, [into('Box', { subflowId: 'L48' }), into('f', { subflowId: 'L49' })]))).toEqual(
-      [],
-    );
+    const tooDeep = edit(graph, [insertInto('Box', { subflowId: 'L49' })]);
+    expect(skips(tooDeep)).toEqual(['nested_subflow_not_allowed']);
+    const deepest = edit(graph, [
+      insertInto('Box', { subflowId: 'L48' }),
+      insertInto('f', { subflowId: 'L49' }),
+    ]);
+    expect(skips(deepest)).toEqual([]);
   });
 
   it('enables a block only if no enclosing container is disabled', () => {

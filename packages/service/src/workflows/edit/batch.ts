@@ -7,7 +7,7 @@ import type { DeferredEdge, InputError, SkippedItem } from './schemas.ts';
 export interface PendingEdge {
   source: string;
   handle: string;
-  /** The target, by the id that the operation gives. */
+  /** The id of the target in the operation. */
   requestedId: string;
   targetHandle: string | undefined;
   operationType: string;
@@ -50,7 +50,7 @@ export function skip(
   return false;
 }
 
-/** Returns the id that a block has in the draft, for the id that an operation gives. */
+/** Returns the id of a block in the draft. `requestedId`: the id of the block in an operation. */
 export function actualId({ ids }: Batch, requestedId: string): string {
   return ids.get(requestedId) ?? requestedId;
 }

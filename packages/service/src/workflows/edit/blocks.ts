@@ -133,7 +133,10 @@ export function skipIfLocked(step: Step, id: string): boolean {
   return true;
 }
 
-/** Returns the number of levels of containers that begin with a block: 0 for a block that is not a container. */
+/**
+ * Returns the number of levels of containers that a block adds: its own level, and the levels of the containers inside
+ * it. Returns 0 for a block that is not a container.
+ */
 export function levelsOf({ batch: { editor } }: Step, id: string): number {
   if (!isContainer(editor.find(id)?.['type'])) return 0;
   const inner = [...editor.depths(id)].filter(([each]) => isContainer(editor.find(each)?.['type']));

@@ -61,13 +61,13 @@ function checkPort(step: Step, handle: string): boolean {
   const block = step.batch.editor.find(step.blockId) ?? {};
   if (block['type'] === 'note') return skip(step, 'invalid_edge_source', 'A note has no ports.');
   if (isContainer(block['type']) && handle === `${block['type']}-start-source`) return true;
-  if (!portsOf(step, block)(handle, 0, '').unknown) return true;
+  if (!portReaderOf(step, block)(handle, 0, '').unknown) return true;
   const reason = `The block "${textOr(block['name'])}" has no port "${handle}".`;
   return skip(step, 'invalid_source_handle', reason, { sourceHandle: handle });
 }
 
-/** Returns the port reader of a block. It is cached until a change, because conditions and routes can be long. */
-function portsOf({ batch, blockId }: Step, block: JsonObject): PortReader {
+/** Returns the port reader of a block. It is cached until the block changes, because its rows can be long. */
+function portReaderOf({ batch, blockId }: Step, block: JsonObject): PortReader {
   const { conditions, routes } = objectOr(block['subBlocks']);
   const values = [block['type'], conditions, routes];
   const cached = batch.ports.get(blockId);
@@ -108,7 +108,7 @@ function addEdge(batch: Batch, pending: PendingEdge): boolean {
   return true;
 }
 
-/** Returns true if the edge stays in its scope: only an edge from the start of a container leads into it. */
+/** Returns true if the edge does not leave its container. Only the start port of a container leads into it. */
 function isInScope({ editor }: Batch, edge: JsonObject): boolean {
   const isInside = editor.parentOf(textOr(edge['target'])) === edge['source'];
   return textOr(edge['sourceHandle']).endsWith('-start-source')

@@ -14,7 +14,7 @@ export class DraftEditor {
 
   constructor(graph: Pick<DraftGraph, 'blocks' | 'edges'>) {
     this.#blocks = new Map(Object.entries(graph.blocks));
-    for (const block of this.#blocks.values()) this.#count(block, 1);
+    for (const block of this.#blocks.values()) this.#countName(block, 1);
     for (const edge of graph.edges) this.connect(edge);
   }
 
@@ -37,16 +37,16 @@ export class DraftEditor {
   /** Adds the block, or replaces the one with its id. */
   put(id: string, block: JsonObject): void {
     const previous = this.#blocks.get(id);
-    if (previous) this.#count(previous, -1);
+    if (previous) this.#countName(previous, -1);
     this.#blocks.set(id, block);
-    this.#count(block, 1);
+    this.#countName(block, 1);
   }
 
   /** Removes the block and its edges. */
   remove(id: string): void {
     const block = this.#blocks.get(id);
     if (!block) return;
-    this.#count(block, -1);
+    this.#countName(block, -1);
     this.#blocks.delete(id);
     for (const edge of [...this.edgesFrom(id), ...this.edgesTo(id)]) this.disconnect(edge);
   }
@@ -113,7 +113,10 @@ export class DraftEditor {
     return depths;
   }
 
-  /** Moves a block into a container, or to the top level. Removes and returns the edges that would cross its border. */
+  /**
+   * Moves a block into a container, or to the top level. Removes and returns the edges of the block that would cross
+   * the border of a container.
+   */
   move(id: string, parent: string | undefined): JsonObject[] {
     const block = this.#blocks.get(id);
     if (!block) return [];
@@ -139,7 +142,7 @@ export class DraftEditor {
     return { blocks: Object.fromEntries(this.#blocks), edges: [...this.#edges] };
   }
 
-  #count(block: JsonObject, change: number): void {
+  #countName(block: JsonObject, change: number): void {
     const name = normalizeName(textOr(block['name']));
     this.#names.set(name, (this.#names.get(name) ?? 0) + change);
   }

@@ -85,11 +85,11 @@ const batch = z.strictObject({
 
 export const operationsBody = batch
   .refine(
-    ({ operations }) => count(operations, nestedOf) <= MAX_BLOCKS,
+    ({ operations }) => count(operations, nestedBlockCountOf) <= MAX_BLOCKS,
     `At most ${MAX_BLOCKS} nested blocks per request`,
   )
   .refine(
-    ({ operations }) => count(operations, edgesOf) <= MAX_EDGES,
+    ({ operations }) => count(operations, edgeCountOf) <= MAX_EDGES,
     `At most ${MAX_EDGES} connections per request`,
   );
 
@@ -149,12 +149,12 @@ function count(operations: readonly DraftOperation[], sizeOf: (operation: DraftO
   return operations.reduce((sum, operation) => sum + sizeOf(operation), 0);
 }
 
-function nestedOf(operation: DraftOperation): number {
+function nestedBlockCountOf(operation: DraftOperation): number {
   if (operation.operation_type !== 'edit') return 0;
   return Object.keys(operation.params.nestedNodes ?? {}).length;
 }
 
-function edgesOf(operation: DraftOperation): number {
+function edgeCountOf(operation: DraftOperation): number {
   const params = operation.params as EditedBlock | undefined;
   const nested = Object.values(params?.nestedNodes ?? {});
   const sizes = [params, ...nested].flatMap((each) =>

@@ -26,7 +26,7 @@ export function removedBindings(before: Graph, after: Graph): RemovedBinding[] {
   }));
 }
 
-/** Yields the bindings of a graph: its references, without `{{NAME}}`. */
+/** Yields the references of a graph to credentials and tables. Placeholders such as `{{NAME}}` are left out. */
 function* bindingsOf(graph: Graph): Generator<FoundReference> {
   for (const reference of referencesOf(graph, KINDS)) if (reference.kind !== 'env-var') yield reference;
 }

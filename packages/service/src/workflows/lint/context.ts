@@ -3,11 +3,14 @@ import type { LintReport } from '../draft-schemas.ts';
 import type { Graph } from '../graph.ts';
 import type { RequiredFields } from './required-fields.ts';
 
-/** What a draft is checked against, besides the workflows of its workspace. Undefined parts are not checked. */
+/**
+ * The data with which a draft is compared, besides the workflows of its workspace. A comparison whose data is undefined
+ * is skipped.
+ */
 export interface LintContext {
   /** The required fields of block types. */
   requiredFields: RequiredFields | undefined;
-  /** The names of the workspace's values. */
+  /** The names of the values that the engine resolves for the workspace. */
   names: ReadonlySet<string> | undefined;
   sandboxes: boolean;
   /** The tools that agents can call. */

@@ -20,15 +20,17 @@ interface Draft {
   edges?: { source: string; target: string; sourceHandle?: string }[];
 }
 
-function block(type: string, fields: JsonObject = {}, more: JsonObject = {}): JsonObject {
+function block(type: string, fields: JsonObject = {}, properties: JsonObject = {}): JsonObject {
   const subBlocks = Object.fromEntries(
     Object.entries(fields).map(([id, value]) => [id, { id, type: 'short-input', value }]),
   );
-  return { type, name: type, subBlocks, ...more };
+  return { type, name: type, subBlocks, ...properties };
 }
 
 /** Returns ids that no other test uses. */
-function ids<const Names extends readonly string[]>(...names: Names): { [Name in Names[number]]: string } {
+function uniqueIds<const Names extends readonly string[]>(
+  ...names: Names
+): { [Name in Names[number]]: string } {
   const scope = crypto.randomUUID();
   return Object.fromEntries(names.map((name) => [name, `${scope}-${name}`])) as never;
 }
@@ -38,21 +40,21 @@ async function createWorkflow(name: string = crypto.randomUUID()): Promise<strin
   return (await api.call<{ id: string }>('POST', '/api/v2/workflows', { body })).data.id;
 }
 
-async function put(workflowId: string, { blocks, edges = [] }: Draft): Promise<WriteResult> {
-  const answer = await api.call<WriteResult>('PUT', `/api/v2/workflows/${workflowId}/state`, {
+async function putDraft(workflowId: string, { blocks, edges = [] }: Draft): Promise<WriteResult> {
+  const response = await api.call<WriteResult>('PUT', `/api/v2/workflows/${workflowId}/state`, {
     body: { blocks, edges },
   });
-  expect(answer.status).toBe(200);
-  return answer.data;
+  expect(response.status).toBe(200);
+  return response.data;
 }
 
 async function lintOf(draft: Draft): Promise<LintReport> {
-  return (await put(await createWorkflow(), draft)).lint;
+  return (await putDraft(await createWorkflow(), draft)).lint;
 }
 
 describe('the lint of a draft', () => {
   it('lists ports of conditions, routers and containers that lead nowhere, even if edges have no port', async () => {
-    const { c, r, l, inner, f } = ids('c', 'r', 'l', 'inner', 'f');
+    const { c, r, l, inner, f } = uniqueIds('c', 'r', 'l', 'inner', 'f');
     const { emptyOutgoingPorts } = await lintOf({
       blocks: {
         [c]: block('condition', {
@@ -76,7 +78,7 @@ describe('the lint of a draft', () => {
   });
 
   it('ignores notes, and edges to blocks that do not exist', async () => {
-    const { n, a, b } = ids('n', 'a', 'b');
+    const { n, a, b } = uniqueIds('n', 'a', 'b');
     const lint = await lintOf({
       blocks: { [n]: block('note'), [a]: block('function'), [b]: block('function', {}, { name: 'B' }) },
       edges: [
@@ -93,7 +95,7 @@ describe('the lint of a draft', () => {
   });
 
   it('lists the required fields of a block together, including types that the host registers', async () => {
-    const { s, a, b, t } = ids('s', 'a', 'b', 't');
+    const { s, a, b, t } = uniqueIds('s', 'a', 'b', 't');
     const { fieldIssues, diagnostics } = await lintOf({
       blocks: {
         ...{ [s]: block('start_trigger'), [a]: block('letter'), [b]: block('api') },
@@ -118,7 +120,7 @@ describe('the lint of a draft', () => {
   });
 
   it('names the line and column of a syntax error, but no column if references shift it', async () => {
-    const { s, a, b } = ids('s', 'a', 'b');
+    const { s, a, b } = uniqueIds('s', 'a', 'b');
     const { codeIssues } = await lintOf({
       blocks: {
         [s]: block('start_trigger'),
@@ -137,7 +139,7 @@ describe('the lint of a draft', () => {
   });
 
   it('lists references to unknown outputs and blocks, and to blocks that cannot have run', async () => {
-    const { s, a, b } = ids('s', 'a', 'b');
+    const { s, a, b } = uniqueIds('s', 'a', 'b');
     const { unresolvedReferences } = await lintOf({
       blocks: {
         [s]: block('start_trigger'),
@@ -165,7 +167,7 @@ describe('the lint of a draft', () => {
     const { unresolvedReferences } = await lintOf({
       blocks: Object.fromEntries(
         references.map((workflowId, index) => {
-          const { w } = ids('w');
+          const { w } = uniqueIds('w');
           return [w, block('workflow', { workflowId }, { name: `w${index}` })];
         }),
       ),
@@ -186,7 +188,7 @@ describe('the lint of a draft', () => {
   });
 
   it('lists unknown secrets, sandboxes, skills and tools, but no text in the braces of other templates', async () => {
-    const { f, a } = ids('f', 'a');
+    const { f, a } = uniqueIds('f', 'a');
     const sandboxId = crypto.randomUUID();
     const tools = [
       { type: 'echo' },
@@ -232,13 +234,13 @@ describe('the lint of a draft', () => {
 
   it('reveals no names of secrets to a workspace key, which may not list secrets', async () => {
     const id = await createWorkflow();
-    const { f } = ids('f');
+    const { f } = uniqueIds('f');
     const blocks = { [f]: block('function', { code: 'return {{KNOWN}} + {{MISSING}}' }) };
-    expect((await put(id, { blocks })).lint.unresolvedReferences).toHaveLength(1);
+    expect((await putDraft(id, { blocks })).lint.unresolvedReferences).toHaveLength(1);
     const { key } = await store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
-    const answer = await api.call<WriteResult>('GET', `/api/v2/workflows/${id}/inspect`, { key });
-    expect(answer.data.lint.unresolvedReferences).toEqual([]);
-    const check = answer.data.lint.checks.find(({ name }) => name === 'credential-resource-references');
+    const response = await api.call<WriteResult>('GET', `/api/v2/workflows/${id}/inspect`, { key });
+    expect(response.data.lint.unresolvedReferences).toEqual([]);
+    const check = response.data.lint.checks.find(({ name }) => name === 'credential-resource-references');
     expect(check?.detail).not.toContain('{{');
   });
 
@@ -250,21 +252,21 @@ describe('the lint of a draft', () => {
     });
     const body = { workspaceId: broken.workspaceId, name: 'Broken' };
     const { data } = await broken.call<{ id: string }>('POST', '/api/v2/workflows', { body });
-    const { f } = ids('f');
+    const { f } = uniqueIds('f');
     const blocks = { [f]: block('function', { code: 'return {{MISSING}}' }) };
-    const answer = await broken.call<WriteResult>('PUT', `/api/v2/workflows/${data.id}/state`, {
+    const response = await broken.call<WriteResult>('PUT', `/api/v2/workflows/${data.id}/state`, {
       body: { blocks, edges: [] },
     });
-    expect(answer.status).toBe(200);
-    expect(answer.data.lint.unresolvedReferences).toEqual([]);
-    expect(answer.data.lint.checks).toContainEqual(
+    expect(response.status).toBe(200);
+    expect(response.data.lint.unresolvedReferences).toEqual([]);
+    expect(response.data.lint.checks).toContainEqual(
       expect.objectContaining({ name: 'fields', status: 'partial' }),
     );
     expect(broken.faults.map(String)).toEqual(['Error: no names', 'Error: no schemas']);
   });
 
   it('skips the checks of a draft that cannot be read, and truncates long lists', async () => {
-    const { a } = ids('a');
+    const { a } = uniqueIds('a');
     const deep = JSON.parse(`${'['.repeat(120)}${']'.repeat(120)}`) as never;
     const unreadable = await lintOf({ blocks: { [a]: block('function', { code: deep }) } });
     expect(unreadable.checks.find(({ name }) => name === 'fields')?.status).toBe('skipped');
@@ -280,12 +282,12 @@ describe('the lint of a draft', () => {
 
   it('lists credentials and tables that a write removes, even in a dry run and in operations', async () => {
     const id = await createWorkflow();
-    const { x, t } = ids('x', 't');
+    const { x, t } = uniqueIds('x', 't');
     const before = {
       [x]: block('gmail', { credential: 'c1', tools: [{ type: 'gmail', params: { credential: 'c2' } }] }),
       [t]: block('table', { tableId: 't1' }),
     };
-    expect((await put(id, { blocks: before })).removedBindings).toEqual([]);
+    expect((await putDraft(id, { blocks: before })).removedBindings).toEqual([]);
     const removed = [
       {
         blockId: x,
@@ -297,12 +299,12 @@ describe('the lint of a draft', () => {
       },
       { blockId: t, blockName: 'table', field: 'tableId', valuePath: [], kind: 'table', resourceId: 't1' },
     ];
-    const dry = await api.call<WriteResult>('POST', `/api/v2/workflows/${id}/operations?dryRun=true`, {
+    const dryRun = await api.call<WriteResult>('POST', `/api/v2/workflows/${id}/operations?dryRun=true`, {
       body: { operations: [{ operation_type: 'delete', block_id: t }] },
     });
-    expect(dry.data.removedBindings).toEqual(removed.slice(1));
+    expect(dryRun.data.removedBindings).toEqual(removed.slice(1));
     const moved = [{ type: 'other' }, { type: 'gmail', params: { credential: 'c2' } }];
     const after = { [x]: block('gmail', { credential: '', tools: moved }) };
-    expect((await put(id, { blocks: after })).removedBindings).toEqual(removed);
+    expect((await putDraft(id, { blocks: after })).removedBindings).toEqual(removed);
   });
 });

@@ -31,9 +31,9 @@ export async function lint(
   // Only people may see the names of secrets, as in the list of secrets.
   const mayKnowNames = principal.kind !== 'workspace' && sources.environments !== undefined;
   const names = mayKnowNames
-    ? await unlessFailed(services, async () => new Set(await sources.environments?.names(workspaceId)))
+    ? await readOrReport(services, async () => new Set(await sources.environments?.names(workspaceId)))
     : undefined;
-  const requiredFields = await unlessFailed(services, services.requiredFields);
+  const requiredFields = await readOrReport(services, services.requiredFields);
   const context: LintContext = {
     names,
     requiredFields,
@@ -46,7 +46,7 @@ export async function lint(
 }
 
 /** Returns the result of `read`; undefined after a failure, which is reported to the host. */
-async function unlessFailed<T>(
+async function readOrReport<T>(
   { report }: Pick<WorkflowServices, 'report'>,
   read: () => Promise<T>,
 ): Promise<T | undefined> {

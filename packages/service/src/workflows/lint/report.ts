@@ -22,7 +22,7 @@ const SYNTAX_CODES = new Set(['SYNTAX_INVALID']);
 const PORT_CODES = new Set(['PORT_UNKNOWN']);
 const TARGET_CODES = new Set(['EDGE_TO_NOWHERE', 'EDGE_TO_SELF', 'EDGE_ACROSS_SCOPES']);
 /** Errors with which the draft cannot be read, so that nothing else was checked. */
-const UNREADABLE = new Set([
+const UNREADABLE_CODES = new Set([
   'INPUT_SHAPE',
   'INPUT_TOO_DEEP',
   'INPUT_TOO_LARGE',
@@ -120,10 +120,10 @@ function fieldIssues(graph: Graph, missing: readonly MissingField[]): LintReport
 
 /** Returns the checked and the unchecked aspects of the draft. */
 function checksOf(diagnostics: readonly Diagnostic[], context: LintContext): Check[] {
-  const isUnread = diagnostics.some(({ code, severity }) => severity === 'error' && UNREADABLE.has(code));
+  const isUnreadable = diagnostics.some(({ code, severity }) => severity === 'error' && UNREADABLE_CODES.has(code));
   const isTruncated = diagnostics.some(({ code }) => code === 'DIAGNOSTICS_MORE');
   const compilerCheck = (name: string, detail: string, status: Check['status'] = 'complete'): Check => {
-    if (isUnread) return { name, status: 'skipped', detail: 'The draft cannot be read: see diagnostics.' };
+    if (isUnreadable) return { name, status: 'skipped', detail: 'The draft cannot be read: see diagnostics.' };
     if (!isTruncated) return { name, status, detail };
     return { name, status: 'partial', detail: `${detail} There are more problems than are listed.` };
   };

@@ -16,8 +16,8 @@ export interface MissingField {
 }
 
 /**
- * Returns a function that reads the required fields from the schemas of the types: once, and again after a failure.
- * Without `describeBlocks`, the function returns undefined.
+ * Returns a function that resolves with the required fields of block types. The schemas of the types are read once, and
+ * again after a failure. Without `describeBlocks`, the function resolves with undefined.
  */
 export function requiredFieldsOf(
   describeBlocks: (() => Promise<readonly BlockDescription[]>) | undefined,

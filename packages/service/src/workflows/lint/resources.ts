@@ -53,11 +53,11 @@ export async function unresolvedResources(graph: Graph, workspace: Workspace): P
     { kind: 'skill', check: checkSkills },
     { kind: 'env-var', check: checkNames },
   ] as const) {
-    const ofKind = byKind.get(kind) ?? [];
-    if (ofKind.length === 0) continue;
-    const reasonOf = await check([...new Set(ofKind.map(({ sourceId }) => sourceId))], workspace);
-    for (const reference of ofKind)
-      add(unresolved, { graph, reference, reason: reasonOf(reference.sourceId) });
+    const references = byKind.get(kind) ?? [];
+    if (references.length === 0) continue;
+    const reasonOf = await check([...new Set(references.map(({ sourceId }) => sourceId))], workspace);
+    for (const reference of references)
+      addUnresolved(unresolved, { graph, reference, reason: reasonOf(reference.sourceId) });
   }
   for (const tool of unknownTools(graph, tools)) {
     if (unresolved.length === MAX_LISTED) break;
@@ -75,7 +75,7 @@ function* takeFirst(references: Iterable<FoundReference>): Generator<FoundRefere
   }
 }
 
-function add(
+function addUnresolved(
   unresolved: Unresolved[],
   { graph, reference, reason }: { graph: Graph; reference: FoundReference; reason: string | undefined },
 ): void {
@@ -90,7 +90,7 @@ function add(
   });
 }
 
-/** Checks child workflows. They are named by their id or name, and must be live. */
+/** Checks child workflows. References have the id or the name of a workflow, which must be live. */
 async function checkWorkflows(names: readonly string[], { db, workspaceId }: Workspace): Promise<ReasonOf> {
   const live = new Map<string, boolean>();
   const findWorkflows = inChunks((chunk) =>
