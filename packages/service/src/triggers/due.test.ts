@@ -27,7 +27,7 @@ function everyMinute(policy: Partial<SchedulePolicy> = {}): ScheduleType {
 function decisionAt(minute: number, policy: Partial<SchedulePolicy>, overrides: Partial<DueState> = {}) {
   const state = { config: {}, dueMs: 10 * MINUTE, held: null, jitterMs: 0, isBusy: false, ...overrides };
   const decision = decide({ ...state, type: everyMinute(policy), nowMs: minute * MINUTE });
-  if ('waits' in decision) return { waits: decision.waits / MINUTE };
+  if ('heldDueMs' in decision) return { held: decision.heldDueMs / MINUTE };
   return { fire: decision.fire.map((ms) => ms / MINUTE), next: (decision.nextMs ?? NaN) / MINUTE };
 }
 
@@ -102,14 +102,14 @@ describe('while the previous run has not ended, a due instant', () => {
   });
 
   it('is the only one that waits: queue', () => {
-    expect(decisionAt(10, { overlap: 'queue' }, { isBusy })).toEqual({ waits: 10 });
-    expect(decisionAt(14, { overlap: 'queue' }, { isBusy, held: 'overlap' })).toEqual({ waits: 10 });
+    expect(decisionAt(10, { overlap: 'queue' }, { isBusy })).toEqual({ held: 10 });
+    expect(decisionAt(14, { overlap: 'queue' }, { isBusy, held: 'overlap' })).toEqual({ held: 10 });
     expect(decisionAt(14, { overlap: 'queue' }, { held: 'overlap' })).toEqual({ fire: [10], next: 15 });
   });
 
   it('starts at most one missed run, unless runs may overlap', () => {
     expect(decisionAt(14, { overlap: 'skip', missed: 'all' })).toEqual({ fire: [14], next: 15 });
-    expect(decisionAt(14, { overlap: 'queue', missed: 'all' }, { isBusy })).toEqual({ waits: 14 });
+    expect(decisionAt(14, { overlap: 'queue', missed: 'all' }, { isBusy })).toEqual({ held: 14 });
   });
 });
 

@@ -24,8 +24,8 @@ export interface DueState {
 export type DueDecision =
   /** Runs are started for the due instants, possibly none; `nextMs` is the next one. */
   | { fire: readonly number[]; nextMs: number | undefined }
-  /** The due instant that waits until the previous run has ended. */
-  | { waits: number };
+  /** The due instant is held until the previous run has ended. */
+  | { heldDueMs: number };
 
 /** Decides which runs are started at `dueMs`, by the policy of the trigger. */
 export function decide(state: DueState): DueDecision {
@@ -35,7 +35,7 @@ export function decide(state: DueState): DueDecision {
   const instants = held === 'overlap' ? [dueMs] : instantsOf(state, untilMs);
   // Without overlap, at most one run is started at a time.
   const [last] = instants.slice(-1);
-  if (overlap === 'queue' && isBusy && last !== undefined) return { waits: last };
+  if (overlap === 'queue' && isBusy && last !== undefined) return { heldDueMs: last };
   const nextMs = type.nextDue(config, Math.max(untilMs, dueMs));
   if (overlap === 'allow') return { fire: instants, nextMs };
   return { fire: isBusy || last === undefined ? [] : [last], nextMs };

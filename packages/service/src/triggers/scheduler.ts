@@ -99,8 +99,8 @@ export class Scheduler {
       ...{ type, config, jitterMs, nowMs, dueMs: trigger.due_ms },
       ...{ held: trigger.held, isBusy: last.isBusy },
     });
-    if ('waits' in decision) {
-      const change = { due_ms: decision.waits, held: 'overlap', fire_ms: nowMs + OVERLAP_CHECK_MS } as const;
+    if ('heldDueMs' in decision) {
+      const change = { due_ms: decision.heldDueMs, held: 'overlap', fire_ms: nowMs + OVERLAP_CHECK_MS } as const;
       return { trigger, runs: [], change: { ...change, last_check_ms: nowMs } };
     }
     return this.#admit(trigger, { type, decision, jitterMs, last, nowMs });
@@ -110,7 +110,7 @@ export class Scheduler {
     trigger: LiveTrigger,
     context: {
       type: ScheduleType;
-      decision: Exclude<DueDecision, { waits: number }>;
+      decision: Exclude<DueDecision, { heldDueMs: number }>;
       jitterMs: number;
       last: LastRun;
       nowMs: number;

@@ -115,7 +115,7 @@ export const deleteWorkflowFolder = define({
   },
 });
 
-/** Compares by code units: upper case before lower case, equally on both databases. */
+/** Compares by code units: upper case is before lower case. The order is the same for both databases. */
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

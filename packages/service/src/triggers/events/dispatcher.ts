@@ -50,8 +50,9 @@ interface Watcher {
 /** A run that an event starts. When it is stored, the cooldown of the rule begins. */
 interface Firing {
   watcher: Watcher;
-  /** The workflow or credential of the cooldown. */
+  /** The id of the workflow or credential to which the cooldown applies. */
   sourceId: string;
+  /** The event with which flow control starts the run. */
   held: FlowEvent;
 }
 

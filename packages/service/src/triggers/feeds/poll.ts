@@ -50,7 +50,7 @@ export type FeedServices = Pick<
   environments: Partial<TenantEnvironments> | undefined;
   credentials: TenantCredentials | undefined;
   http: Egress;
-  /** The base URLs that the operator has configured for services, with the clients that reach them. */
+  /** Resolves with the base URL that the operator has set for a service, and with the client for the service. */
   service: FeedCall['service'];
   /** Reports that events wait for flow control. */
   notifyHeld: () => void;
@@ -103,7 +103,7 @@ export class Poll {
     let call: FeedCall;
     let accepted: string[];
     try {
-      call = this.#call(await cursorOf(this.#services.db, this.#trigger, this.#source));
+      call = this.#createCall(await cursorOf(this.#services.db, this.#trigger, this.#source));
       const poll = await this.#type.poll(this.#config, call);
       accepted = await this.#accept(poll, await this.#admitAll(poll.items));
     } catch (error) {
@@ -112,7 +112,7 @@ export class Poll {
     if (accepted.length > 0) await this.#confirm(accepted, call);
   }
 
-  #call(cursor: JsonObject | undefined): FeedCall {
+  #createCall(cursor: JsonObject | undefined): FeedCall {
     const { http, service, environments, credentials, now } = this.#services;
     const { workspace_id: workspaceId } = this.#trigger;
     return {

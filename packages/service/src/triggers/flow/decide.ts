@@ -27,7 +27,7 @@ export interface FlowEvent {
 
 /** The decision of flow control: the event waits for its run to start, or starts no run. */
 export interface FlowDecision {
-  /** The run that the event starts; for a dropped event, the run that caused this. */
+  /** The run that the event starts; for a dropped event, the run that caused the drop. */
   runId: string;
   state: 'waiting' | 'dropped';
   reason: string;

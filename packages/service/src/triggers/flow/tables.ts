@@ -54,7 +54,7 @@ export type FlowState = 'waiting' | 'started' | 'merged' | 'dropped';
 /** An event with the decision of flow control. */
 export interface FlowEventRow {
   id: string;
-  /** The run that the event starts; for a dropped event, the run that caused this. */
+  /** The run that the event starts; for a dropped event, the run that caused the drop. */
   run_id: string;
   workspace_id: string;
   workflow_id: string;

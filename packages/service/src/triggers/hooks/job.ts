@@ -72,13 +72,13 @@ export class HookJob {
     const { wanted } = this.#row;
     const desiredHook = wanted === null ? undefined : (JSON.parse(wanted) as DesiredHook);
     let failure: Failure | undefined;
-    let active: ActiveHook | undefined;
+    let activeHook: ActiveHook | undefined;
     try {
       this.#secret = openSecret(this.#services.sealer, this.#row);
       const wantedHook = desiredHook && this.#findOrAdd(desiredHook);
       // A hook without an id is identified by its URL only, so it could later be mistaken for the wanted hook.
       await this.#removeAll((hook) => hook !== wantedHook && hook.hookId === null);
-      if (wantedHook) active = await this.#activate(wantedHook);
+      if (wantedHook) activeHook = await this.#activate(wantedHook);
     } catch (error) {
       failure = this.#failureOf(error);
     }
@@ -88,7 +88,7 @@ export class HookJob {
     } catch (error) {
       failure ??= this.#failureOf(error);
     }
-    await this.#record(active, failure);
+    await this.#record(activeHook, failure);
   }
 
   /** Returns the wanted hook from the list of hooks that may exist. Adds the hook to the list if it is missing. */
@@ -118,11 +118,11 @@ export class HookJob {
     const providerHook = this.#providerHookOf(wantedHook);
     const isRenewal =
       this.#row.state === 'active' && wantedHook.hookId !== null && providerHook.renew !== undefined;
-    const call = this.#call(wantedHook);
-    const active = isRenewal
+    const call = this.#createCall(wantedHook);
+    const activeHook = isRenewal
       ? await providerHook.renew?.(wantedHook.config, call)
       : await providerHook.activate(wantedHook.config, call);
-    const result = active as ActiveHook;
+    const result = activeHook as ActiveHook;
     if (wantedHook.hookId !== result.id) this.#audit('TRIGGER_HOOK_CREATED', wantedHook);
     wantedHook.hookId = result.id;
     this.#secret = result.secret ?? this.#secret;
@@ -135,7 +135,7 @@ export class HookJob {
     for (const hook of this.#present.filter(isObsolete)) {
       try {
         if (!this.#isShared(hook)) {
-          await this.#providerHookOf(hook).deactivate(hook.config, this.#call(hook));
+          await this.#providerHookOf(hook).deactivate(hook.config, this.#createCall(hook));
           this.#audit('TRIGGER_HOOK_REMOVED', hook);
         }
         this.#forget(hook);
@@ -168,7 +168,7 @@ export class HookJob {
     this.#present = this.#present.filter((other) => other !== hook);
   }
 
-  #call(hook: ActualHook): HookCall {
+  #createCall(hook: ActualHook): HookCall {
     const { credentials, service, now } = this.#services;
     const { workspace_id: workspaceId } = this.#row;
     return {
@@ -224,7 +224,7 @@ export class HookJob {
    * Records which hooks may exist and ends the lease, in one transaction. Keeps the state if the wanted hook has
    * changed since the row was claimed.
    */
-  async #record(active: ActiveHook | undefined, failure: Failure | undefined): Promise<void> {
+  async #record(activeHook: ActiveHook | undefined, failure: Failure | undefined): Promise<void> {
     const { db, sealer } = this.#services;
     const { workflow_id, block_id, revision, workspace_id: workspaceId, trigger_id: resourceId } = this.#row;
     const secret = this.#secret === undefined ? {} : sealSecret(sealer, this.#row, this.#secret);
@@ -251,7 +251,7 @@ export class HookJob {
       else
         await tx
           .updateTable('provider_hooks')
-          .set(this.#columnsAfter(active, failure && { ...failure, isOutdated: this.#isChanged(saved) }))
+          .set(this.#columnsAfter(activeHook, failure && { ...failure, isOutdated: this.#isChanged(saved) }))
           .where('workflow_id', '=', workflow_id)
           .where('block_id', '=', block_id)
           .where('revision', '=', revision)
@@ -264,15 +264,16 @@ export class HookJob {
     return lookMs !== null && Number(lookMs) !== this.#row.look_ms;
   }
 
-  #columnsAfter(active: ActiveHook | undefined, failure: Failure | undefined): Partial<ProviderHookRow> {
+  #columnsAfter(activeHook: ActiveHook | undefined, failure: Failure | undefined): Partial<ProviderHookRow> {
     const nowMs = this.#services.now();
-    const expires: Partial<ProviderHookRow> = active ? { expires_ms: active.expiresMs ?? null } : {};
+    const expires: Partial<ProviderHookRow> = activeHook ? { expires_ms: activeHook.expiresMs ?? null } : {};
     const columns = { checked_ms: nowMs, ...expires };
-    if (active) {
+    if (activeHook) {
       const change = { ...columns, state: 'active', active_ms: this.#row.active_ms ?? nowMs } as const;
       // Another hook could not be removed.
       if (failure) return { ...change, ...this.#retryColumns(failure, nowMs) };
-      return { ...change, error: null, is_retryable: 0, attempts: 0, look_ms: nextCheckMs(active, nowMs) };
+      const look_ms = nextCheckMs(activeHook, nowMs);
+      return { ...change, error: null, is_retryable: 0, attempts: 0, look_ms };
     }
     if (!failure) return { ...columns, look_ms: nowMs };
     const retry = this.#retryColumns(failure, nowMs);

@@ -22,7 +22,7 @@ export interface NewDelivery {
  * The result of storing a delivery: stored with its run, a duplicate, stored with the decision of flow control, or
  * refused because the trigger is not live.
  */
-export type StoreResult = 'stored' | { duplicateOf: string } | { placed: FlowDecision } | 'not live';
+export type StoreResult = 'stored' | { duplicateOf: string } | { decision: FlowDecision } | 'not live';
 
 /** Maximum number of deliveries in one transaction. */
 const BATCH_SIZE = 64;
@@ -96,7 +96,7 @@ export class Acceptor {
           .set({ run_id: decision.runId })
           .where('id', '=', row.id)
           .execute();
-      return { placed: decision };
+      return { decision };
     }
     return 'stored';
   }

@@ -11,7 +11,7 @@ const MAX_REASONS = 50;
 /** Maximum number of counts that wait to be written. */
 const MAX_WAITING = 10_000;
 
-interface Count {
+interface RefusalCount {
   workflowId: string;
   blockId: string;
   reason: string;
@@ -24,7 +24,7 @@ interface Count {
 export class RefusalCounter {
   readonly #db: Db;
   readonly #report: (error: unknown) => void;
-  readonly #counts = new Map<string, Count>();
+  readonly #counts = new Map<string, RefusalCount>();
   readonly #stop: () => void;
   #flushing: Promise<void> = Promise.resolve();
 
@@ -63,14 +63,14 @@ export class RefusalCounter {
     await this.flush();
   }
 
-  async #write(counts: readonly Count[]): Promise<void> {
+  async #write(counts: readonly RefusalCount[]): Promise<void> {
     await this.#db.transaction().execute(async (tx) => {
       for (const count of counts) await write(tx, count);
     });
   }
 }
 
-async function write(db: Db, { workflowId, blockId, reason, count, firstMs, lastMs }: Count): Promise<void> {
+async function write(db: Db, { workflowId, blockId, reason, count, firstMs, lastMs }: RefusalCount): Promise<void> {
   const key = { workflow_id: workflowId, block_id: blockId };
   const { reasons } = await db
     .selectFrom('webhook_refusals')

@@ -176,7 +176,8 @@ export class ServiceWebhooks implements WebhookStore {
       : await this.#storeAndQueue({ row, start }, webhook);
     if (result === 'not live') return undefined;
     if (result === 'stored') return this.#acceptedEvent(row.run_id);
-    if ('placed' in result) return this.#acceptedEvent(result.placed.runId, { flow: result.placed });
+    if ('decision' in result)
+      return this.#acceptedEvent(result.decision.runId, { flow: result.decision });
     await this.#countDuplicate(webhook, event);
     return this.#acceptedEvent(result.duplicateOf, { isDuplicate: true });
   }
@@ -203,7 +204,7 @@ export class ServiceWebhooks implements WebhookStore {
     const held = { id, runId, workspaceId, workflowId, blockId, ...origin, policy, start };
     await prepareEvent({ ...this.#services, db: this.#services.db as never }, held);
     const result = await this.#acceptor.store({ row, start, held });
-    if (typeof result === 'object' && 'placed' in result) this.#services.notifyHeld();
+    if (typeof result === 'object' && 'decision' in result) this.#services.notifyHeld();
     return result;
   }
 

@@ -65,13 +65,13 @@ export function applyParams(step: Step, params: Omit<AddedBlock, 'type'>): void 
 }
 
 function applyInputs(step: Step, block: JsonObject, inputs: { [field: string]: unknown }): void {
-  const { unknown, refused } = setInputs(block, inputs);
+  const { unknownFields, refusals } = setInputs(block, inputs);
   const blockType = textOr(block['type']);
-  for (const field of unknown) {
+  for (const field of unknownFields) {
     const reason = `Blocks of the type "${blockType}" have no field "${field}".`;
     skip(step, 'invalid_subblock_field', reason, { field });
   }
-  for (const { field, error } of refused) {
+  for (const { field, error } of refusals) {
     step.batch.inputErrors.push({ blockId: step.blockId, blockType, field, error });
   }
 }

@@ -32,23 +32,23 @@ const requirements: Readonly<Record<string, z.ZodType>> = {
 /** The result of setting the inputs of one block. */
 export interface InputsOutcome {
   /** Fields that the type does not have. */
-  unknown: string[];
-  /** Values that the field does not accept. */
-  refused: { field: string; error: string }[];
+  unknownFields: string[];
+  /** The fields whose values are not accepted, and why. */
+  refusals: { field: string; error: string }[];
 }
 
 /** Sets the valid inputs, in place. Settings of loops and parallels are in the block's data. */
 export function setInputs(block: JsonObject, inputs: { [field: string]: unknown }): InputsOutcome {
   const type = textOr(block['type']);
   const fields = BLOCK_FIELDS.get(type)?.shape as { [field: string]: z.ZodType } | undefined;
-  const outcome: InputsOutcome = { unknown: [], refused: [] };
+  const outcome: InputsOutcome = { unknownFields: [], refusals: [] };
   const accepted = Object.entries(inputs as JsonObject).filter(([field, value]) => {
     if (fields && !Object.hasOwn(fields, field)) {
-      outcome.unknown.push(field);
+      outcome.unknownFields.push(field);
       return false;
     }
     const error = faultOf(type, field, { value, schema: fields?.[field] });
-    if (error !== undefined) outcome.refused.push({ field, error });
+    if (error !== undefined) outcome.refusals.push({ field, error });
     return error === undefined;
   });
   if (isContainer(type)) setAll(block, 'data', accepted);

@@ -32,9 +32,10 @@ export function emptyOutgoingPorts(graph: Graph): LintReport['emptyOutgoingPorts
     const ports = branchPorts(rows);
     if (ports.length === 0) continue;
     const edges = edgesFrom.get(id) ?? [];
-    const usedPorts = isContainer(block['type']) ? hasInnerEdge(graph, id, edges) : usedBranches(rows, edges);
+    const branches = isContainer(block['type']) ? undefined : usedBranches(rows, edges);
     for (const { handle, label } of ports) {
-      if (usedPorts === true || (usedPorts !== false && usedPorts.has(handle))) continue;
+      const isUsed = branches ? branches.has(handle) : hasInnerEdge(graph, id, edges);
+      if (isUsed) continue;
       if (empty.length === MAX_LISTED) return empty;
       empty.push({ ...refOf(graph, id), handle: shownValue(handle), label: shownValue(label) });
     }
