@@ -1,4 +1,4 @@
-/** Interval at which the process compares its clock with the earliest due instant. A comparison reads nothing. */
+/** Interval at which the process compares its clock with the earliest due instant, without reading the database. */
 const BEAT_MS = 250;
 /** Maximum time until the earliest due instant is read again, because another process may have changed it. */
 const POLL_MS = 5000;

@@ -22,7 +22,7 @@ export interface DueState {
 
 /** The decision about a due instant. */
 export type DueDecision =
-  /** Runs are started for the due instants, possibly none; `nextMs` is the next one. */
+  /** The due instants for which runs are started, possibly none. `nextMs`: the next due instant. */
   | { fire: readonly number[]; nextMs: number | undefined }
   /** The due instant is held until the previous run has ended. */
   | { heldDueMs: number };
@@ -59,7 +59,7 @@ function instantsOf({ type, config, dueMs, held }: DueState, untilMs: number): n
   return instants;
 }
 
-/** Returns the delay of a trigger: always the same for one trigger, and different between triggers. */
+/** Returns the delay of the runs of a trigger in milliseconds. It is always the same for one trigger. */
 export function jitterOf(
   type: ScheduleType,
   config: JsonObject,

@@ -25,7 +25,7 @@ interface RunResult {
 /** The results of runs, by the ids of the runs in the engine. */
 export type EndedRuns = ReadonlyMap<string, RunResult>;
 
-/** Reads the results of runs from their traces. */
+/** Dependencies for reading the results of runs from their traces. */
 export interface TraceReader {
   engine: Pick<Engine, 'getTrace'>;
   report: (error: unknown) => void;
@@ -44,7 +44,7 @@ export async function endedRuns(db: Db, reader: TraceReader, logs: readonly Logg
   );
   const failures = roots.filter(({ status }) => status === 'failed');
   const successes = roots.filter(({ status }) => status === 'completed');
-  const failing = await failingWorkflows(db, successes);
+  const failing = await findFailingWorkflows(db, successes);
   const relevant = [...failures, ...successes.filter(({ workflow_id: id }) => failing.has(id))];
   const results = new Map<string, RunResult>();
   for (const { engine_id: id, status } of relevant) {
@@ -54,7 +54,7 @@ export async function endedRuns(db: Db, reader: TraceReader, logs: readonly Logg
   return results;
 }
 
-async function failingWorkflows(db: Db, runs: readonly LoggedRun[]): Promise<ReadonlySet<string>> {
+async function findFailingWorkflows(db: Db, runs: readonly LoggedRun[]): Promise<ReadonlySet<string>> {
   if (runs.length === 0) return new Set();
   const rows = await db
     .selectFrom('triggers')

@@ -43,16 +43,19 @@ export class Jobs {
 export interface DueWork<Due extends { workspace_id: string }> {
   jobs: Jobs;
   isClosed: () => boolean;
-  /** Returns due work, at most `limit` items, none of the workspaces `except`. */
+  /** Returns at most `limit` items of due work, without those of the workspaces `except`. */
   due: (query: { limit: number; except: readonly string[] }) => Promise<readonly Due[]>;
   /** Claims the work for this process. Returns undefined if another process has claimed or changed it. */
   claim: (due: Due) => Promise<Due | undefined>;
   begin: (claimed: Due) => void;
-  /** Returns when the next work is due, except for the workspaces `except`; undefined if there is none. */
+  /** Returns when the next work is due, without that of the workspaces `except`; undefined if there is none. */
   earliest: (query: { except: readonly string[] }) => Promise<number | undefined>;
 }
 
-/** Begins due work. Resolves with the time of the next work; undefined while the maximum number of jobs is running. */
+/**
+ * Begins due work. Resolves with the time of the next work; undefined if there is none, or if the maximum number of
+ * jobs is running.
+ */
 export async function beginDue<Due extends { workspace_id: string }>(
   work: DueWork<Due>,
 ): Promise<number | undefined> {

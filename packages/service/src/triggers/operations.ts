@@ -298,7 +298,7 @@ async function writeAndSubmit(
   return { runId: queued.runId };
 }
 
-/** Changes the trigger and returns it. Throws 404 if its version is no longer live, and 423 if it is locked. */
+/** Changes the trigger and returns it. Throws 404 if its version is no longer live, 423 if its folder is locked. */
 async function updateTrigger(
   services: TriggerServices,
   { row, change }: { row: DeployedTrigger; change: Partial<TriggerRow> },

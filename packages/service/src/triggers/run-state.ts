@@ -11,13 +11,13 @@ export async function stateOfRun(
   runId: string,
 ): Promise<LastRun> {
   const run = await runOf(engine, runId);
-  if (run) return lastRunOf(run);
+  if (run) return toRunState(run);
   const reservation = (await reservations.byEngineIds([runId])).get(runId);
   if (reservation?.isQueued) return { isBusy: true };
   if (reservation?.failure) return { isBusy: false, error: reservation.failure.message };
   // The run has started since the first query, or it was deleted.
   const started = reservation && (await runOf(engine, runId));
-  return started ? lastRunOf(started) : { isBusy: false, isUnknown: true };
+  return started ? toRunState(started) : { isBusy: false, isUnknown: true };
 }
 
 async function runOf(engine: AreaContext['engine'], runId: string): Promise<RunDetail | undefined> {
@@ -29,7 +29,7 @@ async function runOf(engine: AreaContext['engine'], runId: string): Promise<RunD
   }
 }
 
-function lastRunOf({ status, error }: Pick<RunDetail, 'status' | 'error'>): LastRun {
+function toRunState({ status, error }: Pick<RunDetail, 'status' | 'error'>): LastRun {
   if (status === 'completed' || status === 'cancelled') return { isBusy: false };
   if (status === 'failed') return { isBusy: false, error: error?.message ?? 'The run has failed.' };
   return { isBusy: true };

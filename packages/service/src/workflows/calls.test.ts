@@ -90,7 +90,7 @@ describe('a workflow that runs another one', () => {
     const child = await mine.deploy(GREETING);
     await mine.call('DELETE', `/api/v2/workflows/${child}/deploy`);
     expect(await callResult(mine, child)).toMatchObject(CHILD_NOT_FOUND);
-    await mine.call('PUT', `/api/v2/workflows/${child}/state`, { body: await onlyStartBlock(child) });
+    await mine.call('PUT', `/api/v2/workflows/${child}/state`, { body: await draftWithStartOnly(child) });
     await mine.call('POST', `/api/v2/workflows/${child}/deploy`);
     await mine.call('POST', `/api/v2/workflows/${child}/versions/1/activate`);
     const result = await callResult(mine, child);
@@ -114,7 +114,7 @@ describe('a workflow that runs another one', () => {
     expect(await runCaller()).toBe('lost');
   });
 
-  it('runs a deployment even if a draft cannot be read', async () => {
+  it('runs its live version even if its draft cannot be read', async () => {
     const child = await mine.deploy(replyWith('live'));
     const { database } = mine.store;
     await sql`update workflows set state = 'no graph' where id = ${child}`.execute(database);
@@ -197,7 +197,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the store reject
 });
 
 /** Returns the draft with only its start block. */
-async function onlyStartBlock(id: string): Promise<object> {
+async function draftWithStartOnly(id: string): Promise<object> {
   const { data } = await mine.call<{ blocks: { [id: string]: { type: string } } }>(
     'GET',
     `/api/v2/workflows/${id}/state`,

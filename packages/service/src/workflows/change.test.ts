@@ -65,7 +65,7 @@ const DATABASES: { [name: string]: () => Promise<Setup> } = {
   ...(hasPostgres && { PostgreSQL: openPostgres }),
 };
 
-describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, open) => {
+describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %s', (_name, open) => {
   const setup = open();
 
   async function createFolders(...paths: string[]): Promise<void> {
@@ -159,7 +159,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
     await expect(rename(id)).rejects.toMatchObject({ status: 404, message: 'Workflow not found' });
   });
 
-  it('that moves it to another folder does not deadlock with a move in the other direction', async () => {
+  it('that moves the workflow does not deadlock with a move in the other direction', async () => {
     const { writer, host, workspaceId } = await setup;
     await createFolders('/five', '/six');
     const [first, second] = [await createWorkflow('/five'), await createWorkflow('/six')];
@@ -187,7 +187,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow on %s', (_name, 
     );
   });
 
-  it('creates only one of two folders with the same path at the same time', async () => {
+  it('that creates a folder is refused if another write creates the folder at the same time', async () => {
     const { writer, host, workspaceId } = await setup;
     const create = (db: Db) =>
       db.transaction().execute((tx) => createFolder(tx, { workspaceId, path: '/seven' }, NOW));

@@ -47,18 +47,21 @@ export function childrenByParent(blocks: Iterable<readonly [string, JsonObject]>
 export function containersOf(blocks: Iterable<readonly [string, JsonObject]>): Containers {
   const all = [...blocks];
   const children = childrenByParent(all);
-  const ofType = (type: string, read: (container: JsonObject, data: JsonObject) => JsonObject): JsonObject =>
+  const containersOfType = (
+    type: string,
+    toContainer: (shared: JsonObject, data: JsonObject) => JsonObject,
+  ): JsonObject =>
     Object.fromEntries(
       all.flatMap(([id, block]): [string, Json][] => {
         if (block['type'] !== type) return [];
         const shared = { id, nodes: children.get(id) ?? [], enabled: block['enabled'] !== false };
-        return [[id, read(shared, objectOr(block['data']))]];
+        return [[id, toContainer(shared, objectOr(block['data']))]];
       }),
     );
-  return { loops: ofType('loop', loop), parallels: ofType('parallel', parallel) };
+  return { loops: containersOfType('loop', toLoop), parallels: containersOfType('parallel', toParallel) };
 }
 
-function loop(shared: JsonObject, data: JsonObject): JsonObject {
+function toLoop(shared: JsonObject, data: JsonObject): JsonObject {
   return withoutAbsent({
     ...shared,
     iterations: data['count'] ?? 5,
@@ -69,7 +72,7 @@ function loop(shared: JsonObject, data: JsonObject): JsonObject {
   });
 }
 
-function parallel(shared: JsonObject, data: JsonObject): JsonObject {
+function toParallel(shared: JsonObject, data: JsonObject): JsonObject {
   return withoutAbsent({
     ...shared,
     distribution: data['collection'],

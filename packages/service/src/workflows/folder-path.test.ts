@@ -23,7 +23,7 @@ describe('paths of folders', () => {
     ['/a%2Fb', '/a%2Fb'],
     ['/%E2%9C%93', '/%E2%9C%93'],
     ['/...', '/...'],
-  ])('reads %j as %j', (input, path) => {
+  ])('are read: %j is %j', (input, path) => {
     expect(parseFolderPath(input)).toBe(path);
   });
 
@@ -47,12 +47,12 @@ describe('paths of folders', () => {
     [`/${'a'.repeat(256)}`, 'at most 255'],
     [`/${'a'.repeat(4096)}`, 'more than 4096'],
     ['/a'.repeat(65), 'more than 64'],
-  ])('refuses %j: %s', (input, message) => {
+  ])('are refused: %j (%s)', (input, message) => {
     expect(() => parseFolderPath(input)).toThrow(FolderPathError);
     expect(() => parseFolderPath(input)).toThrow(message);
   });
 
-  it('gives every name a unique, canonical path', () => {
+  it('are canonical for every name, and have the name', () => {
     const names = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 40 });
     fc.assert(
       fc.property(names, (name) => {
@@ -65,7 +65,7 @@ describe('paths of folders', () => {
     );
   });
 
-  it('list a folder with its ancestors, tell what is inside it, and change when it moves', () => {
+  it('have parents, contain other paths, and change when a folder is moved', () => {
     expect(pathAndParents('/a/b/c')).toEqual(['/a', '/a/b', '/a/b/c']);
     expect(pathAndParents('/')).toEqual([]);
     expect(isInside('/a/b', '/a')).toBe(true);

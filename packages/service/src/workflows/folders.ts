@@ -150,7 +150,7 @@ export async function relocateFolder(
   }
   await expectFolders(db, { workspaceId, paths: [path, parentPath(to)] }, 'change');
   await expectFree(db, { workspaceId, path: to });
-  const subfolders = await foldersInside(db, { workspaceId, path });
+  const subfolders = await findFoldersInside(db, { workspaceId, path });
   for (const folder of subfolders) {
     expectNotLocked(folder);
     canonicalPath(relocatedPath(folder.path, path, to));
@@ -199,7 +199,7 @@ export async function deleteFolder(
 ): Promise<DeletedItems> {
   expectNotRoot(path);
   await expectFolders(db, { workspaceId, paths: [path] }, 'change');
-  const subfolders = await foldersInside(db, { workspaceId, path });
+  const subfolders = await findFoldersInside(db, { workspaceId, path });
   const updateWorkflows = () =>
     db
       .updateTable('workflows')
@@ -224,7 +224,7 @@ export async function deleteFolder(
   return { folders: subfolders.length + 1, workflows };
 }
 
-async function foldersInside(db: Db, { workspaceId, path }: FolderKey): Promise<FolderRow[]> {
+async function findFoldersInside(db: Db, { workspaceId, path }: FolderKey): Promise<FolderRow[]> {
   return db
     .selectFrom('workflow_folders')
     .selectAll()

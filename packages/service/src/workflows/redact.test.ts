@@ -62,7 +62,7 @@ describe('a graph without credentials', () => {
     expect(redactedValue('headers', value)).toEqual(expected);
   });
 
-  it('stops at the maximum depth', () => {
+  it('has null in place of values deeper than the maximum depth', () => {
     let deep: unknown = SECRET;
     for (let depth = 0; depth < 1000; depth += 1) deep = [deep];
     expect(JSON.stringify(redactedValue('params', deep))).not.toContain(SECRET);

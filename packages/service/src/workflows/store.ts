@@ -109,7 +109,7 @@ export async function archiveWorkflow(db: Db, row: WorkflowRow, now: string): Pr
  * if another workflow of the folder has this name. Throws 409 if it is not archived, and 423 if the folder is locked.
  */
 export async function unarchiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<WorkflowRow> {
-  const folder = await existingFolder(db, row);
+  const folder = await findFolderOrRoot(db, row);
   const name = freeName(row.name, await namesIn(db, row.workspace_id, folder));
   const restored = await withNameError(name, () =>
     db
@@ -159,7 +159,7 @@ export async function changeVariables(
   return { variableCount: Object.keys(variables).length, changed };
 }
 
-async function existingFolder(db: Db, row: WorkflowRow): Promise<string> {
+async function findFolderOrRoot(db: Db, row: WorkflowRow): Promise<string> {
   try {
     await expectFolder(db, { workspaceId: row.workspace_id, path: row.folder_path });
     return row.folder_path;

@@ -10,7 +10,7 @@ const MAX_OUTPUT = 64 * 1024;
 /** Number of characters of the preview that replaces a longer output. */
 const PREVIEW_CHARACTERS = 8 * 1024;
 
-/** The subject of an event. */
+/** The data of an event for the inputs of the runs that it starts. */
 export interface EventSubject {
   happenedMs: number;
   workflow?: { id: string; name: string } | undefined;

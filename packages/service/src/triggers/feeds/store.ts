@@ -108,7 +108,7 @@ export async function deleteOldestItems(
   key: FeedKey,
   { known, nowMs }: { known: ReadonlyMap<string, number>; nowMs: number },
 ): Promise<void> {
-  if ((await seenAt(db, key, MARK_THRESHOLD)) === undefined) return;
+  if ((await findMarkMs(db, key, MARK_THRESHOLD)) === undefined) return;
   const stale = [...known].filter(([, seen]) => seen < nowMs - MARK_INTERVAL_MS).map(([item]) => item);
   for (const chunk of chunks(stale))
     await db
@@ -118,7 +118,7 @@ export async function deleteOldestItems(
       .where('block_id', '=', key.block_id)
       .where('item', 'in', chunk)
       .execute();
-  const last = await seenAt(db, key, MAX_ITEMS);
+  const last = await findMarkMs(db, key, MAX_ITEMS);
   if (last === undefined) return;
   await db
     .deleteFrom('feed_items')
@@ -129,7 +129,7 @@ export async function deleteOldestItems(
 }
 
 /** Returns when the item after the `offset` newest ones was marked; undefined if there is none. */
-async function seenAt(db: FeedDb, key: FeedKey, offset: number): Promise<number | undefined> {
+async function findMarkMs(db: FeedDb, key: FeedKey, offset: number): Promise<number | undefined> {
   const row = await db
     .selectFrom('feed_items')
     .select('seen_ms')

@@ -121,7 +121,7 @@ export class ServiceWebhooks implements WebhookStore {
   async find(path: string): Promise<StoredWebhook | undefined> {
     const row = await this.#services.queue.whileAccepting(() => this.#reads.add(path));
     const type = row && this.#services.types.get(row.type);
-    return type?.kind === 'webhook' ? storedWebhook(row as WebhookRow, type) : undefined;
+    return type?.kind === 'webhook' ? toStoredWebhook(row as WebhookRow, type) : undefined;
   }
 
   async #rowsOf(paths: readonly string[]): Promise<(WebhookRow | undefined)[]> {
@@ -289,7 +289,7 @@ export class ServiceWebhooks implements WebhookStore {
   }
 }
 
-function storedWebhook(row: WebhookRow, type: WebhookType): StoredWebhook {
+function toStoredWebhook(row: WebhookRow, type: WebhookType): StoredWebhook {
   const { workflow_id: workflowId, block_id: blockId } = row;
   return {
     ...{ key: `${workflowId} ${blockId}`, workspaceId: row.workspace_id, workflowId, blockId, type },

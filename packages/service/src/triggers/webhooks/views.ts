@@ -25,10 +25,10 @@ export async function shownWebhooks(
   prefix: string,
 ): Promise<z.output<typeof schemas.shownWebhook>[]> {
   if (webhooks.length === 0) return [];
-  const paths = byWebhook(await currentPaths(db, webhooks));
-  const deliveries = byWebhook(await lastDeliveries(db, webhooks));
-  const refusals = byWebhook(await refusalsOf(db, webhooks));
-  const hooks = byWebhook(await wantedHooks(db, webhooks));
+  const paths = groupByWebhook(await findCurrentPaths(db, webhooks));
+  const deliveries = groupByWebhook(await findLastDeliveries(db, webhooks));
+  const refusals = groupByWebhook(await findRefusals(db, webhooks));
+  const hooks = groupByWebhook(await findWantedHooks(db, webhooks));
   return webhooks.flatMap((row) => {
     const type = types.get(row.type);
     const [path] = paths.get(keyOf(row)) ?? [];
@@ -54,7 +54,7 @@ function keyOf({ workflow_id, block_id }: WebhookKey): string {
   return JSON.stringify([workflow_id, block_id]);
 }
 
-function byWebhook<Row extends WebhookKey>(rows: readonly Row[]): Map<string, Row[]> {
+function groupByWebhook<Row extends WebhookKey>(rows: readonly Row[]): Map<string, Row[]> {
   return Map.groupBy(rows, keyOf);
 }
 
@@ -67,7 +67,7 @@ function isOneOf(webhooks: readonly WebhookKey[]) {
   return sql<boolean>`(workflow_id, block_id) in ${keyRows(webhooks)}`;
 }
 
-function currentPaths(db: Db, webhooks: readonly WebhookKey[]) {
+function findCurrentPaths(db: Db, webhooks: readonly WebhookKey[]) {
   return db
     .selectFrom('webhook_paths')
     .select(['workflow_id', 'block_id', 'path'])
@@ -77,10 +77,10 @@ function currentPaths(db: Db, webhooks: readonly WebhookKey[]) {
 }
 
 /**
- * Selects the last delivery of each webhook. It reads one row for each by the index, regardless of the number of
- * deliveries.
+ * Returns the last delivery of each webhook. The query reads one row of the index for each webhook, regardless of the
+ * number of deliveries.
  */
-function lastDeliveries(db: Db, webhooks: readonly WebhookKey[]) {
+function findLastDeliveries(db: Db, webhooks: readonly WebhookKey[]) {
   const last = sql`(select id from webhook_deliveries where workflow_id = column1 and block_id = column2
     order by received_ms desc, id desc limit 1)`;
   return db
@@ -90,8 +90,8 @@ function lastDeliveries(db: Db, webhooks: readonly WebhookKey[]) {
     .execute();
 }
 
-/** Selects the counted reasons of each webhook, the latest first. */
-function refusalsOf(db: Db, webhooks: readonly WebhookKey[]) {
+/** Returns the counted reasons of each webhook, the latest first. */
+function findRefusals(db: Db, webhooks: readonly WebhookKey[]) {
   return db
     .selectFrom('webhook_refusals')
     .selectAll()
@@ -101,7 +101,7 @@ function refusalsOf(db: Db, webhooks: readonly WebhookKey[]) {
     .execute();
 }
 
-function wantedHooks(db: Db, webhooks: readonly WebhookKey[]) {
+function findWantedHooks(db: Db, webhooks: readonly WebhookKey[]) {
   return db
     .selectFrom('provider_hooks')
     .selectAll()
