@@ -77,7 +77,7 @@ export interface WorkflowOptions {
   store: ServiceStore;
   /** Block types that may be added to drafts. Default: the types that the engine supports. */
   types?: readonly string[];
-  /** The resources that references in drafts are checked against. Default: the workflows of the store. */
+  /** The resources with which references in drafts are compared. Default: the workflows of the store. */
   sources?: LintSources;
   /** Updates the triggers of deployments. Default: no trigger is fired. */
   triggers?: Triggers;

@@ -117,7 +117,7 @@ const MAX_SHOWN_IDS = 10;
 
 /** How a draft is replaced. */
 interface Replacement<Edited> {
-  /** Returns the new draft for the stored one, which is JSON text. */
+  /** Returns the new draft. `state`: the stored draft as JSON text. */
   edit: (state: string) => Edited;
   /** True if the new draft is only checked, and not stored. */
   dryRun?: boolean;

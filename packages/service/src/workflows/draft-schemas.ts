@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { cursor, json, order, pageLimit, timestamp, workspaceId } from '@heddle/api/areas';
 
-/** Maximum number of blocks and of edges of a draft. */
+/** Maximum number of blocks of a draft. */
 export const MAX_BLOCKS = 2000;
+/** Maximum number of edges of a draft. */
 export const MAX_EDGES = 10_000;
 
 /** An integer that both databases can store. */
@@ -200,7 +201,7 @@ const removedBinding = z.object({
 
 export type RemovedBinding = z.output<typeof removedBinding>;
 
-/** The fields that every result of a write of a draft has. */
+/** The fields of all results of writes to drafts. */
 export const draftReport = {
   lint: lintReport,
   removedBindings: z

@@ -55,7 +55,10 @@ export interface FolderKeys {
   paths: readonly string[];
 }
 
-/** `read`: until the transaction ends, others cannot change the folders. `change`: others cannot lock them at all. */
+/**
+ * `read`: other transactions cannot change the folders until this transaction ends. `change`: other transactions cannot
+ * lock the rows of the folders either.
+ */
 type Access = 'read' | 'change';
 
 /**
@@ -111,7 +114,10 @@ async function lockRows(
     .execute();
 }
 
-/** Adds a folder. Throws 404 if its parent does not exist, 409 if the folder exists, 413 for too many, and 423. */
+/**
+ * Adds a folder. Throws 404 if its parent does not exist, 409 if the folder exists, 413 if the workspace has too many
+ * folders, and 423 if an ancestor is locked.
+ */
 export async function createFolder(
   db: Db,
   { workspaceId, path }: FolderKey,

@@ -42,14 +42,14 @@ function redactNamed(entry: JsonObject): JsonObject {
 /** Maximum depth of a value that is checked. Deeper values are removed. */
 const MAX_DEPTH = 100;
 
-/** Returns the value with its contents redacted, including those of JSON text. */
+/** Returns the value with null in place of the credentials in it, also in JSON text. */
 function redact(value: Json, depth = 0): Json {
   if (typeof value === 'string') return redactText(value, depth);
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= MAX_DEPTH) return null;
   if (Array.isArray(value)) return value.map((each) => redact(each, depth + 1));
   const { Key, Value } = value;
-  // A row of a table, of headers for example.
+  // A row of a table, for example of headers.
   if (typeof Key === 'string' && isCredential(Key)) return { ...value, Value: redactSecret(Value ?? null) };
   const entries = Object.entries(value).map(
     ([key, inner]) => [key, isCredential(key) ? redactSecret(inner) : redact(inner, depth + 1)] as const,

@@ -66,8 +66,8 @@ export function deploymentOf(
 }
 
 /**
- * Returns the progress of a deployment. It is active when all its hooks (webhooks at providers) are active, because a
- * missing hook receives nothing.
+ * Returns the progress of a deployment. The deployment is active when all its hooks (webhooks at providers) are active,
+ * because a missing hook receives nothing.
  */
 function progressOf(hooks: TriggerState['hooks'], deployedAt: string) {
   const failed = hooks.find(({ state }) => state === 'failed');

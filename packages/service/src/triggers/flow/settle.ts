@@ -4,8 +4,9 @@ import { stateOfRun } from '../run-state.ts';
 import { groupIdOf } from './decide.ts';
 import type { FlowDb, FlowEvent } from './decide.ts';
 
-/** Maximum number of waiting events of a workspace, and of bytes of their inputs. */
+/** Maximum number of waiting events of a workspace. */
 const MAX_WAITING = 20_000;
+/** Maximum number of bytes of the inputs of these events. */
 const MAX_WAITING_BYTES = 256 * 1024 * 1024;
 const TOO_MANY = 'Too many events wait for the flow control of this workspace. Please retry later.';
 const RETRY_SECONDS = 30;

@@ -40,8 +40,9 @@ export interface FlowRunRow {
   look_ms: number | null;
   /** The latest time until which a `collecting` run collects events. */
   until_ms: number | null;
-  /** Number of its events, and number of bytes of their inputs. */
+  /** Number of the events of the run. */
   events: number;
+  /** Number of bytes of the inputs of these events. */
   bytes: number;
   attempts: number;
   created_ms: number;

@@ -50,7 +50,7 @@ interface Failure {
   isOutdated?: boolean;
 }
 
-/** Reconciles the hooks of one trigger, on which this process has a lease. */
+/** Reconciles the hooks (webhooks at providers) of one trigger, on which this process has a lease. */
 export class HookJob {
   readonly #services: HookServices;
   readonly #row: ProviderHookRow;
@@ -260,8 +260,8 @@ export class HookJob {
   }
 
   /** Returns whether `retryHooks` has changed the row since it was claimed. */
-  #isChanged({ look_ms: lookMs }: Pick<ProviderHookRow, 'look_ms'>): boolean {
-    return lookMs !== null && Number(lookMs) !== this.#row.look_ms;
+  #isChanged({ look_ms: dueMs }: Pick<ProviderHookRow, 'look_ms'>): boolean {
+    return dueMs !== null && Number(dueMs) !== this.#row.look_ms;
   }
 
   #columnsAfter(activeHook: ActiveHook | undefined, failure: Failure | undefined): Partial<ProviderHookRow> {

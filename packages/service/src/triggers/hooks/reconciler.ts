@@ -22,8 +22,8 @@ const JOB_MS = 90_000;
 const LEASE_MS = 120_000;
 
 /**
- * Creates, renews and removes the hooks of triggers at their providers. Several processes can share one database: one
- * of them claims the hooks of a trigger.
+ * Creates, renews and removes the hooks of triggers: webhooks at their providers. Several processes can share one
+ * database: one of them claims the hooks of a trigger.
  */
 export class HookReconciler {
   readonly #options: HookServices;
