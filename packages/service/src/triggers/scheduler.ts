@@ -100,8 +100,9 @@ export class Scheduler {
       ...{ held: trigger.held, isBusy: last.isBusy },
     });
     if ('heldDueMs' in decision) {
-      const change = { due_ms: decision.heldDueMs, held: 'overlap', fire_ms: nowMs + OVERLAP_CHECK_MS } as const;
-      return { trigger, runs: [], change: { ...change, last_check_ms: nowMs } };
+      const fire_ms = nowMs + OVERLAP_CHECK_MS;
+      const change = { due_ms: decision.heldDueMs, held: 'overlap', fire_ms, last_check_ms: nowMs } as const;
+      return { trigger, runs: [], change };
     }
     return this.#admit(trigger, { type, decision, jitterMs, last, nowMs });
   }

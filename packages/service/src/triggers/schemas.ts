@@ -86,7 +86,9 @@ export const shownEvent = z.strictObject({
   key: z.string().describe('The value by which events are grouped'),
   state: flowState,
   reason: flowReason,
-  runId: z.string().describe('The run that the event starts; for a dropped event, the run that caused the drop'),
+  runId: z
+    .string()
+    .describe('The run that the event starts; for a dropped event, the run that caused the drop'),
   receivedAt: timestamp,
   decidedAt: timestamp.nullable(),
 });

@@ -70,7 +70,10 @@ export class RefusalCounter {
   }
 }
 
-async function write(db: Db, { workflowId, blockId, reason, count, firstMs, lastMs }: RefusalCount): Promise<void> {
+async function write(
+  db: Db,
+  { workflowId, blockId, reason, count, firstMs, lastMs }: RefusalCount,
+): Promise<void> {
   const key = { workflow_id: workflowId, block_id: blockId };
   const { reasons } = await db
     .selectFrom('webhook_refusals')

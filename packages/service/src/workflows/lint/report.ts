@@ -120,10 +120,13 @@ function fieldIssues(graph: Graph, missing: readonly MissingField[]): LintReport
 
 /** Returns the checked and the unchecked aspects of the draft. */
 function checksOf(diagnostics: readonly Diagnostic[], context: LintContext): Check[] {
-  const isUnreadable = diagnostics.some(({ code, severity }) => severity === 'error' && UNREADABLE_CODES.has(code));
+  const isUnreadable = diagnostics.some(
+    ({ code, severity }) => severity === 'error' && UNREADABLE_CODES.has(code),
+  );
   const isTruncated = diagnostics.some(({ code }) => code === 'DIAGNOSTICS_MORE');
   const compilerCheck = (name: string, detail: string, status: Check['status'] = 'complete'): Check => {
-    if (isUnreadable) return { name, status: 'skipped', detail: 'The draft cannot be read: see diagnostics.' };
+    if (isUnreadable)
+      return { name, status: 'skipped', detail: 'The draft cannot be read: see diagnostics.' };
     if (!isTruncated) return { name, status, detail };
     return { name, status: 'partial', detail: `${detail} There are more problems than are listed.` };
   };
