@@ -13,8 +13,9 @@ import { findBlock } from './execution/plan-queries.ts';
 import type { RuntimeParts } from './execution/runtime-parts.ts';
 import type { HttpClient } from './executors/services.ts';
 import { readChanges } from './records/run-changes.ts';
+import { readDefinition, readHeader } from './records/read-run.ts';
+import type { RunState } from './records/read-run.ts';
 import { runNotFound } from './records/run-errors.ts';
-import { storedRecord } from './records/stored-record.ts';
 import type { ReusedData } from './rerun.ts';
 import { previewReuse, reuse } from './rerun.ts';
 import { detailOf, listDetails, logDetails, resourceOf } from './resource.ts';
@@ -165,16 +166,12 @@ export class HeddleEngine implements Engine {
 
   async fileReader(runId: string, limits: ReadLimits = {}): Promise<FileReader> {
     this.#expectOpen();
-    const header = await this.#parts.stores.runs.header(runId);
-    if (!header) throw runNotFound(runId);
-    return fileReader(this.#parts, header, limits);
+    return fileReader(this.#parts, await readHeader(this.#parts, runId), limits);
   }
 
   async openFile(runId: string, file: Pick<FileRecord, 'id' | 'key'>): Promise<FileContent | undefined> {
     this.#expectOpen();
-    const header = await this.#parts.stores.runs.header(runId);
-    if (!header) throw runNotFound(runId);
-    return openFile(this.#parts, header, file);
+    return openFile(this.#parts, await readHeader(this.#parts, runId), file);
   }
 
   #launch(
@@ -218,43 +215,38 @@ export class HeddleEngine implements Engine {
   }
 
   async #resource(runId: string, { select }: Selection): Promise<RunResource> {
-    const { runs } = this.#parts.stores;
-    const record = await storedRecord(this.#parts, runId);
-    if (!record) throw runNotFound(runId);
-    return resourceOf(record, this.#parts.values, { select, logs: select ? await runs.logs(runId) : [] });
+    const { record, logs } = await this.#read(runId, select !== undefined);
+    return resourceOf(record, this.#parts.values, { select, logs });
+  }
+
+  async #read(runId: string, withLogs: boolean): Promise<RunState> {
+    const run = await this.#parts.runtime.readRun(runId, { logs: withLogs });
+    if (!run) throw runNotFound(runId);
+    return run;
   }
 
   async getRun(runId: string, { select }: Selection = {}): Promise<RunDetail> {
     this.#expectOpen();
-    const { runs } = this.#parts.stores;
-    const record = await this.#parts.runtime.record(runId);
-    if (!record) throw runNotFound(runId);
-    return detailOf(record, this.#parts.values, { select, logs: select ? await runs.logs(runId) : [] });
+    const { record, logs } = await this.#read(runId, select !== undefined);
+    return detailOf(record, this.#parts.values, { select, logs });
   }
 
   async getLogs(runId: string): Promise<LogDetail[]> {
     this.#expectOpen();
-    const { stores, values, runtime } = this.#parts;
-    await runtime.saved(runId);
-    if (!(await stores.runs.header(runId))) throw runNotFound(runId);
-    return logDetails(await stores.runs.logs(runId), values);
+    const { logs } = await this.#read(runId, true);
+    return logDetails(logs, this.#parts.values);
   }
 
   async getTrace(runId: string): Promise<Span> {
     this.#expectOpen();
-    const { stores, runtime } = this.#parts;
-    await runtime.saved(runId);
-    const record = await stores.runs.record(runId);
-    if (!record) throw runNotFound(runId);
-    return traceOf(record, await stores.runs.logs(runId));
+    const { record, logs } = await this.#read(runId, true);
+    return traceOf(record, logs);
   }
 
   async *follow(runId: string, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<RunEvent> {
     this.#expectOpen();
-    const { stores, values, clock, definitions } = this.#parts;
-    const header = await stores.runs.header(runId);
-    if (!header) throw runNotFound(runId);
-    const plan = await definitions.plan(header.planHash);
+    const { stores, values, clock } = this.#parts;
+    const { plan } = await readDefinition(this.#parts, runId);
     const isServed = (): boolean => this.#closed === undefined;
     const parts = { stores, values, clock, isServed, ...(signal && { signal }) };
     yield* follow(parts, runId, plan);
@@ -264,8 +256,7 @@ export class HeddleEngine implements Engine {
     this.#expectOpen();
     const { runs } = this.#parts.stores;
     await this.#parts.runtime.saved(runId);
-    const header = await runs.header(runId);
-    if (!header) throw runNotFound(runId);
+    await readHeader(this.#parts, runId);
     const children: { runId: string; workflowId: string; blockId: string }[] = [];
     for (const id of await runs.children(runId)) {
       const child = await runs.header(id);
@@ -277,14 +268,13 @@ export class HeddleEngine implements Engine {
 
   async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
     this.#expectOpen();
-    return listDetails(this.#parts.stores.runs, this.#parts.values, query);
+    const { stores, values, runtime } = this.#parts;
+    return listDetails({ runs: stores.runs, values, read: (runId) => runtime.readRun(runId) }, query);
   }
 
   async planOf(runId: string): Promise<Plan> {
     this.#expectOpen();
-    const header = await this.#parts.stores.runs.header(runId);
-    if (!header) throw runNotFound(runId);
-    return this.#parts.definitions.plan(header.planHash);
+    return (await readDefinition(this.#parts, runId)).plan;
   }
 
   async readValue(stored: Stored): Promise<Json> {
@@ -348,9 +338,7 @@ export class HeddleEngine implements Engine {
     { workflow, version }: { workflow?: WorkflowSource; version?: number },
   ) {
     const { stores, definitions } = this.#parts;
-    const header = await stores.runs.header(runId);
-    if (!header) throw runNotFound(runId);
-    const plan = await definitions.plan(header.planHash);
+    const { header, plan } = await readDefinition(this.#parts, runId);
     const target: VersionedPlan =
       workflow === undefined
         ? { plan, version: header.version }
@@ -362,7 +350,7 @@ export class HeddleEngine implements Engine {
     this.#expectOpen();
     const { stores, runtime } = this.#parts;
     await runtime.saved(runId);
-    const runIds = await endedTree(stores.runs, runId);
+    const runIds = await endedTree(stores, runId);
     // Children are deleted first: if a deletion fails, the remaining runs can still be found from the parent.
     for (const id of runIds.toReversed()) {
       await stores.live.remove(id);
@@ -379,9 +367,8 @@ export class HeddleEngine implements Engine {
     this.#expectOpen();
     const run = await this.#parts.runtime.open(runId);
     if (run) return this.#handle(run, {});
-    if (await this.#parts.stores.runs.header(runId))
-      throw new EngineError('RUN_ENDED', `Run ${runId} has ended.`);
-    throw runNotFound(runId);
+    await readHeader(this.#parts, runId);
+    throw new EngineError('RUN_ENDED', `Run ${runId} has ended.`);
   }
 
   #expectOpen(): void {
@@ -407,8 +394,9 @@ function chosenRunId(runId: string | undefined): string | undefined {
 const PRUNE_MIN_AGE_MS = 3_600_000;
 
 /** Returns the ids of the run and all its descendants, parents first. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED. */
-async function endedTree(runs: SharedStores['runs'], runId: string): Promise<string[]> {
-  if (!(await runs.header(runId))) throw runNotFound(runId);
+async function endedTree(stores: SharedStores, runId: string): Promise<string[]> {
+  await readHeader({ stores }, runId);
+  const { runs } = stores;
   const runIds = [runId];
   for (const id of runIds) {
     const record = await runs.record(id);

@@ -3,6 +3,7 @@ import { isJsonObject, normalizeName } from '@heddle/core/blocks';
 import type { Stored } from '@heddle/core/run';
 import { thenMaybe } from './then-maybe.ts';
 import type { Values } from './records/values.ts';
+import { isEnded } from './store/journal.ts';
 import type { ListQuery, LogDetail, RunDetail, RunResource } from './types.ts';
 
 /**
@@ -126,18 +127,25 @@ export function logDetails(logs: readonly BlockLog[], values: Values): Promise<L
   );
 }
 
-/** Returns a page of runs. `refresh` returns the current state of a stored record. */
+/** Returns a page of runs. `read` returns the current state of a run. */
 export async function listDetails(
-  runs: Pick<RunStore, 'list'>,
-  values: Values,
+  { runs, values, read }: { runs: Pick<RunStore, 'list'>; values: Values; read: ReadRun },
   { status, ...query }: ListQuery,
-  refresh = async (record: RunRecord): Promise<RunRecord> => record,
 ): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
   const page = await runs.list({ ...query, ...(status && { status: [...status] }) });
-  const records = await Promise.all(page.runs.map(refresh));
+  const records = await Promise.all(page.runs.map((record) => currentRecord(record, read)));
   const matches = records.filter((record) => !status || status.includes(record.status));
   const details = await Promise.all(matches.map((record) => detailOf(record, values)));
   return { runs: details, nextCursor: page.cursor ?? null };
+}
+
+type ReadRun = (runId: string) => Promise<{ record: RunRecord } | undefined>;
+
+/** Returns the current record of a listed run; the stored one if the journal of the run cannot be read. */
+async function currentRecord(stored: RunRecord, read: ReadRun): Promise<RunRecord> {
+  if (isEnded(stored.status)) return stored;
+  const current = await read(stored.runId).catch(() => undefined);
+  return current?.record ?? stored;
 }
 
 async function pauseDetail(pause: PausePoint, values: Values): Promise<RunDetail['pauses'][number]> {

@@ -3,7 +3,8 @@ import type { BlockExecutor, Json, Plan } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { PausePoint } from '@heddle/core/run';
 import type { RuntimeParts } from './runtime-parts.ts';
-import { pointClosed, runNotFound } from '../records/run-errors.ts';
+import { readHeader } from '../records/read-run.ts';
+import { pointClosed } from '../records/run-errors.ts';
 
 /**
  * Returns the output of the paused block for the submitted `input`, or the answer that it continues with. Throws
@@ -55,9 +56,8 @@ export async function rejectResume(
   { open, token }: { open: readonly PausePoint[] | undefined; token: string | undefined },
 ): Promise<never> {
   if (!open) {
-    if (await parts.stores.runs.header(runId))
-      throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it can be resumed.`);
-    throw runNotFound(runId);
+    await readHeader(parts, runId);
+    throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it can be resumed.`);
   }
   if (token !== undefined) {
     if (await hasTokenEntry(parts, runId, token, 'paused')) throw pointClosed(runId);

@@ -1,8 +1,9 @@
-import type { BlockLog, Clock, Json, NewRun, Plan, RunRecord } from '@heddle/core';
+import type { Clock, Json, Plan } from '@heddle/core';
 import { systemClock } from '../clock.ts';
 import { storedPlan } from '../definitions.ts';
-import { foldRun } from '../records/fold.ts';
 import { follow } from '../records/follow.ts';
+import { readDefinition, readHeader, readRun } from '../records/read-run.ts';
+import type { RunState } from '../records/read-run.ts';
 import { runNotFound } from '../records/run-errors.ts';
 import { Values } from '../records/values.ts';
 import { detailOf, listDetails, logDetails } from '../resource.ts';
@@ -88,24 +89,25 @@ interface Owners {
 }
 
 class StoreRunReader implements RunReader {
-  readonly #stores: SharedStores;
+  readonly #parts: { stores: SharedStores; definitions: { plan(hash: string): Promise<Plan> } };
   readonly #values: Values;
   readonly #owners: Owners;
 
   constructor(stores: SharedStores, owners: Owners) {
-    this.#stores = stores;
+    this.#parts = { stores, definitions: { plan: (hash) => storedPlan(stores.definitions, hash) } };
     this.#values = new Values(stores.values);
     this.#owners = owners;
   }
 
   async listRuns(query: ListQuery = {}): Promise<{ runs: ShownRun[]; nextCursor: string | null }> {
-    const refresh = async (record: RunRecord): Promise<RunRecord> => (await this.#latest(record)).record;
-    const { runs, nextCursor } = await listDetails(this.#stores.runs, this.#values, query, refresh);
+    const { runs: store } = this.#parts.stores;
+    const read = (runId: string) => readRun(this.#parts, runId, { logs: false });
+    const { runs, nextCursor } = await listDetails({ runs: store, values: this.#values, read }, query);
     return { runs: await this.#shownRuns(runs), nextCursor };
   }
 
   async getRun(runId: string, { select }: { select?: readonly string[] } = {}): Promise<ShownRun> {
-    const { record, logs } = await this.#run(runId, select !== undefined);
+    const { record, logs } = await this.#read(runId, select !== undefined);
     const [run] = await this.#shownRuns([await detailOf(record, this.#values, { select, logs })]);
     if (!run) throw runNotFound(runId);
     return run;
@@ -119,57 +121,38 @@ class StoreRunReader implements RunReader {
   }
 
   async cancelReason(runId: string): Promise<string | undefined> {
-    const entries = await this.#stores.runs.journal(runId);
+    const entries = await this.#parts.stores.runs.journal(runId);
     const entry = entries.findLast(({ type }) => type === 'cancelled');
     return entry?.type === 'cancelled' ? entry.reason : undefined;
   }
 
   async mocksOf(runId: string): Promise<Json> {
-    return (await this.#header(runId)).mocks;
+    return (await readHeader(this.#parts, runId)).mocks;
   }
 
   async getLogs(runId: string): Promise<LogDetail[]> {
-    const { logs } = await this.#run(runId, true);
+    const { logs } = await this.#read(runId, true);
     return logDetails(logs, this.#values);
   }
 
   async planOf(runId: string): Promise<Plan> {
-    return storedPlan(this.#stores.definitions, (await this.#header(runId)).planHash);
+    return (await readDefinition(this.#parts, runId)).plan;
   }
 
   async *follow(runId: string): AsyncGenerator<RunEvent> {
     const plan = await this.planOf(runId);
     const { clock, isServed } = this.#owners;
-    yield* follow({ stores: this.#stores, values: this.#values, clock, isServed }, runId, plan);
+    yield* follow({ ...this.#parts, values: this.#values, clock, isServed }, runId, plan);
   }
 
   close(): Promise<void> | void {
-    return this.#stores.close();
+    return this.#parts.stores.close();
   }
 
-  async #header(runId: string): Promise<NewRun> {
-    const header = await this.#stores.runs.header(runId);
-    if (!header) throw runNotFound(runId);
-    return header;
-  }
-
-  async #run(runId: string, withLogs: boolean): Promise<{ record: RunRecord; logs: BlockLog[] }> {
-    const stored = await this.#stores.runs.record(runId);
-    if (!stored) throw runNotFound(runId);
-    const { record, logs } = await this.#latest(stored);
-    return { record, logs: logs ?? (withLogs ? await this.#stores.runs.logs(runId) : []) };
-  }
-
-  /**
-   * Returns the stored record of an ended run. For an open run, record and logs are computed from the journal, because
-   * they are stored later than its entries.
-   */
-  async #latest(record: RunRecord): Promise<{ record: RunRecord; logs?: BlockLog[] }> {
-    const { runs, definitions } = this.#stores;
-    const header = record.endedMs === undefined ? await runs.header(record.runId) : undefined;
-    if (!header) return { record };
-    const plan = await storedPlan(definitions, header.planHash);
-    return foldRun({ header, plan, suspended: record.suspended }, await runs.journal(record.runId));
+  async #read(runId: string, withLogs: boolean): Promise<RunState> {
+    const run = await readRun(this.#parts, runId, { logs: withLogs });
+    if (!run) throw runNotFound(runId);
+    return run;
   }
 }
 

@@ -99,8 +99,8 @@ export class TemporalRuntime implements RuntimePort {
     return this.#liveRun(runId, record.seq, () => this.#runs.events(runId, position));
   }
 
-  record(runId: string): Promise<RunRecord | undefined> {
-    return this.#runs.find(runId);
+  readRun(...request: Parameters<RuntimePort['readRun']>): ReturnType<RuntimePort['readRun']> {
+    return this.#runs.readRun(...request);
   }
 
   async saved(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Json, RunRecord } from '@heddle/core';
+import type { Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { LiveRun } from '../../runtime-port.ts';
 import { isHeldByOther } from '../../store/leases.ts';
@@ -70,10 +70,6 @@ export class LeasedRuntime extends LocalRuntime {
     }
   }
 
-  override record(runId: string): Promise<RunRecord | undefined> {
-    return this.running(runId) ? super.record(runId) : this.#peers.record(runId);
-  }
-
   override async resume(runId: string, { token, input }: { token?: string; input?: Json }): Promise<void> {
     const point = token ?? (await this.#onlyOpenPoint(runId));
     const answer = { ...(point !== undefined && { token: point }), ...(input !== undefined && { input }) };
@@ -89,7 +85,7 @@ export class LeasedRuntime extends LocalRuntime {
    * executed twice cannot resume the next pause.
    */
   async #onlyOpenPoint(runId: string): Promise<string | undefined> {
-    const { pauses = [] } = (await this.record(runId)) ?? {};
+    const { pauses = [] } = (await this.readRun(runId))?.record ?? {};
     const openPauses = pauses.filter(({ kind }) => kind === 'human');
     return openPauses.length === 1 ? openPauses[0]?.token : undefined;
   }

@@ -1,8 +1,8 @@
 import { EngineError } from '@heddle/core';
-import type { Clock, EngineErrorCode, Json, RunRecord } from '@heddle/core';
+import type { Clock, EngineErrorCode, Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
-import { latestRecord } from '../../records/stored-record.ts';
+import { readRun } from '../../records/read-run.ts';
 import type { LiveRun } from '../../runtime-port.ts';
 import type { NewControlRequest, ControlOutcome } from '../../store/control.ts';
 import { isIdle, isEnded } from '../../store/journal.ts';
@@ -34,14 +34,9 @@ export class PeerRuns {
     this.#parts = parts;
   }
 
-  /** Returns the record of the run including its last journal entry; undefined if there is no such run. */
-  record(runId: string): Promise<RunRecord | undefined> {
-    return latestRecord(this.#parts.runtime, runId);
-  }
-
   /** Returns the run as seen from this process; undefined if it has ended. */
   async open(runId: string): Promise<LiveRun | undefined> {
-    const record = await this.record(runId);
+    const { record } = (await readRun(this.#parts.runtime, runId, { logs: false })) ?? {};
     if (!record || isEnded(record.status)) return undefined;
     const position = await positionAfter(this.#parts.runtime.stores, record);
     return {

@@ -1,7 +1,8 @@
-import type { Json, RunRecord } from '@heddle/core';
+import type { Json } from '@heddle/core';
 import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
-import { storedRecord } from '../../records/stored-record.ts';
+import { readRun } from '../../records/read-run.ts';
+import type { RunState } from '../../records/read-run.ts';
 import type { LiveRun, RuntimePort } from '../../runtime-port.ts';
 import type { RunEvent } from '../../types.ts';
 import type { ActiveRun } from './active-run.ts';
@@ -93,17 +94,20 @@ export class LocalRuntime implements RuntimePort {
     return this.live(run, { seq: run.lastNotifiedSeq, emission });
   }
 
-  record(runId: string): Promise<RunRecord | undefined> {
-    const run = this.running(runId);
-    return run ? run.record() : storedRecord(this.parts, runId);
+  async readRun(runId: string, { logs } = { logs: false }): Promise<RunState | undefined> {
+    const run = this.#running(runId);
+    if (run && !logs) return { record: await run.record(), logs: [] };
+    // The logs of ended blocks are not in memory.
+    await run?.save();
+    return readRun(this.parts, runId, { logs });
   }
 
   async saved(runId: string): Promise<void> {
-    await this.running(runId)?.save();
+    await this.#running(runId)?.save();
   }
 
   /** Returns the run if it is in memory; a stopped run has already stored its data. */
-  protected running(runId: string): ActiveRun | undefined {
+  #running(runId: string): ActiveRun | undefined {
     const run = this.parts.runs.active(runId);
     return run?.stopError ? undefined : run;
   }

@@ -9,9 +9,9 @@ import { prepareStart } from '../../execution/run-start.ts';
 import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { thenMaybe } from '../../then-maybe.ts';
-import { runElsewhere, runIdTaken, runNotFound } from '../../records/run-errors.ts';
+import { readHeader, recordSuspension } from '../../records/read-run.ts';
+import { runElsewhere, runIdTaken } from '../../records/run-errors.ts';
 import type { IdleStateEvent } from '../../records/run-events.ts';
-import { recordSuspension } from '../../records/stored-record.ts';
 import { isEnded } from '../../store/journal.ts';
 import { heldByOther, isHeldByOther } from '../../store/leases.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
@@ -201,8 +201,8 @@ export class RunRegistry {
     // A run that is loaded only to be cancelled must not execute anything first.
     const run = await this.#openWith(runId, (loaded) => loaded.stopExecuting());
     if (!run) {
-      if (await this.#parts.stores.runs.header(runId)) return false;
-      throw runNotFound(runId);
+      await readHeader(this.#parts, runId);
+      return false;
     }
     await run.cancel(reason);
     for (const child of await this.#parts.stores.runs.children(runId, { open: true }))

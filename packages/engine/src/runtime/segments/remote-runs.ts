@@ -1,12 +1,13 @@
-import type { Json, Plan, RunRecord } from '@heddle/core';
+import type { Json, RunRecord } from '@heddle/core';
 import { indexPlan } from '@heddle/core/run';
 import type { Address, Entry } from '@heddle/core/run';
 import { hasTokenEntry, rejectResume, resumedOutput } from '../../execution/resume-answer.ts';
 import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { applyEntry, foldJournal, foldRun } from '../../records/fold.ts';
-import { runElsewhere, runIdTaken, runNotFound } from '../../records/run-errors.ts';
-import { latestRecord, recordSuspension, storedRecord } from '../../records/stored-record.ts';
+import { runElsewhere, runIdTaken } from '../../records/run-errors.ts';
+import { readDefinition, readRun, recordSuspension } from '../../records/read-run.ts';
+import type { RunState } from '../../records/read-run.ts';
 import { isEnded } from '../../store/journal.ts';
 import type { RunEvent } from '../../types.ts';
 import { eventsAfter, positionAfter, RUN_START } from '../../records/follow.ts';
@@ -101,20 +102,22 @@ export class RemoteRuns {
    * Returns the text without the secrets that the run's blocks can read. Throws RUN_NOT_FOUND, ENVIRONMENT_UNAVAILABLE.
    */
   async redact(runId: string, text: string): Promise<string> {
-    const plan = await this.planOf(runId);
-    if (!plan) throw runNotFound(runId);
+    const { plan } = await readDefinition(this.#parts, runId);
     return (await this.#parts.environments.open(plan)).text(text);
   }
 
   /** Returns the stored record of the run; undefined if the run does not exist. */
-  find(runId: string): Promise<RunRecord | undefined> {
-    return storedRecord(this.#parts, runId);
+  async find(runId: string): Promise<RunRecord | undefined> {
+    return this.#parts.stores.runs.record(runId);
   }
 
-  /** Returns the plan of the run; undefined if the run does not exist. */
-  async planOf(runId: string): Promise<Plan | undefined> {
-    const header = await this.#parts.stores.runs.header(runId);
-    return header && this.#parts.definitions.plan(header.planHash);
+  /**
+   * Returns the stored record and logs of the run; undefined if the run does not exist. Newer entries are not included,
+   * because they may be those of a process that died, which another process replaces.
+   */
+  async readRun(runId: string, { logs } = { logs: false }): Promise<RunState | undefined> {
+    const record = await this.find(runId);
+    return record && { record, logs: logs ? await this.#parts.stores.runs.logs(runId) : [] };
   }
 
   /** Returns the events of the run after a position, as they arrive in the stores; default: from its start. */
@@ -136,7 +139,7 @@ export class RemoteRuns {
     { token, input = {} }: { token?: string; input?: Json },
   ): Promise<ResumeAnswer | undefined> {
     // Callers may know a token from the journal before it is in the record.
-    const record = await latestRecord(this.#parts, runId);
+    const { record } = (await readRun(this.#parts, runId, { logs: false })) ?? {};
     const openPauses =
       record && !isEnded(record.status) ? record.pauses.filter(({ kind }) => kind === 'human') : undefined;
     const point =
@@ -146,7 +149,7 @@ export class RemoteRuns {
         return undefined;
       return rejectResume(this.#parts, runId, { open: openPauses, token });
     }
-    const plan = (await this.planOf(runId)) as Plan;
+    const { plan } = await readDefinition(this.#parts, runId);
     const output = await resumedOutput(this.#parts, plan, point, input);
     const { sanitizer } = await this.#parts.environments.open(plan);
     const label = `The answer to "${point.blockName}"`;

@@ -3,7 +3,7 @@ import { Replica } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { applyEntry } from '../../records/fold.ts';
-import { runNotFound } from '../../records/run-errors.ts';
+import { readDefinition } from '../../records/read-run.ts';
 import { recordOf } from '../../records/run-record.ts';
 import { journalCorrupt } from '../../store/errors.ts';
 import type { OrderItem, Position, TimedEntry } from './position.ts';
@@ -39,9 +39,8 @@ export class RunReplica {
 
   /** Returns a replica of a recorded run. Throws RUN_NOT_FOUND, PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
   static async create(parts: RunReplicaParts, runId: string): Promise<RunReplica> {
-    const header = await parts.stores.runs.header(runId);
-    if (!header) throw runNotFound(runId);
-    return new RunReplica(parts, header, await parts.definitions.plan(header.planHash));
+    const { header, plan } = await readDefinition(parts, runId);
+    return new RunReplica(parts, header, plan);
   }
 
   /**

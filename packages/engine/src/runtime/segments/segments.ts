@@ -5,7 +5,7 @@ import { createLimiter } from '../../execution/concurrency-limiter.ts';
 import { missingEnvironment } from '../../execution/plan-queries.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { unwrapInfrastructure } from '../../records/infrastructure-error.ts';
-import { recordSuspension } from '../../records/stored-record.ts';
+import { recordSuspension } from '../../records/read-run.ts';
 import { ChildCalls } from './child-calls.ts';
 import { DetachedSegments } from './detached-segments.ts';
 import type { RunReplica } from './run-replica.ts';

@@ -1,0 +1,92 @@
+import type { BlockLog, NewRun, Plan, RunRecord } from '@heddle/core';
+import { isEnded } from '../store/journal.ts';
+import type { SharedStores } from '../store/stores.ts';
+import { foldRun } from './fold.ts';
+import { runNotFound } from './run-errors.ts';
+import { newRecord } from './run-record.ts';
+
+interface Parts {
+  stores: Pick<SharedStores, 'runs'>;
+  definitions: { plan(hash: string): Promise<Plan> };
+}
+
+/** The record and the logs of a run after the same journal entry. */
+export interface RunState {
+  record: RunRecord;
+  /** Empty unless the logs were requested. */
+  logs: BlockLog[];
+}
+
+/**
+ * Returns the state of a run after its last journal entry, which may be newer than the stored record; undefined if the
+ * run does not exist. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT, unless the run is suspended.
+ */
+export async function readRun(
+  parts: Parts,
+  runId: string,
+  { logs: withLogs }: { logs: boolean },
+): Promise<RunState | undefined> {
+  const { runs } = parts.stores;
+  const record = await runs.record(runId);
+  const stored = record && { record, logs: withLogs ? await runs.logs(runId) : [] };
+  if (stored && isEnded(stored.record.status)) return stored;
+  try {
+    // Record and logs are stored together, after their entries: without newer entries they belong together.
+    if (stored && (await runs.tail(runId, stored.record.seq)).length === 0) return stored;
+    return await foldStored(parts, runId, record?.suspended);
+  } catch (error) {
+    // The record of a suspended run contains the reason, which may be the same error.
+    if (stored?.record.suspended !== undefined) return stored;
+    throw error;
+  }
+}
+
+/** Returns the header of a run. Throws RUN_NOT_FOUND. */
+export async function readHeader({ stores }: Pick<Parts, 'stores'>, runId: string): Promise<NewRun> {
+  const header = await stores.runs.header(runId);
+  if (!header) throw runNotFound(runId);
+  return header;
+}
+
+/** Returns the header and the plan of a run. Throws RUN_NOT_FOUND, PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
+export async function readDefinition(parts: Parts, runId: string): Promise<{ header: NewRun; plan: Plan }> {
+  const header = await readHeader(parts, runId);
+  return { header, plan: await parts.definitions.plan(header.planHash) };
+}
+
+/**
+ * Writes to the record of a run why it does not continue, unless the run has ended. Updates record and logs to the end
+ * of the journal if the journal can be read.
+ */
+export async function recordSuspension(parts: Parts, runId: string, reason: string): Promise<void> {
+  const { runs } = parts.stores;
+  const stored = await runs.record(runId);
+  if (stored && isEnded(stored.status)) return;
+  const run = await foldStored(parts, runId, reason).catch(() => undefined);
+  if (run) await runs.saveRecord(run.record, run.logs);
+  else {
+    const record = stored ?? (await recordWithoutPlan(parts, runId));
+    if (record) await runs.saveRecord({ ...record, suspended: reason }, []);
+  }
+}
+
+async function foldStored(
+  parts: Parts,
+  runId: string,
+  suspended: string | undefined,
+): Promise<RunState | undefined> {
+  const { runs } = parts.stores;
+  const header = await runs.header(runId);
+  if (!header) return undefined;
+  const plan = await parts.definitions.plan(header.planHash);
+  return foldRun({ header, plan, suspended }, await runs.journal(runId));
+}
+
+/** Returns the record of a run whose plan cannot be read, from its header and its first entry. */
+async function recordWithoutPlan({ stores: { runs } }: Parts, runId: string): Promise<RunRecord | undefined> {
+  const header = await runs.header(runId);
+  const [first] = await runs.journal(runId);
+  if (!header || first?.type !== 'started') return undefined;
+  const { atMs: startedMs, input, seq } = first;
+  return newRecord(header, { workflowName: header.workflowId, startedMs, input, seq });
+}

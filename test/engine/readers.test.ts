@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import { openFolderClient, openPostgresReader } from '@heddle/engine/reader';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { Script, work } from '../support/scripted.ts';
+import { workflow } from '../support/workflow.ts';
+
+const chain = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
+
+interface Reader extends Pick<Engine, 'getRun' | 'getLogs' | 'listRuns'> {
+  getTrace?: Engine['getTrace'];
+}
+
+/** Opens the owner of a run, and another reader of its stores. */
+interface Location {
+  owner(options: EngineOptions): Promise<Engine>;
+  other(): Promise<Reader> | Reader;
+}
+
+function inFolder(): Location {
+  const data = dataFolder();
+  return {
+    owner: (options) => createEngine({ ...options, data }),
+    other: () => {
+      const client = openFolderClient(data);
+      onTestFinished(() => client.close());
+      return client;
+    },
+  };
+}
+
+async function onPostgres(): Promise<Location & { postgres: NonNullable<EngineOptions['postgres']> }> {
+  const postgres = { url: await postgresDatabase(), schema: randomUUID(), maxConnections: 3 };
+  return {
+    postgres,
+    owner: (options) => createEngine({ ...options, postgres }),
+    other: async () => {
+      const reader = await openPostgresReader(postgres);
+      onTestFinished(() => reader.close());
+      return reader;
+    },
+  };
+}
+
+async function betweenPeers(): Promise<Location> {
+  const { owner, postgres } = await onPostgres();
+  return {
+    owner,
+    other: async () => {
+      const peer = await createEngine({ postgres, recover: false });
+      onTestFinished(() => peer.close());
+      return peer;
+    },
+  };
+}
+
+const LOCATIONS: [name: string, open: () => Location | Promise<Location>][] = [
+  ['in a data folder', inFolder],
+  ...(hasPostgres
+    ? ([
+        ['on PostgreSQL', onPostgres],
+        ['of another process on PostgreSQL', betweenPeers],
+      ] satisfies [string, () => Promise<Location>][])
+    : []),
+];
+
+describe.each(LOCATIONS)('a run %s', (_, open) => {
+  it('has the same record, logs and list entry for its owner and other readers, even before they are saved', async () => {
+    const { owner, other } = await open();
+    const script = new Script({ A: () => ({ output: { n: 1 } }) });
+    const engine = await owner({ blocks: [script.executor] });
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    const reader = await other();
+    const { runId } = await engine.start(chain);
+    await script.nextCall('B');
+
+    for (const each of [reader, engine]) {
+      const detail = { status: 'running', blockOutputs: { 'a.n': 1, b: null } };
+      expect(await each.getRun(runId, { select: ['a.n', 'b'] })).toMatchObject(detail);
+      expect((await each.listRuns()).runs).toEqual([await each.getRun(runId)]);
+      expect(statuses(await each.getLogs(runId))).toEqual(STATUSES);
+      if (each.getTrace) expect(statuses((await each.getTrace(runId)).children)).toEqual(STATUSES);
+    }
+  });
+});
+
+const STATUSES = [
+  ['Start', 'completed'],
+  ['A', 'completed'],
+  ['B', 'running'],
+];
+
+function statuses(list: readonly { blockName?: string; name?: string; status: string }[]): unknown[] {
+  return list.map(({ blockName, name, status }) => [blockName ?? name, status]);
+}
