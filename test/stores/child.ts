@@ -1,6 +1,6 @@
 // The program of child processes in tests: `node child.ts COMMAND DATA [ARGUMENT]`. It prints one JSON value per line.
 import type { EngineError, Json } from '@heddle/core';
-import { sendControlRequest } from '../../packages/engine/src/store/control.ts';
+import { serveRequests, waitForOutcome } from '../../packages/engine/src/store/control.ts';
 import { openPostgres } from '../../packages/engine/src/store/open-postgres.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { SharedStores } from '../../packages/engine/src/store/stores.ts';
@@ -59,23 +59,23 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     print(seq);
   },
   /** Owns the folder and serves requests; with `hang`, never completes them. */
-  serve() {
-    openStores({ data }).control.serve(async ({ kind, runId }) => {
-      print({ took: `${kind} ${runId}` });
-      if (argument === 'hang') await new Promise(() => undefined);
-      return { pid: process.pid };
+  async serve() {
+    await serveRequests(openStores({ data }).control, {
+      handle: async ({ kind, runId }) => {
+        print({ took: `${kind} ${runId}` });
+        if (argument === 'hang') await new Promise(() => undefined);
+        return { pid: process.pid };
+      },
+      onError: (error) => print({ error: String(error) }),
     });
     print('serving');
   },
   /** Requests the cancel of run `argument` and prints the outcome. */
   async ask() {
     const stores = openStores({ data, readOnly: true });
-    const request = { runId: argument, kind: 'cancel', payload: null } as const;
-    const { outcome } = await sendControlRequest(stores.control, request, {
-      clock: systemClock,
-      timeoutMs: 20_000,
-    });
-    print(outcome ?? null);
+    const id = await stores.control.add({ runId: argument, kind: 'cancel', payload: null });
+    const wait = { clock: systemClock, timeoutMs: 20_000 };
+    print((await waitForOutcome(stores.control, id, wait)) ?? null);
     stores.close();
   },
   /**

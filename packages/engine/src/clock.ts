@@ -29,3 +29,50 @@ export function timeLimit(clock: Clock, limitMs: number): { elapsed: Promise<voi
   resolve();
   return { elapsed, cancel: () => undefined };
 }
+
+/**
+ * Calls `work` at an interval, never twice at the same time. Returns a function that stops the calls and resolves when
+ * the current call has ended.
+ */
+export function repeat(
+  clock: Clock,
+  intervalMs: number,
+  work: () => Promise<void>,
+  report: (error: unknown) => void,
+): () => Promise<void> {
+  let isStopped = false;
+  let current: Promise<void> = Promise.resolve();
+  let cancel = (): void => undefined;
+  const schedule = (): void => {
+    cancel = clock.at(clock.now() + intervalMs, () => {
+      current = work()
+        .catch(report)
+        .then(() => {
+          if (!isStopped) schedule();
+        });
+    });
+  };
+  schedule();
+  return () => {
+    isStopped = true;
+    cancel();
+    return current;
+  };
+}
+
+/** First delay between polls. The delay doubles each time, up to the maximum. */
+const FIRST_POLL_MS = 10;
+const MAX_POLL_MS = 500;
+
+/** Yields immediately, then at growing intervals, for the last time after `timeoutMs`. */
+export async function* polls(clock: Clock, timeoutMs = Infinity): AsyncGenerator<void> {
+  const endMs = clock.now() + timeoutMs;
+  for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(MAX_POLL_MS, waitMs * 2)) {
+    yield;
+    const nowMs = clock.now();
+    if (nowMs >= endMs) return;
+    await new Promise<void>((resolve) => {
+      clock.at(Math.min(nowMs + waitMs, endMs), resolve);
+    });
+  }
+}

@@ -1,20 +1,32 @@
 import type {
+  ControlHandler,
   NewControlRequest,
   ControlRequest,
   ControlStore,
 } from '../../../packages/engine/src/store/control.ts';
-import { describe, expect, it, vi } from 'vitest';
+import { serveRequests } from '../../../packages/engine/src/store/control.ts';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 const CANCEL: NewControlRequest = { runId: 'r', kind: 'cancel', payload: { reason: 'ä' } };
 
-/** Defines the tests of control stores. `make` returns a new, empty store. */
+/** Serves the requests until the returned function is called or the test ends. */
+async function serve(store: ControlStore, handle: ControlHandler): Promise<() => Promise<void>> {
+  const onError = (error: unknown): void => {
+    throw error;
+  };
+  const stop = await serveRequests(store, { handle, onError });
+  onTestFinished(() => void stop());
+  return stop;
+}
+
+/** Tests every control store. `make` returns a new, empty one. */
 export function describeControlStore(name: string, make: () => ControlStore): void {
   describe(`${name}: control store`, () => {
     it('passes a request to the server and returns the outcome', async () => {
       const store = make();
-      const handledRequests: ControlRequest[] = [];
-      store.serve((request) => {
-        handledRequests.push(request);
+      const handled: ControlRequest[] = [];
+      await serve(store, (request) => {
+        handled.push(request);
         return { answer: request.runId };
       });
       const id = await store.add(CANCEL);
@@ -27,14 +39,14 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
       const store = make();
       const ids = [await store.add(CANCEL), await store.add(CANCEL), await store.add(CANCEL)];
       expect(ids.map((id) => store.outcome(id))).toEqual([undefined, undefined, undefined]);
-      const handledIds: string[] = [];
-      const stop = store.serve(({ id }) => {
-        handledIds.push(id);
+      const handled: string[] = [];
+      const stop = await serve(store, ({ id }) => {
+        handled.push(id);
         return null;
       });
       await stop();
-      const stopAgain = store.serve(({ id }) => {
-        handledIds.push(`again ${id}`);
+      const stopAgain = await serve(store, ({ id }) => {
+        handled.push(`again ${id}`);
         return null;
       });
       await stopAgain();
@@ -44,10 +56,10 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
     it('handles a slow request once, and other requests at the same time', async () => {
       const store = make();
       const finish: (() => void)[] = [];
-      store.serve(() => new Promise((resolve) => finish.push(() => resolve(null))));
+      await serve(store, () => new Promise((resolve) => finish.push(() => resolve(null))));
       const slow = await store.add(CANCEL);
       const next = await store.add(CANCEL);
-      expect(finish).toHaveLength(2);
+      await vi.waitUntil(() => finish.length === 2);
       finish[1]?.();
       await vi.waitUntil(() => store.outcome(next));
       expect(store.outcome(slow)).toBeUndefined();
@@ -59,7 +71,7 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
     it('returns the error of a rejected request', async () => {
       const store = make();
       const { EngineError } = await import('@heddle/core');
-      store.serve(({ kind }) => {
+      await serve(store, ({ kind }) => {
         if (kind === 'resume') throw new TypeError('bug');
         throw new EngineError('RUN_ENDED', 'Run "r" has ended.');
       });
@@ -76,10 +88,23 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
 
     it('delivers no request after the server has stopped', async () => {
       const store = make();
-      await store.serve(() => null)();
+      const stop = await serve(store, () => null);
+      await stop();
       const id = await store.add(CANCEL);
       await new Promise((resolve) => setImmediate(resolve));
       expect(store.outcome(id)).toBeUndefined();
+    });
+
+    it('lists requests without an outcome, oldest first, until they are removed', async () => {
+      const store = make();
+      const ids = [await store.add(CANCEL), await store.add(CANCEL), await store.add(CANCEL)];
+      const [first = '', second = '', third] = ids;
+      expect((await store.pending()).map(({ id }) => id)).toEqual(ids);
+      await store.settle(first, { status: 'done', value: 1 });
+      await store.remove(second);
+      expect((await store.pending()).map(({ id }) => id)).toEqual([third]);
+      await store.remove(first);
+      expect(await store.outcome(first)).toBeUndefined();
     });
   });
 }

@@ -7,7 +7,7 @@ import type { RunState } from '../records/read-run.ts';
 import { runNotFound } from '../records/run-errors.ts';
 import { Values } from '../records/values.ts';
 import { detailOf, listDetails, logDetails } from '../resource.ts';
-import { sendControlRequest } from '../store/control.ts';
+import { waitForOutcome } from '../store/control.ts';
 import type { ControlOutcome, ControlStore, NewControlRequest } from '../store/control.ts';
 import { isOwned, isShared, ownedRuns } from '../store/lock.ts';
 import { openLeased } from '../store/open-postgres.ts';
@@ -187,8 +187,11 @@ class StoreFolderClient extends StoreRunReader implements FolderClient {
   }
 
   async request(request: NewControlRequest, timeoutMs: number): Promise<ControlReply> {
-    const { outcome } = await sendControlRequest(this.#control, request, { clock: this.#clock, timeoutMs });
-    return outcome ?? { status: 'waiting' };
+    const id = await this.#control.add(request);
+    const outcome = await waitForOutcome(this.#control, id, { clock: this.#clock, timeoutMs });
+    if (!outcome) return { status: 'waiting' };
+    await this.#control.remove(id);
+    return outcome;
   }
 }
 

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
-import { ControlServer, sendControlRequest } from './control.ts';
-import type { ControlOutcome, ControlRequest } from './control.ts';
+import { ControlServer, serveRequests, waitForOutcome } from './control.ts';
+import type { ControlHandler, ControlOutcome, ControlRequest, ControlStore } from './control.ts';
 import { openStores } from './open.ts';
 import type { StoreOptions } from './open.ts';
 import { openDatabase } from './sqlite/database.ts';
@@ -18,31 +18,33 @@ function open(options: StoreOptions): Stores {
   return stores;
 }
 
+function serve(control: ControlStore, handle: ControlHandler): Promise<() => Promise<void>> {
+  return serveRequests(control, { handle, onError: () => undefined });
+}
+
 it('waits for the outcome of a request', async () => {
   const clock = new TestClock();
   const { control } = open({ clock });
-  const answer = sendControlRequest(control, REQUEST, { clock, timeoutMs: 1000 });
+  const id = await control.add(REQUEST);
+  const outcome = waitForOutcome(control, id, { clock, timeoutMs: 1000 });
   await vi.waitUntil(() => clock.waiting > 0);
-  control.serve(() => 'cancelled');
-  await new Promise((resolve) => setImmediate(resolve));
-  clock.advance(25);
-  expect(await answer).toEqual({
-    id: expect.any(String) as string,
-    outcome: { status: 'done', value: 'cancelled' },
-  });
+  await serve(control, () => 'cancelled');
+  await vi.waitUntil(() => control.outcome(id));
+  clock.advance(10);
+  expect(await outcome).toEqual({ status: 'done', value: 'cancelled' });
 });
 
 it('stops waiting after the timeout, and leaves the request open for a later server', async () => {
   const clock = new TestClock();
   const { control } = open({ clock });
-  const answer = sendControlRequest(control, REQUEST, { clock, timeoutMs: 90 });
-  for (let ms = 0; ms < 90; ms += 15) {
+  const id = await control.add(REQUEST);
+  const outcome = waitForOutcome(control, id, { clock, timeoutMs: 90 });
+  for (const ms of [10, 20, 40, 20]) {
     await vi.waitUntil(() => clock.waiting > 0);
-    clock.advance(15);
+    clock.advance(ms);
   }
-  const { id, outcome } = await answer;
-  expect(outcome).toBeUndefined();
-  control.serve(() => 1);
+  expect(await outcome).toBeUndefined();
+  await serve(control, () => 1);
   await vi.waitUntil(() => control.outcome(id));
 });
 
@@ -53,23 +55,24 @@ it('stores a failed outcome at the next check, without handling the request agai
   let handled = 0;
   let full = true;
   const server = new ControlServer({
-    async settle(_id: string, outcome: ControlOutcome) {
-      if (full) throw new Error('disk full');
-      saved.push(outcome);
+    requests: {
+      pending: () => [request],
+      settle: async (_id, outcome) => {
+        if (full) throw new Error('disk full');
+        saved.push(outcome);
+      },
     },
     onError: (error: unknown) => void errors.push(error),
     handle: () => (handled += 1),
   });
-  server.check([request]);
-  await vi.waitUntil(() => server.hasUnsavedOutcomes);
-  server.check([request]);
-  await vi.waitUntil(() => server.hasUnsavedOutcomes && errors.length === 2);
+  await server.check();
+  await vi.waitUntil(() => errors.length === 1);
+  await server.check();
+  await vi.waitUntil(() => errors.length === 2);
   full = false;
-  server.check([request]);
-  await vi.waitUntil(() => saved.length > 0);
-  expect(saved).toEqual([{ status: 'done', value: 1 }]);
-  expect(server.hasUnsavedOutcomes).toBe(false);
+  await server.check();
   await server.stop();
+  expect(saved).toEqual([{ status: 'done', value: 1 }]);
 });
 
 /** Adds a request like another process, without a notification. */
@@ -86,41 +89,44 @@ it('finds a request by polling if there is no notification', async () => {
   const clock = new TestClock();
   const { control } = open({ data, clock });
   const handled: ControlRequest[] = [];
-  control.serve((request) => handled.push(request));
+  const stop = await serve(control, (request) => handled.push(request));
   insertRequest(data, 'polled');
   clock.advance(249);
   expect(handled).toEqual([]);
   clock.advance(1);
+  await vi.waitUntil(() => handled.length > 0);
   expect(handled).toEqual([
     { id: 'polled', runId: 'r', kind: 'resume', payload: { input: 1 }, createdMs: 7 },
   ]);
   await vi.waitUntil(() => control.outcome('polled'));
   clock.advance(10_000);
+  await stop();
+  expect(clock.waiting).toBe(0);
   expect(handled).toHaveLength(1);
 });
 
 it('handles a request of another process when it is notified, without polling', async () => {
   const data = dataFolder();
   const owner = open({ data, clock: new TestClock() });
-  owner.control.serve(({ payload }) => payload);
+  const stop = await serve(owner.control, ({ payload }) => payload);
+  onTestFinished(() => void stop());
   const reader = open({ data, readOnly: true });
   const id = await reader.control.add({ ...REQUEST, payload: { reason: 'tired' } });
   await vi.waitUntil(() => reader.control.outcome(id), { timeout: 10_000 });
   expect(reader.control.outcome(id)).toEqual({ status: 'done', value: { reason: 'tired' } });
 });
 
-it('stops polling when it is closed, and the next owner handles requests without an outcome again', async () => {
+it('the next owner handles requests without an outcome again', async () => {
   const data = dataFolder();
   const clock = new TestClock();
   const first = openStores({ data, clock });
-  let started = 0;
-  first.control.serve(() => new Promise(() => (started += 1)));
   const id = await first.control.add(REQUEST);
+  let started = 0;
+  await serve(first.control, () => new Promise(() => (started += 1)));
   expect(started).toBe(1);
   first.close();
-  expect(clock.waiting).toBe(0);
   const second = open({ data, clock });
-  second.control.serve(() => 'by the next owner');
+  await serve(second.control, () => 'by the next owner');
   await vi.waitUntil(() => second.control.outcome(id));
 });
 
@@ -134,7 +140,5 @@ it('deletes outcomes after a day, but no open request', async () => {
   const { control } = open({ data, clock: new TestClock(25 * HOUR) });
   await vi.waitUntil(() => control.outcome('old') === undefined);
   expect(control.outcome('new')).toBeDefined();
-  const handled: string[] = [];
-  control.serve(({ id }) => handled.push(id));
-  expect(handled).toEqual(['open']);
+  expect(await control.pending()).toMatchObject([{ id: 'open' }]);
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isEngineError } from '@heddle/core';
 import type { Clock, Json } from '@heddle/core';
+import { polls } from '../clock.ts';
 import { parseStored } from './errors.ts';
 
 export type ControlKind = 'cancel' | 'resume';
@@ -27,51 +28,48 @@ export type ControlOutcome =
  */
 export type ControlHandler = (request: ControlRequest) => Promise<Json | undefined> | Json | undefined;
 
-/** Requests from any process to the process that executes a run. */
+/**
+ * Requests from any process to the process that executes a run.
+ *
+ * 1. A request stays open until it has an outcome: without an owner of the run, the next owner handles it.
+ * 2. An owner handles a request once. If it dies before it writes the outcome, the next owner handles the request
+ *    again, so handlers must be idempotent (cancel and resume are).
+ */
 export interface RequestStore {
   /** Stores the request and returns its id. */
   add(request: NewControlRequest): Promise<string>;
   /** Returns the outcome; undefined while the request is open. */
   outcome(id: string): Promise<ControlOutcome | undefined> | ControlOutcome | undefined;
+  /** Returns the open requests, oldest first. `owner`: only those for the runs that this process holds. */
+  pending(owner?: string): Promise<ControlRequest[]> | ControlRequest[];
+  /** Stores the outcome of a request. */
+  settle(id: string, outcome: ControlOutcome): Promise<void>;
+  /** Removes the request and its outcome. */
+  remove(id: string): Promise<void>;
+  /** Removes old requests, whose requesters died before they removed them. */
+  prune(): Promise<void>;
 }
 
-/**
- * Requests to the owner of a data folder.
- *
- * 1. A request stays open until it has an outcome: without an owner, the next owner handles it.
- * 2. An owner handles a request once. If it dies before it writes the outcome, the next owner handles the request
- *    again, so handlers must be idempotent (cancel and resume are).
- */
+/** Requests to the owner of a data folder, who holds all its runs. `prune` keeps open requests for the next owner. */
 export interface ControlStore extends RequestStore {
-  outcome(id: string): ControlOutcome | undefined;
-  /**
-   * Handles the open requests and all later ones. The returned function stops the service, and waits for requests in
-   * progress.
-   */
-  serve(handle: ControlHandler): () => Promise<void>;
+  /** Calls `onRequest` when there may be a new request, until the returned function is called. */
+  watch(onRequest: () => void): () => void;
 }
 
 /** Outcomes are deleted this long after their requests: no requester waits longer. */
 export const OUTCOME_RETENTION_MS = 24 * 60 * 60 * 1000;
 
-const OUTCOME_POLL_MS = 25;
-
-/** Adds the request and waits for its outcome; undefined after `timeoutMs` without one. The request then stays open. */
-export async function sendControlRequest(
-  control: ControlStore,
-  request: NewControlRequest,
-  wait: { clock: Clock; timeoutMs: number },
-): Promise<{ id: string; outcome: ControlOutcome | undefined }> {
-  const id = await control.add(request);
-  const endMs = wait.clock.now() + wait.timeoutMs;
-  for (;;) {
-    const outcome = control.outcome(id);
-    const nowMs = wait.clock.now();
-    if (outcome || nowMs >= endMs) return { id, outcome };
-    await new Promise<void>((resolve) => {
-      wait.clock.at(Math.min(nowMs + OUTCOME_POLL_MS, endMs), resolve);
-    });
+/** Returns the outcome of a request; undefined after `timeoutMs` without one. */
+export async function waitForOutcome(
+  requests: Pick<RequestStore, 'outcome'>,
+  id: string,
+  { clock, timeoutMs }: { clock: Clock; timeoutMs: number },
+): Promise<ControlOutcome | undefined> {
+  for await (const _ of polls(clock, timeoutMs)) {
+    const outcome = await requests.outcome(id);
+    if (outcome) return outcome;
   }
+  return undefined;
 }
 
 /** A request as stored in a database: `payload` is JSON text. */
@@ -93,9 +91,8 @@ export function readOutcome(id: string, text: unknown): ControlOutcome | undefin
 }
 
 interface ControlServerParts {
-  /** Stores the outcome of a request. */
-  settle(id: string, outcome: ControlOutcome): Promise<void>;
-  /** Receives the error when an outcome could not be stored. */
+  requests: Pick<RequestStore, 'pending' | 'settle'>;
+  /** Receives the errors of the store. */
   onError(error: unknown): void;
   handle: ControlHandler;
 }
@@ -114,13 +111,12 @@ export class ControlServer {
     this.#parts = parts;
   }
 
-  /** True while there are outcomes that could not be stored. */
-  get hasUnsavedOutcomes(): boolean {
-    return this.#unsaved.size > 0;
-  }
-
-  /** Handles the open requests that are not in progress, oldest first, and retries the storing of outcomes. */
-  check(openRequests: readonly ControlRequest[]): void {
+  /**
+   * Starts to handle the open requests that are not in progress, oldest first, and retries the storing of outcomes.
+   * `owner`: only requests for the runs that this process holds. Throws the errors of the store.
+   */
+  async check(owner?: string): Promise<void> {
+    const openRequests = await this.#parts.requests.pending(owner);
     if (this.#isStopped) return;
     for (const [id, outcome] of this.#unsaved) this.#inProgress.set(id, this.#save(id, outcome));
     for (const request of openRequests) {
@@ -144,13 +140,31 @@ export class ControlServer {
   async #save(id: string, outcome: ControlOutcome): Promise<void> {
     this.#unsaved.delete(id);
     try {
-      await this.#parts.settle(id, outcome);
+      await this.#parts.requests.settle(id, outcome);
       this.#inProgress.delete(id);
     } catch (error) {
       this.#unsaved.set(id, outcome);
       this.#parts.onError(error);
     }
   }
+}
+
+/**
+ * Handles the open requests and all later ones. Resolves once the open requests are in progress, with a function that
+ * stops the service and waits for requests in progress.
+ */
+export async function serveRequests(
+  requests: ControlStore,
+  { handle, onError }: Pick<ControlServerParts, 'handle' | 'onError'>,
+): Promise<() => Promise<void>> {
+  const server = new ControlServer({ requests, handle, onError });
+  const check = (): Promise<void> => server.check().catch(onError);
+  const unwatch = requests.watch(() => void check());
+  await check();
+  return () => {
+    unwatch();
+    return server.stop();
+  };
 }
 
 async function outcomeOf(

@@ -1,7 +1,7 @@
 import { EngineError, isEngineError } from '@heddle/core';
 import type { Entry, NewRun, RunRecord } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
-import type { ControlOutcome, ControlRequest, RequestStore } from './control.ts';
+import type { RequestStore } from './control.ts';
 import type { SharedStores, TailableRunStore } from './stores.ts';
 
 /**
@@ -48,22 +48,10 @@ export interface LeaseStore {
   runStore(lease: Lease): TailableRunStore;
 }
 
-/** Requests from any process to the holder of a run. */
-export interface LeasedRequestStore extends RequestStore {
-  outcome(id: string): Promise<ControlOutcome | undefined>;
-  /** Removes the request and its outcome. */
-  remove(id: string): Promise<void>;
-  /** Returns the open requests for the runs that the process holds, oldest first. */
-  pending(owner: string): Promise<ControlRequest[]>;
-  settle(id: string, outcome: ControlOutcome): Promise<void>;
-  /** Removes old requests, whose requesters died before they removed them. */
-  prune(): Promise<void>;
-}
-
 /** Stores whose runs are executed by several processes. */
 export interface LeasedStores extends SharedStores {
   readonly leases: LeaseStore;
-  readonly requests: LeasedRequestStore;
+  readonly requests: RequestStore;
 }
 
 /** Returns the error RUN_ELSEWHERE for a run that another process holds. */

@@ -12,10 +12,10 @@ import type {
   ValueStore,
 } from '@heddle/core';
 import type { Place, Stored } from '@heddle/core/run';
-import { ControlServer, readControlRow, readOutcome, toControlRow } from './control.ts';
+import { OUTCOME_RETENTION_MS, readControlRow, readOutcome, toControlRow } from './control.ts';
 import type {
-  ControlHandler,
   ControlOutcome,
+  ControlRequest,
   ControlRow,
   ControlStore,
   NewControlRequest,
@@ -311,9 +311,8 @@ export class MemoryValueStore implements ValueStore {
 /** Control requests within one process. */
 export class MemoryControlStore implements ControlStore {
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #open = new Map<string, ControlRow>();
-  readonly #outcomes = new Map<string, string>();
-  readonly #servers = new Set<ControlServer>();
+  readonly #rows = new Map<string, ControlRow & { outcome?: string }>();
+  readonly #watchers = new Set<() => void>();
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
@@ -321,30 +320,36 @@ export class MemoryControlStore implements ControlStore {
 
   async add(request: NewControlRequest): Promise<string> {
     const row = toControlRow(request, this.#clock.now());
-    this.#open.set(row.id, row);
-    for (const server of this.#servers) this.#check(server);
+    this.#rows.set(row.id, row);
+    for (const onRequest of this.#watchers) onRequest();
     return row.id;
   }
 
   outcome(id: string): ControlOutcome | undefined {
-    return readOutcome(id, this.#outcomes.get(id));
+    return readOutcome(id, this.#rows.get(id)?.outcome);
   }
 
-  serve(handle: ControlHandler): () => Promise<void> {
-    const settle = async (id: string, outcome: ControlOutcome): Promise<void> => {
-      this.#open.delete(id);
-      this.#outcomes.set(id, JSON.stringify(outcome));
-    };
-    const server = new ControlServer({ settle, onError: () => undefined, handle });
-    this.#servers.add(server);
-    this.#check(server);
-    return () => {
-      this.#servers.delete(server);
-      return server.stop();
-    };
+  pending(): ControlRequest[] {
+    return [...this.#rows.values()].filter(({ outcome }) => outcome === undefined).map(readControlRow);
   }
 
-  #check(server: ControlServer): void {
-    server.check([...this.#open.values()].map(readControlRow));
+  async settle(id: string, outcome: ControlOutcome): Promise<void> {
+    const row = this.#rows.get(id);
+    if (row) row.outcome = JSON.stringify(outcome);
+  }
+
+  async remove(id: string): Promise<void> {
+    this.#rows.delete(id);
+  }
+
+  async prune(): Promise<void> {
+    const endMs = this.#clock.now() - OUTCOME_RETENTION_MS;
+    for (const { id, outcome, createdMs } of this.#rows.values())
+      if (outcome !== undefined && createdMs < endMs) this.#rows.delete(id);
+  }
+
+  watch(onRequest: () => void): () => void {
+    this.#watchers.add(onRequest);
+    return () => this.#watchers.delete(onRequest);
   }
 }

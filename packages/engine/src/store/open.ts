@@ -126,13 +126,12 @@ function openLocked(location: StoreLocation, lock: DataLock, shared: boolean): S
   // In a shared folder, another process may be writing an unfinished file.
   if (!shared) files.removeUnfinished();
   const live = new SqliteLiveEvents(location.data, { clock: location.clock, writes: true });
-  const { stores, control } = storesOf(location, db, { commit, files, live, writer: () => ({ db, commit }) });
+  const stores = storesOf(location, db, { commit, files, live, writer: () => ({ db, commit }) });
   // Runs in the background, because old outcomes only take space.
-  control.prune().catch(location.onError);
+  stores.control.prune().catch(location.onError);
   return {
     ...stores,
     close() {
-      control.close();
       live.close();
       commit.close();
       if (db.isOpen) db.close();
@@ -164,7 +163,7 @@ function readOnlyStores(location: StoreLocation, db: DatabaseSync): Stores {
     (writeConnection ??= connect(location, (connection) => expectNewest(connection, location.file)));
   const commit = new GroupCommit(db, location.file);
   const live = new SqliteLiveEvents(location.data, { clock: location.clock, writes: false });
-  const { stores } = storesOf(location, db, { commit, files: valueFiles(location), live, writer });
+  const stores = storesOf(location, db, { commit, files: valueFiles(location), live, writer });
   return {
     ...stores,
     close() {
@@ -196,12 +195,11 @@ function storesOf(
   location: StoreLocation,
   db: DatabaseSync,
   parts: { commit: GroupCommit; files: ValueFiles; live: SqliteLiveEvents; writer: () => WriteConnection },
-): { stores: Omit<Stores, 'close'>; control: SqliteControlStore } {
+): Omit<Stores, 'close'> {
   const { data, file, clock, onError } = location;
   const { commit, files, live, writer } = parts;
   const notifier = new ChangeNotifier(data, 'doorbell');
-  const control = new SqliteControlStore({ file, db, writer, notifier, clock, onError });
-  const stores = {
+  return {
     runs: new SqliteRunStore(db, file, commit),
     definitions: new SqliteDefinitionStore(db, file, commit),
     values: new SqliteValueStore(db, { file, files, clock }, commit),
@@ -210,7 +208,6 @@ function storesOf(
     live,
     spending: new SqliteSpending(db, file, commit),
     rates: new SqliteRates(db, file, commit),
-    control,
+    control: new SqliteControlStore({ file, db, writer, notifier, clock, onError }),
   };
-  return { stores, control };
 }

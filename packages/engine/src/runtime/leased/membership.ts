@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError } from '@heddle/core';
 import type { Clock } from '@heddle/core';
+import { repeat } from '../../clock.ts';
 import type { LeaseStore } from '../../store/leases.ts';
-import { repeat } from './repeat.ts';
 
 export interface MembershipParts {
   leases: LeaseStore;

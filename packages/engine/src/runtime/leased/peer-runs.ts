@@ -1,26 +1,24 @@
 import { EngineError } from '@heddle/core';
 import type { Clock, EngineErrorCode, Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
+import { polls } from '../../clock.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { readRun } from '../../records/read-run.ts';
 import type { LiveRun } from '../../runtime-port.ts';
-import type { NewControlRequest, ControlOutcome } from '../../store/control.ts';
+import { waitForOutcome } from '../../store/control.ts';
+import type { NewControlRequest, RequestStore } from '../../store/control.ts';
 import { isIdle, isEnded } from '../../store/journal.ts';
 import { isHeldByOther } from '../../store/leases.ts';
-import type { LeasedRequestStore } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
 import { eventsAfter, positionAfter } from '../../records/follow.ts';
 import type { EventPosition } from '../../records/follow.ts';
 
-/** First delay between polls. The delay doubles each time, up to the maximum. */
-const FIRST_POLL_MS = 10;
-const MAX_POLL_MS = 500;
-/** Number of polls for an outcome before this process tries again to own the run. */
-const POLLS_PER_REQUEST = 8;
+/** Duration of the wait for an outcome before this process tries again to own the run. */
+const OUTCOME_WAIT_MS = 1000;
 
 interface PeerRunsParts {
   runtime: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'environments'>;
-  requests: LeasedRequestStore;
+  requests: RequestStore;
   /** Clock for polling other processes: the machine's clock, even if runs use another one. */
   clock: Clock;
   isClosed: () => boolean;
@@ -52,7 +50,8 @@ export class PeerRuns {
    */
   async whenIdle(runId: string, seq: number): Promise<void> {
     const { runs } = this.#parts.runtime.stores;
-    for await (const _ of this.#polls()) {
+    for await (const _ of polls(this.#parts.clock)) {
+      this.#expectOpen();
       const record = await runs.record(runId);
       if (record && record.seq >= seq && isIdle(record)) return;
     }
@@ -74,7 +73,13 @@ export class PeerRuns {
     local: () => Promise<T>,
     fromOutcome: (value: Json) => Promise<T> | T,
   ): Promise<T> {
-    const { requests } = this.#parts;
+    const { requests, clock } = this.#parts;
+    const outcomes = {
+      outcome: (requestId: string) => {
+        this.#expectOpen();
+        return requests.outcome(requestId);
+      },
+    };
     let id: string | undefined;
     try {
       for (;;) {
@@ -84,7 +89,7 @@ export class PeerRuns {
           if (!isHeldByOther(error)) throw error;
         }
         id ??= await requests.add(await this.#redact(request));
-        const outcome = await this.#outcome(id);
+        const outcome = await waitForOutcome(outcomes, id, { clock, timeoutMs: OUTCOME_WAIT_MS });
         if (outcome?.status === 'done') return await fromOutcome(outcome.value);
         if (outcome) throw new EngineError(outcome.code as EngineErrorCode, outcome.message);
       }
@@ -102,26 +107,9 @@ export class PeerRuns {
     return { ...request, payload: environment.json(request.payload) };
   }
 
-  async #outcome(id: string): Promise<ControlOutcome | undefined> {
-    let remainingPolls = POLLS_PER_REQUEST;
-    for await (const _ of this.#polls()) {
-      const outcome = await this.#parts.requests.outcome(id);
-      if (outcome || --remainingPolls === 0) return outcome;
-    }
-    return undefined;
-  }
-
-  /** Yields at growing intervals. Throws ENGINE_CLOSED once this engine is closed. */
-  async *#polls(): AsyncGenerator<void> {
-    const { clock, isClosed } = this.#parts;
-    for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(MAX_POLL_MS, waitMs * 2)) {
-      if (isClosed())
-        throw new EngineError('ENGINE_CLOSED', 'The engine is closed: other processes continue the run.');
-      yield;
-      await new Promise<void>((resolve) => {
-        clock.at(clock.now() + waitMs, resolve);
-      });
-    }
+  #expectOpen(): void {
+    if (this.#parts.isClosed())
+      throw new EngineError('ENGINE_CLOSED', 'The engine is closed: other processes continue the run.');
   }
 }
 

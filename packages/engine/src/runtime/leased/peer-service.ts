@@ -1,14 +1,14 @@
 import type { Clock, Json } from '@heddle/core';
+import { repeat } from '../../clock.ts';
 import { ControlServer } from '../../store/control.ts';
-import type { ControlRequest } from '../../store/control.ts';
+import type { ControlRequest, RequestStore } from '../../store/control.ts';
 import { isHeldByOther } from '../../store/leases.ts';
-import type { LeaseStore, LeasedRequestStore } from '../../store/leases.ts';
+import type { LeaseStore } from '../../store/leases.ts';
 import { executeControl } from '../local/control.ts';
 import type { LocalParts } from '../local/local-runtime.ts';
 import { recoverRun } from '../local/recovery.ts';
 import type { LeasedRunOwnership } from './leased-ownership.ts';
 import type { Membership } from './membership.ts';
-import { repeat } from './repeat.ts';
 
 /** Interval between polls for requests of other processes. */
 const REQUEST_POLL_MS = 250;
@@ -20,7 +20,7 @@ const CLAIM_LIMIT = 32;
 interface PeerServiceParts {
   local: LocalParts;
   leases: LeaseStore;
-  requests: LeasedRequestStore;
+  requests: RequestStore;
   membership: Membership;
   ownership: LeasedRunOwnership;
   clock: Clock;
@@ -39,7 +39,7 @@ export class PeerService {
     this.#parts = parts;
     const { requests, report } = parts;
     this.#server = new ControlServer({
-      settle: (id, outcome) => requests.settle(id, outcome),
+      requests,
       onError: report,
       handle: (request) => this.#serve(request),
     });
@@ -75,11 +75,9 @@ export class PeerService {
   }
 
   async #poll(): Promise<void> {
-    const { requests, membership, local } = this.#parts;
+    const { membership, local } = this.#parts;
     local.runs.evictIdle();
-    const { owner } = membership;
-    if (owner === undefined) return;
-    this.#server.check(await requests.pending(owner));
+    if (membership.owner !== undefined) await this.#server.check(membership.owner);
   }
 
   async #sweep(): Promise<void> {

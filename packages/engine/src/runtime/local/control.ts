@@ -1,21 +1,28 @@
 import type { Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
+import { serveRequests } from '../../store/control.ts';
 import type { ControlRequest } from '../../store/control.ts';
 import type { Stores } from '../../store/stores.ts';
+import type { LocalParts } from './local-runtime.ts';
 import { resumeRun } from './resume.ts';
 import type { ResumeParts } from './resume.ts';
 
 /**
- * Serves the control requests of other processes to the owner of the data folder. Returns a function that stops the
- * service. An engine that does not recover runs (`recover` false) resumes only its own runs, and leaves requests for
- * other runs to the next owner.
+ * Serves the control requests of other processes to the owner of the data folder, as `serveRequests` does. An engine
+ * that does not recover runs (`recover` false) resumes only its own runs, and leaves requests for other runs to the
+ * next owner.
  */
-export function serveControl(parts: ResumeParts & { stores: Stores }, recover: boolean): () => Promise<void> {
-  return parts.stores.control.serve((request) =>
-    recover || request.kind === 'cancel' || parts.runs.has(request.runId)
-      ? executeControl(parts, request)
-      : undefined,
-  );
+export function serveControl(
+  parts: LocalParts & { stores: Stores },
+  recover: boolean,
+): Promise<() => Promise<void>> {
+  return serveRequests(parts.stores.control, {
+    onError: (error) => parts.report(error, undefined),
+    handle: (request) =>
+      recover || request.kind === 'cancel' || parts.runs.has(request.runId)
+        ? executeControl(parts, request)
+        : undefined,
+  });
 }
 
 /**

@@ -1,12 +1,11 @@
 import type { Clock } from '@heddle/core';
 import { sql } from 'kysely';
 import { OUTCOME_RETENTION_MS, readControlRow, readOutcome, toControlRow } from '../control.ts';
-import type { ControlOutcome, ControlRequest, NewControlRequest } from '../control.ts';
-import type { LeasedRequestStore } from '../leases.ts';
+import type { ControlOutcome, ControlRequest, NewControlRequest, RequestStore } from '../control.ts';
 import type { Database } from './database.ts';
 
 /** Control requests in PostgreSQL, one row each until the requester has read the outcome. */
-export class PostgresRequestStore implements LeasedRequestStore {
+export class PostgresRequestStore implements RequestStore {
   readonly #database: Database;
   readonly #clock: Pick<Clock, 'now'>;
 
@@ -38,7 +37,7 @@ export class PostgresRequestStore implements LeasedRequestStore {
     await this.#database.run(this.#database.build.deleteFrom('requests').where('id', '=', id));
   }
 
-  async pending(owner: string): Promise<ControlRequest[]> {
+  async pending(owner?: string): Promise<ControlRequest[]> {
     const query = this.#database.build
       .selectFrom('requests')
       .innerJoin('runs', 'runs.run_id', 'requests.run_id')
@@ -50,9 +49,9 @@ export class PostgresRequestStore implements LeasedRequestStore {
         'requests.created_ms as createdMs',
       ])
       .where('requests.outcome', 'is', sql.lit(null))
-      .where('runs.owner', '=', owner)
       .orderBy('requests.position');
-    return (await this.#database.run(query)).rows.map(readControlRow);
+    const ofOwner = owner === undefined ? query : query.where('runs.owner', '=', owner);
+    return (await this.#database.run(ofOwner)).rows.map(readControlRow);
   }
 
   async settle(id: string, outcome: ControlOutcome): Promise<void> {

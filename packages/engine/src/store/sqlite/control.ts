@@ -1,15 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { isEngineError } from '@heddle/core';
 import type { Clock } from '@heddle/core';
-import {
-  ControlServer,
-  OUTCOME_RETENTION_MS,
-  readControlRow,
-  readOutcome,
-  toControlRow,
-} from '../control.ts';
+import { repeat } from '../../clock.ts';
+import { OUTCOME_RETENTION_MS, readControlRow, readOutcome, toControlRow } from '../control.ts';
 import type {
-  ControlHandler,
   ControlOutcome,
   ControlRequest,
   ControlRow,
@@ -49,9 +42,6 @@ export interface SqliteControlParts {
 /** Control requests in the data file, from any process to the owner. */
 export class SqliteControlStore implements ControlStore {
   readonly #parts: SqliteControlParts;
-  /** The check of each server of this process. */
-  readonly #checks = new Set<(force: boolean) => void>();
-  readonly #stops = new Set<() => Promise<void>>();
 
   constructor(parts: SqliteControlParts) {
     this.#parts = parts;
@@ -61,7 +51,6 @@ export class SqliteControlStore implements ControlStore {
     const { id, runId, kind, payload, createdMs } = toControlRow(request, this.#parts.clock.now());
     await this.#write(INSERT, [id, runId, kind, payload, createdMs]);
     this.#parts.notifier.notify();
-    for (const check of this.#checks) check(true);
     return id;
   }
 
@@ -71,34 +60,18 @@ export class SqliteControlStore implements ControlStore {
     return readOutcome(id, row?.['outcome']);
   }
 
-  serve(handle: ControlHandler): () => Promise<void> {
-    const { notifier, clock, onError } = this.#parts;
-    const settle = (id: string, outcome: ControlOutcome): Promise<void> =>
-      this.#write(SETTLE, [JSON.stringify(outcome), id]);
-    const server = new ControlServer({ settle, onError, handle });
-    const check = this.#createCheck(server);
-    const poll = (): void => {
-      check(false);
-      cancelPoll = clock.at(clock.now() + POLL_MS, poll);
-    };
-    let cancelPoll = clock.at(clock.now() + POLL_MS, poll);
-    const unwatch = notifier.watch(() => check(false));
-    this.#checks.add(check);
-    const stop = (): Promise<void> => {
-      this.#checks.delete(check);
-      this.#stops.delete(stop);
-      cancelPoll();
-      unwatch();
-      return server.stop();
-    };
-    this.#stops.add(stop);
-    check(true);
-    return stop;
+  pending(): ControlRequest[] {
+    const { db, file } = this.#parts;
+    const rows = withFileErrors(file, () => db.prepare(OPEN_REQUESTS).all());
+    return (rows as unknown as ControlRow[]).map(readControlRow);
   }
 
-  /** Stops all servers. Requests in progress whose outcome can no longer be stored are handled by the next owner. */
-  close(): void {
-    for (const stop of this.#stops) void stop();
+  settle(id: string, outcome: ControlOutcome): Promise<void> {
+    return this.#write(SETTLE, [JSON.stringify(outcome), id]);
+  }
+
+  remove(id: string): Promise<void> {
+    return this.#write('DELETE FROM control WHERE id = ?', [id]);
   }
 
   /** Removes old outcomes. */
@@ -106,33 +79,14 @@ export class SqliteControlStore implements ControlStore {
     return this.#write(PRUNE, [this.#parts.clock.now() - OUTCOME_RETENTION_MS]);
   }
 
-  /**
-   * Returns a function that passes open requests to the server, if another connection has committed since the last call
-   * or `force` is set.
-   */
-  #createCheck(server: ControlServer): (force: boolean) => void {
-    const { db, file, onError } = this.#parts;
-    const dataVersion = db.prepare('PRAGMA data_version');
-    const readOpenRequests = this.#prepareOpenRequests();
-    let checkedVersion: unknown;
-    return (force) => {
-      try {
-        const version = withFileErrors(file, () => dataVersion.get()?.['data_version']);
-        if (version === checkedVersion && !force && !server.hasUnsavedOutcomes) return;
-        server.check(readOpenRequests());
-        checkedVersion = version;
-      } catch (error) {
-        // After an I/O error `checkedVersion` is unchanged, so the next call tries again.
-        if (!isEngineError(error)) throw error;
-        onError(error);
-      }
+  watch(onRequest: () => void): () => void {
+    const { notifier, clock, onError } = this.#parts;
+    const stopPolling = repeat(clock, POLL_MS, async () => onRequest(), onError);
+    const unwatch = notifier.watch(onRequest);
+    return () => {
+      void stopPolling();
+      unwatch();
     };
-  }
-
-  #prepareOpenRequests(): () => ControlRequest[] {
-    const { db, file } = this.#parts;
-    const statement = db.prepare(OPEN_REQUESTS);
-    return () => (withFileErrors(file, () => statement.all()) as unknown as ControlRow[]).map(readControlRow);
   }
 
   async #write(sql: string, values: (string | number)[]): Promise<void> {
