@@ -58,6 +58,15 @@ export class InvariantError extends Error {
   }
 }
 
+/** Returns the error JOURNAL_CORRUPT for a run. `problem` continues "is corrupt:". */
+export function journalCorrupt(runId: string, problem: string, cause?: unknown): EngineError {
+  return new EngineError(
+    'JOURNAL_CORRUPT',
+    `The journal of run "${runId}" is corrupt: ${problem}. The run cannot continue; start it again, or restore the data folder from a backup.`,
+    { details: { runId }, cause },
+  );
+}
+
 /** Codes of block failures. Custom executors may use their own codes (upper case, underscores). */
 export type BlockErrorCode =
   | 'BLOCK_FAILED'

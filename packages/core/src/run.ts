@@ -1,14 +1,17 @@
 import './node-version.ts';
 
 // API for drivers and for readers of journals
-export { isPending, pendingCommands, idleState } from './machine/index.ts';
-export type { Address, Command, Event, Notice, IdleState, State } from './machine/index.ts';
+export { isPending } from './machine/index.ts';
+export type { Address, Command, Event, Notice, IdleState } from './machine/index.ts';
 export { indexPlan } from './plan/index-plan.ts';
 export type { PlanIndex } from './plan/index-plan.ts';
 export { eventAt, formatOf, JOURNAL_FORMAT } from './record/entry.ts';
 export type { BlockFailure, Entry, EntryBody, Place } from './record/entry.ts';
+export { journalCorrupt } from './errors.ts';
 export { notRestartable } from './record/restart-path.ts';
 export { reuseInside } from './record/reuse-inside.ts';
+export { sourceRun } from './record/source-run.ts';
+export type { SourceRun } from './record/source-run.ts';
 export { startedEventOf } from './record/started-event.ts';
 export { placeKey, Ledger } from './record/ledger.ts';
 export type { BlockLog } from './record/block-log.ts';

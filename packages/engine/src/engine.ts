@@ -1,7 +1,7 @@
 import { v7 as newRunId } from 'uuid';
 import { EngineError, startCandidates } from '@heddle/core';
 import type { Diagnostic, Json, Plan } from '@heddle/core';
-import { traceOf } from '@heddle/core/run';
+import { sourceRun, traceOf } from '@heddle/core/run';
 import type { Span, Stored } from '@heddle/core/run';
 import { fileReader, openFile } from './files/storage.ts';
 import type { FileContent, FileReader, ReadLimits } from './files/storage.ts';
@@ -308,14 +308,11 @@ export class HeddleEngine implements Engine {
 
   async runFromBlock(runId: string, block: string, options: FromBlockOptions = {}): Promise<RunHandle> {
     this.#expectOpen();
-    const { target, source } = await this.#resolveRestart(runId, options);
-    const { header, entries } = source;
+    const { target, source, header } = await this.#restart(runId, options);
     const { start, reused } = reuse(target.plan, block, source, options);
-    const [first] = entries;
-    const earlierInput = first?.type === 'started' ? await this.#parts.values.load(first.input) : {};
     const restarted = await this.#launch(target, {
       start,
-      input: options.input ?? earlierInput,
+      input: options.input ?? (await this.#parts.values.load(source.ledger.input)),
       options: { mocks: header.mocks, ...options },
       reused,
     });
@@ -332,18 +329,15 @@ export class HeddleEngine implements Engine {
     return previewReuse(target.plan, block, { source, iterations });
   }
 
-  /** Returns the workflow that a run from a block executes, and the earlier run. */
-  async #resolveRestart(
-    runId: string,
-    { workflow, version }: { workflow?: WorkflowSource; version?: number },
-  ) {
+  /** Returns the workflow that a run from a block executes, and the earlier run. Throws RUN_NOT_SETTLED. */
+  async #restart(runId: string, { workflow, version }: { workflow?: WorkflowSource; version?: number }) {
     const { stores, definitions } = this.#parts;
     const { header, plan } = await readDefinition(this.#parts, runId);
     const target: VersionedPlan =
       workflow === undefined
         ? { plan, version: header.version }
         : await definitions.resolve(workflow, version);
-    return { target, source: { runId, plan, header, entries: await stores.runs.journal(runId) } };
+    return { target, header, source: sourceRun(runId, plan, await stores.runs.journal(runId)) };
   }
 
   async deleteRun(runId: string): Promise<void> {

@@ -1,4 +1,5 @@
-import type { Entry, EntryBody } from '@heddle/core/run';
+import { sourceRun } from '@heddle/core/run';
+import type { Entry, EntryBody, SourceRun } from '@heddle/core/run';
 import { describe, expect, it } from 'vitest';
 import { compilePlan } from '../../../test/support/compiled.ts';
 import { startedEntry } from '../../../test/support/run-data.ts';
@@ -13,12 +14,9 @@ const plan = compilePlan(
 );
 
 /**
- * Returns a run with the journal in which these blocks have ended. The run was then cancelled, unless it is still open.
+ * Returns a run in which these blocks have ended. The run was then cancelled, unless it is still open.
  */
-function sourceRun(
-  blocks: readonly string[],
-  { open = false } = {},
-): { runId: string; plan: typeof plan; entries: Entry[] } {
+function earlierRun(blocks: readonly string[], { open = false } = {}): SourceRun {
   const bodies: EntryBody[] = blocks.map((block) => ({
     type: 'completed',
     try: 1,
@@ -29,12 +27,12 @@ function sourceRun(
   }));
   if (!open) bodies.push({ type: 'cancelled' });
   const laterEntries = bodies.map((body, index): Entry => ({ seq: index + 2, atMs: 0, ...body }));
-  return { runId: 'old', plan, entries: [{ ...startedEntry(), start: 'Start' } as Entry, ...laterEntries] };
+  return sourceRun('old', plan, [{ ...startedEntry(), start: 'Start' } as Entry, ...laterEntries]);
 }
 
 describe('a run that starts at a block of an earlier run', () => {
   it('takes over the outputs of blocks that are not downstream of the start', () => {
-    const { start, reused } = reuse(plan, 'b', sourceRun(['Start', 'A', 'D', 'B', 'C']));
+    const { start, reused } = reuse(plan, 'b', earlierRun(['Start', 'A', 'D', 'B', 'C']));
     expect(start).toBe('B');
     expect(reused).toMatchObject({ runId: 'old' });
     expect(Object.keys(reused.outputs).toSorted()).toEqual(['A', 'D', 'Start']);
@@ -62,13 +60,13 @@ describe('a run that starts at a block of an earlier run', () => {
       message: /old has not/,
     },
   ])('cannot start at $title', ({ block, open, code, message }) => {
-    expect(() => reuse(plan, block, sourceRun(['Start', 'A'], { open: open ?? false }))).toThrow(
+    expect(() => reuse(plan, block, earlierRun(['Start', 'A'], { open: open ?? false }))).toThrow(
       expect.objectContaining({ code, message: expect.stringMatching(message) as string }),
     );
   });
 
-  it('returns the replaced outputs by the ids of their blocks', () => {
-    const { reused } = reuse(plan, 'B', sourceRun(['Start', 'A']), {
+  it('identifies the blocks whose outputs are replaced by id', () => {
+    const { reused } = reuse(plan, 'B', earlierRun(['Start', 'A']), {
       edits: { outputs: { a: { of: 'a caller' } } },
     });
     expect(reused.edits).toEqual({ fields: {}, outputs: { A: { of: 'a caller' } } });
@@ -81,7 +79,7 @@ describe('a run that starts at a block of an earlier run', () => {
     ['the output of a block that has not run', { outputs: { D: {} } }, /"D" cannot be replaced/],
     ['the output of the block itself', { outputs: { B: {} } }, /"B" cannot be replaced/],
   ])('cannot replace %s', (_title, edits, message) => {
-    expect(() => reuse(plan, 'B', sourceRun(['Start', 'A']), { edits })).toThrow(
+    expect(() => reuse(plan, 'B', earlierRun(['Start', 'A']), { edits })).toThrow(
       expect.objectContaining({
         code: 'OPTIONS_INVALID',
         message: expect.stringMatching(message) as string,
@@ -91,7 +89,12 @@ describe('a run that starts at a block of an earlier run', () => {
 
   it('cannot replace fields of a trigger', () => {
     expect(() =>
-      reuse(plan, 'Start', sourceRun(['Start']), { edits: { fields: { inputFormat: [] } } }),
+      reuse(plan, 'Start', earlierRun(['Start']), { edits: { fields: { inputFormat: [] } } }),
     ).toThrow(/is a trigger/);
+  });
+
+  it('cannot start from a journal with an entry that does not follow from the entries before it', () => {
+    const twice = ['Start', 'A', 'A'];
+    expect(() => earlierRun(twice)).toThrow(expect.objectContaining({ code: 'JOURNAL_CORRUPT' }));
   });
 });

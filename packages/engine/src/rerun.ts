@@ -1,9 +1,8 @@
 import { EngineError, isEngineError } from '@heddle/core';
 import type { BlockConfig, Json, Plan } from '@heddle/core';
 import { notRestartable, reuseInside } from '@heddle/core/run';
-import type { Entry, Stored } from '@heddle/core/run';
+import type { SourceRun, Stored } from '@heddle/core/run';
 import { findBlock } from './execution/plan-queries.ts';
-import { foldJournal } from './records/fold.ts';
 import type { RestartEdits, RestartPreview } from './types.ts';
 
 /** The data that a run takes over from an earlier run. */
@@ -15,13 +14,6 @@ export interface ReusedData {
   inside?: ReturnType<typeof reuseInside>;
   /** Replacements for some of this data; outputs by block id. */
   edits?: RestartEdits;
-}
-
-/** The run from which another run takes outputs. */
-interface SourceRun {
-  runId: string;
-  plan: Plan;
-  entries: readonly Entry[];
 }
 
 /** The start of a run at a block. */
@@ -36,10 +28,9 @@ export interface Restart {
  * blocks that are not downstream of the start, the variables, and for containers around the start the data of
  * `reuseInside`.
  *
- * Throws RUN_NOT_SETTLED if the earlier run has not ended; BLOCK_NOT_FOUND; BLOCK_NOT_RESTARTABLE for a disabled block,
- * a block with a source that has not run, and a block inside a container without `iterations`; OPTIONS_INVALID for an
- * edit of a field that the block does not have, or of an output that the run does not take over, and for a wrong number
- * of iterations.
+ * Throws BLOCK_NOT_FOUND; BLOCK_NOT_RESTARTABLE for a disabled block,
+ * a block with a source that has not run, and a block inside a container without `iterations`; OPTIONS_INVALID for
+ * edits of data that the block does not use, and for a wrong number of iterations.
  */
 export function reuse(
   plan: Plan,
@@ -48,7 +39,7 @@ export function reuse(
   { edits = {}, iterations }: Restart = {},
 ): { start: string; reused: ReusedData } {
   const block = findBlock(plan, reference);
-  const { outputs, variables } = settledLedger(source);
+  const { outputs } = source.ledger.root;
   const index = restartIndex(plan, block, iterations);
   if (!block.trigger)
     expectUpstream(plan, { block, index, runId: source.runId, hasRun: (id) => outputs.has(id) });
@@ -61,7 +52,7 @@ export function reuse(
   const isInside = iterations !== undefined && iterations.length + block.containers.length > 0;
   const inside = isInside ? reuseInside({ plan, block, iterations }, source) : undefined;
   const isKept = (id: string): boolean => Object.hasOwn(outputsById, id) || inside?.blocks.has(id) === true;
-  const sourceVariables = inside?.variables ?? variables;
+  const sourceVariables = inside?.variables ?? source.ledger.variables;
   const reused = {
     runId: source.runId,
     outputs: outputsById,
@@ -107,14 +98,14 @@ function optionsInvalid(message: string): EngineError {
   return new EngineError('OPTIONS_INVALID', message);
 }
 
-/** Returns a preview of `reuse`. A refusal is part of the result. Throws RUN_NOT_SETTLED, BLOCK_NOT_FOUND. */
+/** Returns a preview of `reuse`. A refusal is part of the result. Throws BLOCK_NOT_FOUND. */
 export function previewReuse(
   plan: Plan,
   reference: string,
   { source, iterations }: { source: SourceRun; iterations?: readonly number[] | undefined },
 ): RestartPreview {
   const block = findBlock(plan, reference);
-  const { outputs } = settledLedger(source);
+  const { outputs } = source.ledger.root;
   const outermost = iterations && plan.blocks[block.containers[0] ?? ''];
   const topId = outermost?.id ?? block.id;
   const index = plan.skeleton.nodes.findIndex((node) => node.id === topId);
@@ -150,14 +141,6 @@ function refusalOf(work: () => unknown): string | null {
     if (isEngineError(error)) return error.message;
     throw error;
   }
-}
-
-/** Returns the outputs and variables at the end of the run. Throws RUN_NOT_SETTLED. */
-function settledLedger({ runId, plan, entries }: SourceRun) {
-  const { replica } = foldJournal(runId, plan, entries);
-  if (replica.idleState() === 'ended')
-    return { outputs: replica.ledger.root.outputs, variables: replica.ledger.variables };
-  throw new EngineError('RUN_NOT_SETTLED', `Run ${runId} has not ended: wait for its end, or cancel it.`);
 }
 
 /** Returns the index of the block, or of the outermost container around it, among the top-level nodes. */

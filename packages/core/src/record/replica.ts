@@ -8,7 +8,7 @@ import { advance, initialState } from '../machine/step.ts';
 import { addressIn, indexPlan } from '../plan/index-plan.ts';
 import type { PlanIndex } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
-import { EngineError } from '../errors.ts';
+import { EngineError, journalCorrupt } from '../errors.ts';
 import { eventAt, JOURNAL_FORMAT } from './entry.ts';
 import { startedEventOf } from './started-event.ts';
 import type { Entry, Place } from './entry.ts';
@@ -78,6 +78,15 @@ export class Replica {
       else if (command.type === 'end') this.#end(command, entry.atMs);
     }
     return { changed: true, commands: outcome.commands, notices: outcome.notices, logs: this.logs.take() };
+  }
+
+  /**
+   * Applies the next entry of a stored journal. Throws JOURNAL_CORRUPT if it does not follow from the entries before it.
+   */
+  replay(entry: Entry): Applied {
+    const applied = this.apply(entry);
+    if (applied.changed) return applied;
+    throw journalCorrupt(this.runId, `entry ${entry.seq} does not follow from the entries before it`);
   }
 
   /** Returns the unanswered commands, which are carried out after a restart. */

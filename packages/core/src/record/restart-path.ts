@@ -5,6 +5,7 @@ import { indexPlan } from '../plan/index-plan.ts';
 import type { PlanIndex } from '../plan/index-plan.ts';
 import type { BlockConfig, Plan } from '../plan/plan.ts';
 import type { Entry, Place, StartedFrame } from './entry.ts';
+import type { SourceRun } from './source-run.ts';
 
 /** The start of a run inside containers. */
 export interface RestartPoint {
@@ -12,13 +13,6 @@ export interface RestartPoint {
   block: BlockConfig;
   /** Numbers of the iterations or branches around the block, outermost first. */
   iterations: readonly number[];
-}
-
-/** The earlier run, which has ended. */
-export interface SourceRun {
-  runId: string;
-  plan: Plan;
-  entries: readonly Entry[];
 }
 
 /** A container around the start, with its iterations or branches in the earlier run. */
@@ -51,7 +45,7 @@ export class RestartPath {
    * Throws OPTIONS_INVALID for a wrong number of iterations, BLOCK_NOT_RESTARTABLE for containers that the earlier run
    * lacks.
    */
-  constructor(point: RestartPoint, source: SourceRun) {
+  constructor(point: RestartPoint, source: Pick<SourceRun, 'runId' | 'plan'>) {
     const { plan, block, iterations } = point;
     const indexedNode = indexPlan(plan).byId(block.id);
     if (!indexedNode) throw notRestartable(block.name, 'it is disabled.');

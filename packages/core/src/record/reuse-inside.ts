@@ -5,12 +5,12 @@ import { indexPlan } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Entry, Place, SavedScope, StartedFrame } from './entry.ts';
 import { Ledger } from './ledger.ts';
-import { Replica } from './replica.ts';
 import { RestartPath } from './restart-path.ts';
-import type { RestartPoint, SourceRun } from './restart-path.ts';
+import type { RestartPoint } from './restart-path.ts';
 import { savedScope } from './saved-scope.ts';
 import { scopeOf } from './scope.ts';
 import type { BranchScope } from './scope.ts';
+import type { SourceRun } from './source-run.ts';
 import type { Stored } from './stored.ts';
 
 /** The data that a run takes over from an earlier run, in the containers around its start. */
@@ -34,12 +34,10 @@ export interface ReusedInside {
  */
 export function reuseInside(point: RestartPoint, source: SourceRun): ReusedInside {
   const path = new RestartPath(point, source);
-  const replica = new Replica(source.runId, source.plan);
-  const appliedEntries = source.entries.map((entry) => ({ entry, notices: replica.apply(entry).notices }));
-  for (const { entry, notices } of appliedEntries) path.observe(entry, notices);
+  for (const { entry, notices } of source.entries) path.observe(entry, notices);
   const frames = path.startedFrames(source.runId);
   const keptData = new KeptData(path, source.plan);
-  for (const { entry, notices } of appliedEntries) keptData.add(entry, notices);
+  for (const { entry, notices } of source.entries) keptData.add(entry, notices);
   path.expectSources(keptData.endedBlocks, source.runId);
   const { ledger } = keptData;
   setItems(ledger, path, point);

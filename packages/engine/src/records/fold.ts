@@ -2,7 +2,6 @@ import type { BlockLog, NewRun, Plan, RunRecord } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import type { Applied, Entry } from '@heddle/core/run';
 import { recordOf } from './run-record.ts';
-import { journalCorrupt } from '../store/errors.ts';
 
 /**
  * Returns the state of a run after the entries of its journal, with the logs that they changed, in execution order.
@@ -16,7 +15,7 @@ export function foldJournal(
   const replica = new Replica(runId, plan);
   const logs = new Map<number, BlockLog>();
   for (const entry of entries) {
-    for (const log of applyEntry(replica, entry).logs) logs.set(log.executionOrder, log);
+    for (const log of replica.replay(entry).logs) logs.set(log.executionOrder, log);
   }
   return { replica, logs: [...logs.values()].sort((a, b) => a.executionOrder - b.executionOrder) };
 }
@@ -37,11 +36,4 @@ export function foldRun(
 export interface AppliedEntry {
   entry: Entry;
   applied: Applied;
-}
-
-/** Applies a stored entry to the replica. Throws JOURNAL_CORRUPT if the entry does not follow from those before it. */
-export function applyEntry(replica: Replica, entry: Entry): Applied {
-  const applied = replica.apply(entry);
-  if (applied.changed) return applied;
-  throw journalCorrupt(replica.runId, `entry ${entry.seq} does not follow from the entries before it`);
 }

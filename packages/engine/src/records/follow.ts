@@ -9,7 +9,7 @@ import { parseStored } from '../store/errors.ts';
 import type { LiveEvent } from '../store/live-events.ts';
 import type { SharedStores } from '../store/stores.ts';
 import type { RunEvent } from '../types.ts';
-import { applyEntry, foldJournal } from './fold.ts';
+import { foldJournal } from './fold.ts';
 
 const POLL_MS = 100;
 /** Number of polls without new entries before `isServed` is called again. */
@@ -238,7 +238,7 @@ async function* eventsAt(
   entry: Entry,
   { values, emissions }: { values: Values; emissions: FollowedEmissions },
 ): AsyncGenerator<RunEvent> {
-  for (const raw of eventsOf(replica, entry, applyEntry(replica, entry))) {
+  for (const raw of eventsOf(replica, entry, replica.replay(entry))) {
     if (raw.type !== 'event') continue;
     if (raw.event.type === 'run:ended') yield* emissions.remaining();
     yield await loadEvent(raw, values);

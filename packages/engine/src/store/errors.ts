@@ -1,14 +1,5 @@
 import { EngineError, InvariantError } from '@heddle/core';
 
-/** Returns the error JOURNAL_CORRUPT for a run. `problem` continues "is corrupt:". */
-export function journalCorrupt(runId: string, problem: string, cause?: unknown): EngineError {
-  return new EngineError(
-    'JOURNAL_CORRUPT',
-    `The journal of run "${runId}" is corrupt: ${problem}. The run cannot continue; start it again, or restore the data folder from a backup.`,
-    { details: { runId }, cause },
-  );
-}
-
 /** Returns the error RUN_NOT_FOUND for a write to a run that does not exist. */
 export function unknownRun(runId: string): EngineError {
   return new EngineError(

@@ -1,5 +1,5 @@
 import type { Entry, RunRecord } from '@heddle/core';
-import { journalCorrupt } from './errors.ts';
+import { journalCorrupt } from '@heddle/core/run';
 
 /** One stored entry. */
 export interface JournalRow {

@@ -1,6 +1,6 @@
 import type { NewRun, Plan, RunRecord } from '@heddle/core';
 import { workAt } from '@heddle/core/machine';
-import { placeKey, Replica } from '@heddle/core/run';
+import { journalCorrupt, placeKey, Replica } from '@heddle/core/run';
 import type { Entry, EntryBody, IdleState, Place } from '@heddle/core/run';
 import type { BlockTask } from '../../execution/attempt.ts';
 import { createBlockServices } from '../../execution/block-services.ts';
@@ -13,14 +13,12 @@ import type { RunEnvironment } from '../../execution/run-environment.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { randomToken } from '../../execution/tokens.ts';
 import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
-import { applyEntry } from '../../records/fold.ts';
 import type { AppliedEntry } from '../../records/fold.ts';
 import { RecordSaver } from '../../records/record-saver.ts';
 import { runStoppedByClose } from '../../records/run-errors.ts';
 import { eventsOf } from '../../records/run-events.ts';
 import type { IdleStateEvent, RawEvent } from '../../records/run-events.ts';
 import { recordOf } from '../../records/run-record.ts';
-import { journalCorrupt } from '../../store/errors.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
 import { Driver } from './driver.ts';
 import { RunListeners } from './event-stream.ts';
@@ -210,7 +208,7 @@ export class ActiveRun {
    */
   restore(entries: readonly Entry[], record: RunRecord | undefined): void {
     for (const entry of entries) {
-      const applied = applyEntry(this.replica, entry);
+      const applied = this.replica.replay(entry);
       // The stored logs include all entries up to that of the stored record.
       if (entry.seq > (record?.seq ?? 0)) this.#saver.changed(applied.logs);
     }

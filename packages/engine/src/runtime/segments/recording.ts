@@ -1,9 +1,9 @@
 import type { NewRun, Plan } from '@heddle/core';
+import { journalCorrupt } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import { prepareStart } from '../../execution/run-start.ts';
 import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
-import { journalCorrupt } from '../../store/errors.ts';
 
 /** A recorded run that is ready to be started. */
 export interface RecordedRun {

@@ -4,7 +4,7 @@ import type { Address, Entry } from '@heddle/core/run';
 import { hasTokenEntry, rejectResume, resumedOutput } from '../../execution/resume-answer.ts';
 import type { StartRequest } from '../../execution/run-start.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
-import { applyEntry, foldJournal, foldRun } from '../../records/fold.ts';
+import { foldJournal, foldRun } from '../../records/fold.ts';
 import { runElsewhere, runIdTaken } from '../../records/run-errors.ts';
 import { readDefinition, readRun, recordSuspension } from '../../records/read-run.ts';
 import type { RunState } from '../../records/read-run.ts';
@@ -84,7 +84,7 @@ export class RemoteRuns {
     const added: Entry[] = [];
     const add = (body: TimedEntry): void => {
       const entry = { ...body, seq: replica.seq + 1 } as Entry;
-      applyEntry(replica, entry);
+      replica.replay(entry);
       added.push(entry);
     };
     add({ atMs: this.#parts.clock.now(), type: 'cancelled', ...redacted });

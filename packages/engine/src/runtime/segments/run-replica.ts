@@ -1,11 +1,9 @@
 import type { BlockLog, NewRun, Plan } from '@heddle/core';
-import { Replica } from '@heddle/core/run';
+import { journalCorrupt, Replica } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
-import { applyEntry } from '../../records/fold.ts';
 import { readDefinition } from '../../records/read-run.ts';
 import { recordOf } from '../../records/run-record.ts';
-import { journalCorrupt } from '../../store/errors.ts';
 import type { OrderItem, Position, TimedEntry } from './position.ts';
 import type { StallDetector } from './stall-detector.ts';
 
@@ -58,8 +56,7 @@ export class RunReplica {
       const index = written.findIndex((entry) => entry.seq === currentSeq + 1);
       const entries =
         index >= 0 ? written.slice(index) : await runs.tail(runId, currentSeq === 0 ? -1 : currentSeq);
-      for (const entry of entries)
-        if (entry.seq <= seq) this.#logsChanged(applyEntry(this.replica, entry).logs);
+      for (const entry of entries) if (entry.seq <= seq) this.#logsChanged(this.replica.replay(entry).logs);
       if (this.replica.seq !== seq)
         throw journalCorrupt(runId, `it ends at entry ${this.replica.seq}, and ${seq} were written`);
     }

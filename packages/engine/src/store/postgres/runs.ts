@@ -1,8 +1,9 @@
 import type { BlockLog, Entry, NewRun, RunQuery, RunRecord } from '@heddle/core';
+import { journalCorrupt } from '@heddle/core/run';
 import type { Place, Stored } from '@heddle/core/run';
 import { sql } from 'kysely';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
-import { duplicateEntry, journalCorrupt, parseStored, unknownRun } from '../errors.ts';
+import { duplicateEntry, parseStored, unknownRun } from '../errors.ts';
 import { readJournal, readTail, toRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
 import { stepPlace } from '../step-place.ts';

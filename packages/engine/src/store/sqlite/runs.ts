@@ -1,8 +1,9 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { BlockLog, Entry, NewRun, RunQuery, RunRecord } from '@heddle/core';
+import { journalCorrupt } from '@heddle/core/run';
 import type { Place, Stored } from '@heddle/core/run';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
-import { journalCorrupt, parseStored, unknownRun } from '../errors.ts';
+import { parseStored, unknownRun } from '../errors.ts';
 import { isEnded, readJournal, readTail, toRow, toRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
 import type { TailableRunStore, RunProjection, StoredStep } from '../stores.ts';
