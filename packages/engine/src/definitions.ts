@@ -18,6 +18,7 @@ import type {
 import type { HostFeature, TriggerInfo } from '@heddle/core/drafts';
 import { blockTypeInfos } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
+import { chain } from './maybe-async.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { Deployed, WorkflowSource } from './types.ts';
 
@@ -40,6 +41,7 @@ export class Definitions {
   readonly #stores: Pick<SharedStores, 'definitions'>;
   readonly #options: CompileOptions;
   readonly #plans = new Map<string, Plan>();
+  readonly #storedHashes = new Set<string>();
   /** Deployed versions, by number and id. */
   readonly #versions = new Map<string, VersionedPlan>();
   readonly #now: () => number;
@@ -92,10 +94,14 @@ export class Definitions {
 
   async deploy(workflow: unknown, options: { fileName?: string; compat?: boolean }): Promise<Deployed> {
     const { plan, diagnostics } = this.compile(workflow, options);
-    const { definitions } = this.#stores;
-    await definitions.putPlan(plan.hash, plan as unknown as Json);
+    await this.storePlan(plan);
     const { id: workflowId, name } = plan.workflow;
-    const version = await definitions.deploy({ workflowId, name, planHash: plan.hash, atMs: this.#now() });
+    const version = await this.#stores.definitions.deploy({
+      workflowId,
+      name,
+      planHash: plan.hash,
+      atMs: this.#now(),
+    });
     return { workflowId, name, version, planHash: plan.hash, diagnostics };
   }
 
@@ -133,6 +139,14 @@ export class Definitions {
     // A deployed version never changes, but its name may later belong to another workflow.
     if (version !== undefined && deployment.workflowId === reference) this.#versions.set(key, resolved);
     return resolved;
+  }
+
+  /** Stores the plan, unless this process has stored it before; synchronously if the store is synchronous. */
+  storePlan(plan: Plan): Promise<void> | void {
+    if (this.#storedHashes.has(plan.hash)) return undefined;
+    return chain(this.#stores.definitions.putPlan(plan.hash, plan as unknown as Json), () => {
+      this.#storedHashes.add(plan.hash);
+    });
   }
 
   /** Returns the stored plan with this hash. Throws JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED. */

@@ -1,5 +1,5 @@
 import { EngineError } from '@heddle/core';
-import type { Json, NewRun, Plan } from '@heddle/core';
+import type { NewRun, Plan } from '@heddle/core';
 import type { Entry } from '@heddle/core/run';
 import PQueue from 'p-queue';
 import { createLimiter } from '../../execution/concurrency-limiter.ts';
@@ -25,11 +25,10 @@ import type { RunOwnership } from './run-ownership.ts';
  */
 const IDLE_RUNS_IN_MEMORY = 64;
 
-/** The state of a run in this process. */
+/** The state of a run in the memory of this process. */
 type Registration =
   | { state: 'opening'; opened: Promise<ActiveRun | undefined> }
-  | { state: 'active'; run: ActiveRun }
-  | { state: 'evicted' };
+  | { state: 'active'; run: ActiveRun };
 
 interface RunResources {
   header: NewRun;
@@ -42,9 +41,10 @@ export class RunRegistry {
   readonly #parts: RuntimeParts;
   readonly #ownership: RunOwnership;
   readonly #runs = new Map<string, Registration>();
+  /** Runs that this process has started or opened and that have not ended, even if they were evicted. */
+  readonly #ownRunIds = new Set<string>();
   /** Active runs that only a person can continue, the longest idle first. */
   readonly #idleRuns = new Set<ActiveRun>();
-  readonly #storedPlans = new Set<string>();
   readonly #queue: PQueue;
   #isClosing = false;
 
@@ -60,8 +60,7 @@ export class RunRegistry {
   async start(request: StartRequest): Promise<ActiveRun> {
     this.#expectOpen();
     const { runId } = request;
-    const previous = this.#runs.get(runId);
-    if (previous && previous.state !== 'evicted') throw runIdTaken(runId);
+    if (this.#runs.has(runId)) throw runIdTaken(runId);
     const starting = this.#create(request);
     if (!(starting instanceof Promise)) return starting;
     const registration: Registration = { state: 'opening', opened: starting.catch(() => undefined) };
@@ -69,14 +68,14 @@ export class RunRegistry {
     try {
       return await starting;
     } finally {
-      this.#unregister(runId, registration, previous);
+      this.#unregister(runId, registration);
     }
   }
 
   /** Creates and starts the run; synchronously if the stores are synchronous. */
   #create(request: StartRequest): ActiveRun | Promise<ActiveRun> {
     return thenMaybe(this.#parts.environments.open(request.plan), (environment) =>
-      thenMaybe(this.#storePlan(request.plan), () =>
+      thenMaybe(this.#parts.definitions.storePlan(request.plan), () =>
         thenMaybe(prepareStart({ ...this.#parts, environment }, request), ({ header, first, record }) =>
           thenMaybe(this.#ownership.create(header, first, record), (store) => {
             if (!store) throw runIdTaken(request.runId);
@@ -88,27 +87,22 @@ export class RunRegistry {
   }
 
   #begin(request: StartRequest, first: Entry, resources: RunResources): ActiveRun {
-    const { runId, plan } = request;
     this.#expectOpen();
-    const run = this.#createRun(plan, { ...resources, isNew: true });
-    this.#runs.set(runId, { state: 'active', run });
+    const run = this.#createRun(request.plan, { ...resources, isNew: true });
+    this.#addActive(run);
     // R29: if the caller cancels before the start, no block runs.
     if (request.signal?.aborted) run.stopExecuting();
     run.start(first);
     return run;
   }
 
-  #storePlan(plan: Plan): Promise<void> | void {
-    if (this.#storedPlans.has(plan.hash)) return undefined;
-    return thenMaybe(this.#parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json), () => {
-      this.#storedPlans.add(plan.hash);
-    });
+  #addActive(run: ActiveRun): void {
+    this.#runs.set(run.runId, { state: 'active', run });
+    this.#ownRunIds.add(run.runId);
   }
 
-  #unregister(runId: string, registration: Registration, previous?: Registration): void {
-    if (this.#runs.get(runId) !== registration) return;
-    if (previous) this.#runs.set(runId, previous);
-    else this.#runs.delete(runId);
+  #unregister(runId: string, registration: Registration): void {
+    if (this.#runs.get(runId) === registration) this.#runs.delete(runId);
   }
 
   /** Returns the run if it is in memory. */
@@ -119,8 +113,7 @@ export class RunRegistry {
 
   /** True if this process has started or opened the run and the run has not ended. */
   has(runId: string): boolean {
-    const registration = this.#runs.get(runId);
-    return registration?.state === 'active' || registration?.state === 'evicted';
+    return this.#ownRunIds.has(runId);
   }
 
   /** Returns the run, recovered from its journal if it is not in memory; undefined if it has ended. */
@@ -133,7 +126,7 @@ export class RunRegistry {
     const previous = this.#runs.get(runId);
     if (previous?.state === 'active') return previous.run;
     if (previous?.state === 'opening') return previous.opened;
-    const opened = this.#load(runId, proceed).finally(() => this.#unregister(runId, registration, previous));
+    const opened = this.#load(runId, proceed).finally(() => this.#unregister(runId, registration));
     const registration: Registration = { state: 'opening', opened };
     this.#runs.set(runId, registration);
     return opened;
@@ -155,7 +148,7 @@ export class RunRegistry {
     run.restore(await store.journal(runId), latestRecord);
     this.#expectOpen();
     this.#ownership.writer(runId);
-    this.#runs.set(runId, { state: 'active', run });
+    this.#addActive(run);
     proceed(run);
     if (run.replica.idleState() !== 'ended') return run;
     await run.whenIdle();
@@ -242,7 +235,7 @@ export class RunRegistry {
       run.evict();
       this.#idleRuns.delete(run);
       this.#remove(run);
-      this.#runs.set(run.runId, { state: 'evicted' });
+      this.#ownRunIds.add(run.runId);
       this.#ownership.onEvicted(run.runId);
     }
   }
@@ -283,7 +276,10 @@ export class RunRegistry {
   }
 
   #remove(run: ActiveRun): void {
-    if (this.active(run.runId) === run) this.#runs.delete(run.runId);
+    if (this.active(run.runId) === run) {
+      this.#runs.delete(run.runId);
+      this.#ownRunIds.delete(run.runId);
+    }
     this.#parts.code.release(run.runId);
   }
 

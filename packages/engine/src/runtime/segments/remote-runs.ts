@@ -31,7 +31,6 @@ export interface ResumeAnswer {
  */
 export class RemoteRuns {
   readonly #parts: RuntimeParts;
-  readonly #storedPlans = new Set<string>();
 
   constructor(parts: RuntimeParts) {
     this.#parts = parts;
@@ -39,13 +38,9 @@ export class RemoteRuns {
 
   /** Records the start of a run. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, and errors of the stores. */
   async record(request: StartRequest): Promise<RecordedRun> {
-    const { plan, runId } = request;
-    if (!this.#storedPlans.has(plan.hash)) {
-      await this.#parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json);
-      this.#storedPlans.add(plan.hash);
-    }
+    await this.#parts.definitions.storePlan(request.plan);
     const recorded = await recordStart(this.#parts, request);
-    if (!recorded) throw runIdTaken(runId);
+    if (!recorded) throw runIdTaken(request.runId);
     return recorded;
   }
 
