@@ -9,7 +9,6 @@ import type { Registry } from './executors/registry.ts';
 import { createLeasedEngine, validLease } from './runtime/leased/create.ts';
 import { serveControl } from './runtime/local/control.ts';
 import { LocalRuntime } from './runtime/local/local-runtime.ts';
-import { recoverAll } from './runtime/local/recovery.ts';
 import { exclusiveOwnership } from './runtime/local/run-ownership.ts';
 import { RunRegistry } from './runtime/local/run-registry.ts';
 import { closeParts, fileHttpClient, partsOf, reportAsWarning } from './assemble.ts';
@@ -80,7 +79,7 @@ export async function createEngineOn(
     stores.close();
   };
   try {
-    if (recover) await recoverAll(localParts);
+    if (recover) await runs.recoverAll();
   } catch (error) {
     await close(0);
     throw error;

@@ -8,7 +8,6 @@ import type { EngineOptions } from '../../options.ts';
 import { heldByOther } from '../../store/leases.ts';
 import type { LeasedStores } from '../../store/leases.ts';
 import type { Engine } from '../../types.ts';
-import { recoverRun } from '../local/recovery.ts';
 import { RunRegistry } from '../local/run-registry.ts';
 import { LeasedRunOwnership } from './leased-ownership.ts';
 import { LeasedRuntime } from './leased-runtime.ts';
@@ -48,37 +47,20 @@ export async function createLeasedEngine(
   const { leases, requests } = stores;
   const parts = partsOf(stores, registry, options);
   const report = (error: unknown): void => onError(error, undefined);
-  let isClosed = false;
 
-  const membership = new Membership({
-    leases,
-    clock,
-    leaseMs,
-    onLost: (reason) => {
-      ownership.forgetAll();
-      runs.stopAll(heldByOther);
-      report(new Error(reason));
-    },
-  });
-  const retry = (runId: string): void => void recoverRun(local, runId);
-  const ownership = new LeasedRunOwnership({
-    leases,
-    membership,
-    clock,
-    retry,
-    report: onError,
-  });
+  const membership = new Membership({ leases, clock, leaseMs });
+  const ownership = new LeasedRunOwnership({ leases, membership, clock, report: onError });
   const runs = new RunRegistry(parts, ownership);
   const local = { ...parts, runs };
   const service = new PeerService({ local, leases, requests, membership, ownership, clock, recover, report });
-  const peers = new PeerRuns({ runtime: parts, requests, clock, isClosed: () => isClosed });
+  const peers = new PeerRuns({ runtime: parts, requests, clock });
 
   const close = async (graceMs: number): Promise<void> => {
     await service.stop();
     const grace = timeLimit(parts.clock, graceMs);
     await runs.close(grace.elapsed);
     grace.cancel();
-    isClosed = true;
+    peers.close();
     ownership.forgetAll();
     // Leases that cannot be released expire.
     await membership.end().catch(report);
@@ -86,7 +68,11 @@ export async function createLeasedEngine(
     await stores.close();
   };
   try {
-    await membership.begin();
+    await membership.begin((reason) => {
+      ownership.forgetAll();
+      runs.stopAll(heldByOther);
+      report(new Error(reason));
+    });
     await service.start();
   } catch (error) {
     await close(0);

@@ -13,8 +13,6 @@ interface OwnershipParts {
   leases: LeaseStore;
   membership: Membership;
   clock: Clock;
-  /** Retries the recovery of a run. */
-  retry: (runId: string) => void;
   report: (error: unknown, runId: string) => void;
 }
 
@@ -79,12 +77,12 @@ export class LeasedRunOwnership implements RunOwnership {
   }
 
   /** Schedules the next recovery of a run that this process still owns. */
-  onFailure(runId: string): void {
+  onFailure(runId: string, recover: () => void): void {
     if (!this.#leases.has(runId)) return;
-    const { clock, retry } = this.#parts;
+    const { clock } = this.#parts;
     const count = this.#retries.get(runId)?.count ?? 0;
     const delayMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** count);
-    const cancel = clock.at(clock.now() + delayMs, () => retry(runId));
+    const cancel = clock.at(clock.now() + delayMs, recover);
     this.#retries.get(runId)?.cancel();
     this.#retries.set(runId, { count: count + 1, cancel });
   }

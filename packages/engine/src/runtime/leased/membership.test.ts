@@ -42,9 +42,8 @@ async function joinedMember() {
     leases: leases as unknown as LeaseStore,
     clock,
     leaseMs: LEASE_MS,
-    onLost: (reason) => losses.push(reason),
   });
-  await membership.begin();
+  await membership.begin((reason) => losses.push(reason));
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await new Promise(setImmediate);

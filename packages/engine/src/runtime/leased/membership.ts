@@ -9,8 +9,6 @@ export interface MembershipParts {
   clock: Clock;
   /** Time without a heartbeat after which a process loses its runs. */
   leaseMs: number;
-  /** Called when this process has lost all its runs. */
-  onLost: (reason: string) => void;
 }
 
 const RENEWAL_FAILED = 'it could not renew its lease in the database in time';
@@ -29,6 +27,7 @@ const BEATS_PER_LEASE = 3;
  */
 export class Membership {
   readonly #parts: MembershipParts;
+  #onLost: (reason: string) => void = () => undefined;
   /** Id of the process. It changes after each loss, so that leases of an earlier membership are never valid again. */
   #id = randomUUID() as string;
   #hasJoined = false;
@@ -49,8 +48,12 @@ export class Membership {
     return this.#hasJoined ? this.#id : undefined;
   }
 
-  /** Joins and starts heartbeats. Throws the errors of the database. */
-  async begin(): Promise<void> {
+  /**
+   * Joins and starts heartbeats. `onLost` is called when this process has lost all its runs. Throws the errors of the
+   * database.
+   */
+  async begin(onLost: (reason: string) => void): Promise<void> {
+    this.#onLost = onLost;
     const { clock, leaseMs } = this.#parts;
     await this.member();
     this.#stopHeartbeats = repeat(
@@ -124,7 +127,7 @@ export class Membership {
     if (!this.#hasJoined) return;
     this.#cancelExpiry();
     this.#retire();
-    this.#parts.onLost(
+    this.#onLost(
       `This process has lost its runs: ${reason}. Other processes continue them, and this process joins again once it reaches the database.`,
     );
   }

@@ -21,12 +21,12 @@ interface PeerRunsParts {
   requests: RequestStore;
   /** Clock for polling other processes: the machine's clock, even if runs use another one. */
   clock: Clock;
-  isClosed: () => boolean;
 }
 
 /** Reads the runs that other processes own from the stores, and sends requests to their owners. */
 export class PeerRuns {
   readonly #parts: PeerRunsParts;
+  #isClosed = false;
 
   constructor(parts: PeerRunsParts) {
     this.#parts = parts;
@@ -59,8 +59,8 @@ export class PeerRuns {
 
   /** Returns the events after a position. */
   events(runId: string, after: EventPosition): AsyncIterable<RunEvent> {
-    const { runtime, clock, isClosed } = this.#parts;
-    return eventsAfter({ ...runtime, clock, isServed: () => !isClosed() }, runId, after);
+    const { runtime, clock } = this.#parts;
+    return eventsAfter({ ...runtime, clock, isServed: () => !this.#isClosed }, runId, after);
   }
 
   /**
@@ -107,8 +107,13 @@ export class PeerRuns {
     return { ...request, payload: environment.json(request.payload) };
   }
 
+  /** Rejects callers who wait for runs of other processes, and ends the events of these runs. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   #expectOpen(): void {
-    if (this.#parts.isClosed())
+    if (this.#isClosed)
       throw new EngineError('ENGINE_CLOSED', 'The engine is closed: other processes continue the run.');
   }
 }

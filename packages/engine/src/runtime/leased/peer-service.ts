@@ -6,7 +6,6 @@ import { isHeldByOther } from '../../store/leases.ts';
 import type { LeaseStore } from '../../store/leases.ts';
 import { executeControl } from '../local/control.ts';
 import type { LocalParts } from '../local/local-runtime.ts';
-import { recoverRun } from '../local/recovery.ts';
 import type { LeasedRunOwnership } from './leased-ownership.ts';
 import type { Membership } from './membership.ts';
 
@@ -88,7 +87,7 @@ export class PeerService {
       if (claimed.length === 0) return;
       // Requests are served first, so that a run with a cancel request executes nothing.
       await this.#poll();
-      for (const runId of claimed) await recoverRun(local, runId);
+      for (const runId of claimed) await local.runs.recover(runId);
     }
   }
 }

@@ -2,6 +2,7 @@ import { EngineError } from '@heddle/core';
 import type { NewRun, Plan } from '@heddle/core';
 import type { Entry } from '@heddle/core/run';
 import PQueue from 'p-queue';
+import { isAwaited } from '../../execution/child-runs.ts';
 import { createLimiter } from '../../execution/concurrency-limiter.ts';
 import { missingEnvironment } from '../../execution/plan-queries.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
@@ -36,7 +37,10 @@ interface RunResources {
   environment: RunEnvironment;
 }
 
-/** The runs of this process: starts them, opens recorded ones, and removes those that have ended or are idle. */
+/**
+ * The runs of this process: starts them, opens and recovers recorded ones, and removes those that have ended or are
+ * idle.
+ */
 export class RunRegistry {
   readonly #parts: RuntimeParts;
   readonly #ownership: RunOwnership;
@@ -189,6 +193,48 @@ export class RunRegistry {
     });
   }
 
+  /** Recovers every run that has not ended and that belongs to this runtime. */
+  async recoverAll(): Promise<void> {
+    for (const runId of await this.#parts.stores.runs.open()) await this.recover(runId);
+  }
+
+  /**
+   * Recovers a run and the children that it waits for; a child that no parent waits for is cancelled. Never rejects:
+   * errors are written to the run's record.
+   */
+  async recover(runId: string): Promise<void> {
+    const { runs } = this.#parts.stores;
+    try {
+      const header = await runs.header(runId);
+      if (header?.elsewhere) return;
+      if (header?.parent && !(await this.#isWanted(header, header.parent.runId))) {
+        await this.cancel(runId, 'The parent run has ended.');
+        return;
+      }
+      const run = await this.open(runId);
+      // A suspended parent does not open its children itself.
+      const children = run ? await runs.children(runId, { open: true }) : [];
+      for (const child of children) await this.recover(child);
+    } catch (error) {
+      if (isHeldByOther(error, runId)) return;
+      this.#parts.report(error, runId);
+      await this.#recordFailure(runId, error);
+    }
+  }
+
+  /**
+   * True if the parent waits for the child, or if the parent cannot be read; the error is reported when the parent is
+   * recovered.
+   */
+  async #isWanted(child: NewRun, parentId: string): Promise<boolean> {
+    try {
+      const parent = await this.open(parentId);
+      return parent !== undefined && isAwaited(child, parent);
+    } catch {
+      return true;
+    }
+  }
+
   /** Cancels the run and its children; false if it had already ended. Throws RUN_NOT_FOUND. */
   async cancel(runId: string, reason: string | undefined): Promise<boolean> {
     // A run that is loaded only to be cancelled must not execute anything first.
@@ -241,7 +287,7 @@ export class RunRegistry {
   }
 
   /** Writes to the run's record why the run does not continue. */
-  async recordFailure(runId: string, reason: unknown): Promise<void> {
+  async #recordFailure(runId: string, reason: unknown): Promise<void> {
     try {
       const stores = { ...this.#parts.stores, runs: this.#ownership.writer(runId) };
       const message = reason instanceof Error ? reason.message : String(reason);
@@ -249,7 +295,7 @@ export class RunRegistry {
     } catch {
       // The error that stopped the run also prevents this write; it has been reported already.
     }
-    this.#ownership.onFailure(runId);
+    this.#ownership.onFailure(runId, () => void this.recover(runId));
   }
 
   #onIdleState(run: ActiveRun, { idleState, error }: IdleStateEvent): void {
@@ -266,7 +312,7 @@ export class RunRegistry {
   async #removeStopped(run: ActiveRun, error: Error): Promise<void> {
     if (this.#isClosing) return;
     if (isHeldByOther(error, run.runId)) return this.#forget(run);
-    await this.recordFailure(run.runId, error);
+    await this.#recordFailure(run.runId, error);
     this.#remove(run);
   }
 
