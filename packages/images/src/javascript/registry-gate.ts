@@ -38,19 +38,19 @@ export class RegistryGate {
 
   /** Opens the gate for one run of npm. */
   static async open(settings: NpmSettings): Promise<RegistryGate> {
-    const holder: { gate?: RegistryGate } = {};
-    const proxy = await Proxy.open({
-      send: (request, signal) => (holder.gate as RegistryGate).#send(request, signal),
+    const gate = new RegistryGate(settings);
+    await gate.#proxy.listen();
+    return gate;
+  }
+
+  private constructor(settings: NpmSettings) {
+    this.#settings = new RegistrySettings(settings);
+    this.#proxy = new Proxy({
+      send: (request, signal) => this.#send(request, signal),
       // Tunnels are refused: their content could not be inspected, and credentials could not be added.
       requests: MAX_REQUESTS,
       bytes: MAX_BYTES,
     });
-    return (holder.gate = new RegistryGate(new RegistrySettings(settings), proxy));
-  }
-
-  private constructor(settings: RegistrySettings, proxy: Proxy) {
-    this.#settings = settings;
-    this.#proxy = proxy;
   }
 
   /** Path of the gate's socket. */

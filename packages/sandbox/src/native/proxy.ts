@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -45,7 +45,7 @@ function refusalOf(error: unknown): Refusal {
  */
 export class Proxy {
   readonly #options: ProxyOptions;
-  readonly #folder: string;
+  readonly #folder = join(tmpdir(), `heddle-proxy-${randomBytes(6).toString('base64url')}`);
   /** A random name: others may enter the folder but not list it. */
   readonly #name = `${randomBytes(9).toString('base64url')}.sock`;
   readonly #server: Server;
@@ -56,19 +56,17 @@ export class Proxy {
   #requests = 0;
   #bytes = 0;
 
-  /** Opens the socket and starts to listen. */
+  /** Returns a proxy that listens. */
   static async open(options: ProxyOptions): Promise<Proxy> {
-    const folder = await mkdtemp(join(tmpdir(), 'heddle-proxy-'));
-    const proxy = new Proxy(options, folder);
-    await proxy.#listen();
+    const proxy = new Proxy(options);
+    await proxy.listen();
     return proxy;
   }
 
-  private constructor(options: ProxyOptions, folder: string) {
+  constructor(options: ProxyOptions) {
     this.#options = options;
-    this.#allowance = { remainingBytes: options.bytes };
-    this.#folder = folder;
-    this.#server = createServer((request, response) => void this.#respond(request, response));
+    this.#allowance = { leftBytes: options.bytes };
+    this.#server = createServer((request, response) => void this.#answer(request, response));
     this.#server.maxConnections = MAX_SOCKETS;
     this.#server.on('connection', (socket) => this.#track(socket));
     this.#server.on(
@@ -90,7 +88,9 @@ export class Proxy {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #listen(): Promise<void> {
+  /** Opens the socket and starts to listen. */
+  async listen(): Promise<void> {
+    await mkdir(this.#folder, { mode: 0o700 });
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
       this.#server.listen(this.path, resolve);

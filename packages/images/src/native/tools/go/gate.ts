@@ -27,18 +27,18 @@ export class GoGate {
   #fault: ImageError | undefined;
 
   static async open(context: BuildContext): Promise<GoGate> {
-    const holder: { gate?: GoGate } = {};
-    const proxy = await Proxy.open({
-      send: (request) => (holder.gate as GoGate).#send(request),
+    const gate = new GoGate(context);
+    await gate.#proxy.listen();
+    return gate;
+  }
+
+  private constructor(context: BuildContext) {
+    this.#context = context;
+    this.#proxy = new Proxy({
+      send: (request) => this.#send(request),
       requests: MAX_REQUESTS,
       bytes: MAX_BYTES,
     });
-    return (holder.gate = new GoGate(context, proxy));
-  }
-
-  private constructor(context: BuildContext, proxy: Proxy) {
-    this.#context = context;
-    this.#proxy = proxy;
   }
 
   /** Path of the gate's socket. */
