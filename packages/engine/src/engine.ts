@@ -306,12 +306,12 @@ export class HeddleEngine implements Engine {
     return this.#parts.runtime.cancel(runId, reason);
   }
 
-  async runFromBlock(runId: string, block: string, options: FromBlockOptions = {}): Promise<RunHandle> {
+  async runFromBlock(runId: string, reference: string, options: FromBlockOptions = {}): Promise<RunHandle> {
     this.#expectOpen();
-    const { target, source, header } = await this.#restart(runId, options);
-    const { start, reused } = reuse(target.plan, block, source, options);
+    const { target, block, source, header } = await this.#restart(runId, reference, options);
+    const reused = reuse(target.plan, block, source, options);
     const restarted = await this.#launch(target, {
-      start,
+      start: block.id,
       input: options.input ?? (await this.#parts.values.load(source.ledger.input)),
       options: { mocks: header.mocks, ...options },
       reused,
@@ -321,23 +321,32 @@ export class HeddleEngine implements Engine {
 
   async previewFromBlock(
     runId: string,
-    block: string,
+    reference: string,
     { iterations, ...options }: Pick<FromBlockOptions, 'workflow' | 'iterations'> = {},
   ): Promise<RestartPreview> {
     this.#expectOpen();
-    const { target, source } = await this.#resolveRestart(runId, options);
+    const { target, block, source } = await this.#restart(runId, reference, options);
     return previewReuse(target.plan, block, { source, iterations });
   }
 
-  /** Returns the workflow that a run from a block executes, and the earlier run. Throws RUN_NOT_SETTLED. */
-  async #restart(runId: string, { workflow, version }: { workflow?: WorkflowSource; version?: number }) {
+  /**
+   * Returns the workflow and the block that a run from a block executes, and the earlier run. Throws BLOCK_NOT_FOUND,
+   * RUN_NOT_SETTLED.
+   */
+  async #restart(
+    runId: string,
+    reference: string,
+    { workflow, version }: { workflow?: WorkflowSource; version?: number },
+  ) {
     const { stores, definitions } = this.#parts;
     const { header, plan } = await readDefinition(this.#parts, runId);
     const target: VersionedPlan =
       workflow === undefined
         ? { plan, version: header.version }
         : await definitions.resolve(workflow, version);
-    return { target, header, source: sourceRun(runId, plan, await stores.runs.journal(runId)) };
+    const block = findBlock(target.plan, reference);
+    const source = sourceRun(runId, plan, await stores.runs.journal(runId));
+    return { target, header, block, source };
   }
 
   async deleteRun(runId: string): Promise<void> {

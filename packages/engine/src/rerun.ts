@@ -24,21 +24,19 @@ export interface Restart {
 }
 
 /**
- * Returns the data that a run from the block `reference` takes over from an earlier run: the outputs of the top-level
- * blocks that are not downstream of the start, the variables, and for containers around the start the data of
- * `reuseInside`.
+ * Returns the data that a run from `block` takes over from an earlier run: the outputs of the top-level blocks that are
+ * not downstream of the start, the variables, and for containers around the start the data of `reuseInside`.
  *
- * Throws BLOCK_NOT_FOUND; BLOCK_NOT_RESTARTABLE for a disabled block,
- * a block with a source that has not run, and a block inside a container without `iterations`; OPTIONS_INVALID for
- * edits of data that the block does not use, and for a wrong number of iterations.
+ * Throws BLOCK_NOT_RESTARTABLE for a disabled block, a block with a source that has not run, and a block inside a
+ * container without `iterations`; OPTIONS_INVALID for edits of data that the block does not use, and for a wrong number
+ * of iterations; BLOCK_NOT_FOUND for an edit of an unknown block.
  */
 export function reuse(
   plan: Plan,
-  reference: string,
+  block: BlockConfig,
   source: SourceRun,
   { edits = {}, iterations }: Restart = {},
-): { start: string; reused: ReusedData } {
-  const block = findBlock(plan, reference);
+): ReusedData {
   const { outputs } = source.ledger.root;
   const index = restartIndex(plan, block, iterations);
   if (!block.trigger)
@@ -53,7 +51,7 @@ export function reuse(
   const inside = isInside ? reuseInside({ plan, block, iterations }, source) : undefined;
   const isKept = (id: string): boolean => Object.hasOwn(outputsById, id) || inside?.blocks.has(id) === true;
   const sourceVariables = inside?.variables ?? source.ledger.variables;
-  const reused = {
+  return {
     runId: source.runId,
     outputs: outputsById,
     variables: Object.fromEntries(
@@ -62,7 +60,6 @@ export function reuse(
     ...(inside && { inside }),
     ...((edits.fields ?? edits.outputs) && { edits: checkedEdits(plan, block, { edits, isKept }) }),
   };
-  return { start: block.id, reused };
 }
 
 /** Returns the edits with the ids of blocks. Throws OPTIONS_INVALID, BLOCK_NOT_FOUND. */
@@ -98,13 +95,12 @@ function optionsInvalid(message: string): EngineError {
   return new EngineError('OPTIONS_INVALID', message);
 }
 
-/** Returns a preview of `reuse`. A refusal is part of the result. Throws BLOCK_NOT_FOUND. */
+/** Returns a preview of `reuse`. A refusal is part of the result. */
 export function previewReuse(
   plan: Plan,
-  reference: string,
+  block: BlockConfig,
   { source, iterations }: { source: SourceRun; iterations?: readonly number[] | undefined },
 ): RestartPreview {
-  const block = findBlock(plan, reference);
   const { outputs } = source.ledger.root;
   const outermost = iterations && plan.blocks[block.containers[0] ?? ''];
   const topId = outermost?.id ?? block.id;
@@ -121,7 +117,7 @@ export function previewReuse(
   }: (typeof blocks)[number]): RestartPreview['rerun'][number] => preview;
   return {
     blockId: block.id,
-    refusal: refusalOf(() => reuse(plan, reference, source, { iterations })),
+    refusal: refusalOf(() => reuse(plan, block, source, { iterations })),
     continued: outermost ? { blockId: outermost.id, name: outermost.name } : null,
     rerun: blocks.filter(({ nodeIndex }) => rerunIndexes.has(nodeIndex)).map(withoutIndex),
     upstream: blocks.filter(({ nodeIndex }) => upstream.has(nodeIndex)).map(withoutIndex),
