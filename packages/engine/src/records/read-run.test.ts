@@ -1,0 +1,41 @@
+import type { Plan } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { entry, log, newRun, record, startedEntry } from '../../../../test/support/run-data.ts';
+import { listDetails } from '../resource.ts';
+import { openStores } from '../store/open.ts';
+import { readRun } from './read-run.ts';
+import { Values } from './values.ts';
+
+const UNREADABLE = new Error('The plan cannot be read.');
+const definitions = { plan: (): Promise<Plan> => Promise.reject(UNREADABLE) };
+const suspended = 'A secret is missing.';
+
+/** Returns stores with a run whose journal is newer than its record. */
+async function storesWith(runId: string, more: { suspended?: string } = {}) {
+  const stores = openStores();
+  await stores.runs.create(newRun(runId), startedEntry());
+  await stores.runs.saveRecord(record(runId, { seq: 1, ...more }), [log(runId, 1)]);
+  await stores.runs.append(runId, [entry(2)]);
+  return stores;
+}
+
+describe('a run whose journal cannot be read', () => {
+  it('is returned as stored if it is suspended, because its record tells why', async () => {
+    const stores = await storesWith('r', { suspended });
+    const run = await readRun({ stores, definitions }, 'r', { logs: true });
+    expect(run).toMatchObject({ record: { seq: 1, suspended }, logs: [{ executionOrder: 1 }] });
+  });
+
+  it('is refused if it is not suspended', async () => {
+    const stores = await storesWith('r');
+    await expect(readRun({ stores, definitions }, 'r', { logs: false })).rejects.toBe(UNREADABLE);
+  });
+
+  it('is listed as stored, with the other runs', async () => {
+    const stores = await storesWith('r');
+    await stores.runs.create(newRun('other'), startedEntry(), record('other', { seq: 1 }));
+    const read = (runId: string) => readRun({ stores, definitions }, runId, { logs: false });
+    const { runs } = await listDetails({ runs: stores.runs, values: new Values(stores.values), read }, {});
+    expect(runs.map(({ runId }) => runId).toSorted()).toEqual(['other', 'r']);
+  });
+});
