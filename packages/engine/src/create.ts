@@ -68,8 +68,8 @@ export async function createEngineOn(
   const parts = partsOf(stores, registry, options, code);
   const onAcquire = recover ? undefined : openedRunsReporter(stores);
   const runs = new RunRegistry(parts, exclusiveOwnership(stores.runs, onAcquire));
-  const local = { ...parts, stores, runs };
-  const stopControl = await serveControl(local, recover);
+  const localParts = { ...parts, stores, runs };
+  const stopControl = await serveControl(localParts, recover);
   const close = async (graceMs: number): Promise<void> => {
     await stopControl();
     const grace = timeLimit(parts.clock, graceMs);

@@ -24,9 +24,9 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
   describe(`${name}: control store`, () => {
     it('passes a request to the server and returns the outcome', async () => {
       const store = make();
-      const handled: ControlRequest[] = [];
+      const handledRequests: ControlRequest[] = [];
       await serve(store, (request) => {
-        handled.push(request);
+        handledRequests.push(request);
         return { answer: request.runId };
       });
       const id = await store.add(CANCEL);
@@ -39,18 +39,18 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
       const store = make();
       const ids = [await store.add(CANCEL), await store.add(CANCEL), await store.add(CANCEL)];
       expect(ids.map((id) => store.outcome(id))).toEqual([undefined, undefined, undefined]);
-      const handled: string[] = [];
+      const handledRequests: string[] = [];
       const stop = await serve(store, ({ id }) => {
-        handled.push(id);
+        handledRequests.push(id);
         return null;
       });
       await stop();
       const stopAgain = await serve(store, ({ id }) => {
-        handled.push(`again ${id}`);
+        handledRequests.push(`again ${id}`);
         return null;
       });
       await stopAgain();
-      expect(handledIds).toEqual(ids);
+      expect(handledRequests).toEqual(ids);
     });
 
     it('handles a slow request once, and other requests at the same time', async () => {

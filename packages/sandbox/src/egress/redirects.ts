@@ -85,7 +85,8 @@ function nextHop(hop: Hop, { status, requestUrl }: Reply, url: URL): Hop {
     ((status === 301 || status === 302) && hop.method === 'POST');
   const headers = hop.headers.filter(
     ([name]) =>
-      (url.origin === requestUrl.origin || CROSS_ORIGIN_HEADERS.has(name)) && !(asGet && name.startsWith('content-')),
+      (url.origin === requestUrl.origin || CROSS_ORIGIN_HEADERS.has(name)) &&
+      !(asGet && name.startsWith('content-')),
   );
   return { url, method: asGet ? 'GET' : hop.method, headers, body: asGet ? undefined : hop.body };
 }

@@ -138,12 +138,7 @@ export function nativeInvocation(
   uid: number | undefined,
   jail: NativeJail,
 ): NativeInvocation {
-  const {
-    limits,
-    readable = [],
-    folder = JAIL_PATHS.work,
-    fileMiB = limits.diskMiB,
-  } = jail;
+  const { limits, readable = [], folder = JAIL_PATHS.work, fileMiB = limits.diskMiB } = jail;
   const mayStartProcesses = jail.processes ?? true;
   const prlimit = tools.prlimit as string;
   const processLimit =

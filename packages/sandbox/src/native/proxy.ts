@@ -65,8 +65,8 @@ export class Proxy {
 
   constructor(options: ProxyOptions) {
     this.#options = options;
-    this.#allowance = { leftBytes: options.bytes };
-    this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#allowance = { remainingBytes: options.bytes };
+    this.#server = createServer((request, response) => void this.#respond(request, response));
     this.#server.maxConnections = MAX_SOCKETS;
     this.#server.on('connection', (socket) => this.#track(socket));
     this.#server.on(

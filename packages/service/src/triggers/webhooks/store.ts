@@ -176,8 +176,7 @@ export class ServiceWebhooks implements WebhookStore {
       : await this.#storeAndQueue({ row, start }, webhook);
     if (result === 'not live') return undefined;
     if (result === 'stored') return this.#acceptedEvent(row.run_id);
-    if ('decision' in result)
-      return this.#acceptedEvent(result.decision.runId, { flow: result.decision });
+    if ('decision' in result) return this.#acceptedEvent(result.decision.runId, { flow: result.decision });
     await this.#countDuplicate(webhook, event);
     return this.#acceptedEvent(result.duplicateOf, { isDuplicate: true });
   }
