@@ -3,7 +3,7 @@ import { createApi, execute, runs } from '@heddle/api';
 import type { Access, Definition, Definitions } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 
-/** Returns the engine and the API of a host. `roles` are by person: `owner` or `guest` of the team `looms`. */
+/** Returns the engine and the API of a host. `roles` has each person's role in the team `looms`: `owner` or `guest`. */
 export async function hostApi(workflows: Map<string, Definition>, roles: Record<string, string>) {
   const definitions: Definitions = {
     find: async (id) => workflows.get(id),

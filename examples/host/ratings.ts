@@ -1,4 +1,5 @@
-// An area of a host: one operation, one table. `createApi({ areas: [execute(), ratings()], database: … })` serves it.
+// An area of a host (a module of API operations with its own tables). It has one operation and one table, and is served
+// by `createApi({ areas: [execute(), ratings()], database: … })`.
 import type { Area } from '@heddle/api';
 import { AUTHENTICATED_PRINCIPALS, noQuery, operationsOf, workflow, workflowPath } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';

@@ -134,7 +134,7 @@ export function describeAbuse(environment: () => Environment): void {
         ),
       );
       const theirs = await deploy(workflow([fn('F', 'return "forged"')], ['Start -> F']), 'stranger');
-      // The id that a child would have if it were computed without a secret key.
+      // The id that a child would have if ids were computed without a secret key.
       const guessed = childId('parent-1', 'Call');
       const claim = { headers: { 'X-Run-Id': guessed }, body: {} };
       expect(await call('stranger', 'POST', `${theirs}/execute`, claim)).toMatchObject({ status: 400 });
@@ -359,8 +359,11 @@ function childId(parent: string, blockId: string): string {
   const hex = createHash('sha256').update(`${parent}\n${blockId}\n1`).digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
   return [
-    ...[hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`],
-    ...[`${variant}${hex.slice(17, 20)}`, hex.slice(20, 32)],
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
   ].join('-');
 }
 
@@ -373,9 +376,14 @@ function expectNoInternals({ text }: Reply): void {
 function openIdleConnection(origin: string, path: string): Promise<Socket> {
   const { hostname, port } = new URL(origin);
   const head = [
-    ...[`POST ${path} HTTP/1.1`, `Host: ${hostname}`, 'Content-Type: application/json'],
-    // The server answers 100 when it has read the headers and handles the request.
-    ...['Content-Length: 2', 'Expect: 100-continue', '', ''],
+    `POST ${path} HTTP/1.1`,
+    `Host: ${hostname}`,
+    'Content-Type: application/json',
+    'Content-Length: 2',
+    // The server responds with 100 when it has read the headers and handles the request.
+    'Expect: 100-continue',
+    '',
+    '',
   ].join('\r\n');
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname, () => socket.write(head));
@@ -390,7 +398,10 @@ function statusUrlForForgedHost(service: Service, path: string): Promise<string>
   return new Promise((resolve, reject) => {
     const outgoing = request(
       {
-        ...{ hostname, port, path, method: 'POST' },
+        hostname,
+        port,
+        path,
+        method: 'POST',
         headers: {
           Host: 'evil.example',
           'X-Forwarded-Host': 'evil.example',

@@ -9,8 +9,8 @@ import { dataOf } from './service.ts';
 import type { Caller, Reply, Service } from './service.ts';
 
 /**
- * Who may call each operation, written by hand and not derived from the operations: the minimum role, and whether
- * workspace keys may. `any`: every valid credential, because the response is about the credential itself.
+ * The minimum role for each operation, and whether workspace keys may call it: written by hand, not derived from the
+ * operations. `any` allows every valid credential, because the response is about the credential itself.
  */
 const ALLOWED: {
   readonly [id: string]: readonly [minimum: 'any' | 'read' | 'write' | 'admin', key: boolean];

@@ -15,7 +15,11 @@ const SEALING_KEY = Buffer.alloc(32, 7).toString('base64');
 /** The value of `{{TOKEN}}` in the environment of `heddle serve`. No response, record or file may contain it. */
 export const TOKEN = `tok-${createHash('sha256').update('abuse').digest('hex').slice(0, 24)}`;
 
-/** The caller. `stranger` is not a member of Ada's workspace, `foreign` is a key of the other workspace. */
+/**
+ * Who sends a request. `read`, `write` and `admin` are members of the first workspace with this role, and `shared` is a
+ * key of the first workspace. `stranger` is the admin of the other workspace, and `foreign` is a key of the other
+ * workspace. `nobody` has no key.
+ */
 export type Caller = 'nobody' | 'stranger' | 'foreign' | 'read' | 'write' | 'admin' | 'shared';
 
 export interface Reply {
@@ -47,7 +51,7 @@ export interface Service {
   deploy(exported: Json, by?: 'admin' | 'stranger', options?: { isPublic?: boolean }): Promise<string>;
 }
 
-/** The store of a service: as options of `heddle serve`, and as options to open it here. */
+/** The store of a service, as options of `heddle serve` and as options of `openServiceStore`. */
 export interface Records {
   args: readonly string[];
   store: ServiceStoreOptions;
@@ -119,8 +123,8 @@ function serviceOf(
       },
       ...(text !== undefined && { body: text }),
     });
-    const answer = await response.text();
-    return { status: response.status, headers: response.headers, text: answer, body: jsonOf(answer) };
+    const responseText = await response.text();
+    return { status: response.status, headers: response.headers, text: responseText, body: jsonOf(responseText) };
   };
   return {
     url,

@@ -21,7 +21,7 @@ export function folderStore(options: readonly string[] = []): StoreSetup {
   };
 }
 
-/** Returns a new PostgreSQL database as the store of a service. `options` are added to those of `heddle serve`. */
+/** Returns a store in a PostgreSQL database that `open` creates. `options` are added to those of `heddle serve`. */
 export function postgresStore(options: readonly string[] = []): StoreSetup {
   let url = '';
   return {

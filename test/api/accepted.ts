@@ -22,7 +22,7 @@ const IMPORTED = { version: '1.0', workflow: { name: 'Imported' }, state: { bloc
 type Run = ShownRun & { files: { id: string }[] | null };
 
 /** Executes the workflow. Returns its run. */
-async function runOf(api: TestApi, workflowId: string, input: object = {}): Promise<Run> {
+async function executeWorkflow(api: TestApi, workflowId: string, input: object = {}): Promise<Run> {
   const path = `/api/v2/workflows/${workflowId}`;
   const { data } = await api.call<Run>('POST', `${path}/execute`, { body: { input } });
   const run = await api.call<Run>('GET', `${path}/runs/${data.runId}?includeOutput=true`);
@@ -88,15 +88,15 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     throw new Error('A workflow is missing.');
   const { sandboxId, skillId, unwantedSkillId } = await createResources(api, archived);
   const operationId = await importWithReceipt(api);
-  const { runId } = await runOf(api, plain);
+  const { runId } = await executeWorkflow(api, plain);
   const { data: draft } = await api.call<{ blocks: { [id: string]: { name: string } } }>(
     'GET',
     `/api/v2/workflows/${plain}/state`,
   );
   const [words = ''] = Object.keys(draft.blocks).filter((id) => draft.blocks[id]?.name === 'Words');
-  const [first, second] = [await runOf(api, approval), await runOf(api, approval)];
-  const [third, fourth] = [await runOf(api, approval), await runOf(api, approval)];
-  const fifth = await runOf(api, approval);
+  const [first, second] = [await executeWorkflow(api, approval), await executeWorkflow(api, approval)];
+  const [third, fourth] = [await executeWorkflow(api, approval), await executeWorkflow(api, approval)];
+  const fifth = await executeWorkflow(api, approval);
   const triggers = await deployTriggers({
     ...api,
     request: async (method, path, body) => (await api.call(method, path, { body })).data,
@@ -107,8 +107,8 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
       body: { identifier, title: 'Ask' },
     });
   const { id: keyId } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'unwanted');
-  const hook = { path: { triggerId: triggers.webhookId } };
-  const download = await runOf(api, files, { doc: FILE });
+  const onWebhook = { path: { triggerId: triggers.webhookId } };
+  const download = await executeWorkflow(api, files, { doc: FILE });
   const contextOf = (run: Run): string => run.paused?.contextId ?? '';
   const pausedRun = { workflowId: approval, executionId: third.runId };
   const onTarget = { path: { workflowId: target } };
@@ -181,7 +181,10 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     listCredentialProviders: inWorkspace,
     createServiceAccountCredential: {
       body: {
-        ...{ workspaceId, type: 'service_account', providerId: 'shop', displayName: 'Made {n}' },
+        workspaceId,
+        type: 'service_account',
+        providerId: 'shop',
+        displayName: 'Made {n}',
         credentials: '{"apiToken": "key-of-the-shop"}',
       },
     },
@@ -220,8 +223,8 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     },
     deleteWorkflowChatDeployment: { path: { workflowId: files } },
     listChatDeployments: inWorkspace,
-    listWebhookDeliveries: hook,
-    replayWebhookDelivery: { path: { ...hook.path, deliveryId }, body: {} },
+    listWebhookDeliveries: onWebhook,
+    replayWebhookDelivery: { path: { ...onWebhook.path, deliveryId }, body: {} },
     listPausedExecutions: { path: { workflowId: approval } },
     getPausedExecution: { path: pausedRun },
     getPausedExecutionByResumePath: { path: pausedRun },
@@ -232,19 +235,17 @@ export async function acceptedCalls(api: TestApi): Promise<{ [call: string]: Acc
     },
   };
   const ids: { [name: string]: string } = {
-    ...{
-      workflowId: plain,
-      runId,
-      executionId: runId,
-      jobId: runId,
-      version: '1',
-      sandboxId,
-      workspaceId,
-      operationId,
-      blockId: 'api',
-      toolId: 'echo',
-      triggerId,
-    },
+    workflowId: plain,
+    runId,
+    executionId: runId,
+    jobId: runId,
+    version: '1',
+    sandboxId,
+    workspaceId,
+    operationId,
+    blockId: 'api',
+    toolId: 'echo',
+    triggerId,
   };
   return Object.fromEntries(
     SERVED.map(({ id, method, path, params }): [string, AcceptedCall] => {

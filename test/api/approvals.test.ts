@@ -5,18 +5,18 @@ import { untilStatus } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
 import { workflow } from '../support/workflow.ts';
 
-interface Waiting {
+interface PausedRun {
   paused: { contextId: string | null; calls: { id: string }[] | null };
 }
 
 it('a paused run shows the tool calls of its agent only to callers who may resume it, and accepts their decisions', async () => {
-  const { options, done } = await paying([{ tools: [pay('ada', 1), pay('bob', 2)] }]);
-  const api = await testApi({ engineOptions: options });
+  const { options: engineOptions, done } = await paying([{ tools: [pay('ada', 1), pay('bob', 2)] }]);
+  const api = await testApi({ engineOptions });
   const id = await api.deploy(workflow([agent('A')], ['Start -> A']));
   const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
   const path = `/api/v2/workflows/${id}/runs/${data.runId}`;
   await untilStatus(api, path, 'paused');
-  const { paused } = (await api.call<Waiting>('GET', path)).data;
+  const { paused } = (await api.call<PausedRun>('GET', path)).data;
   expect(paused.calls).toMatchObject([
     { id: '1.1', name: 'pay', arguments: { to: 'ada', amount: 1 }, parameters: { type: 'object' } },
     { id: '1.2', name: 'pay', arguments: { to: 'bob', amount: 2 } },
@@ -33,8 +33,8 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
     data: { status: 'paused', paused: { contextId: null, calls: null } },
   });
   const { contextId } = paused;
-  const answer = (input: object, more = {}) =>
-    api.call('POST', `${path}/resume`, { body: { contextId, input }, ...more });
+  const answer = (input: object, options = {}) =>
+    api.call('POST', `${path}/resume`, { body: { contextId, input }, ...options });
   expect(await answer({ decision: 'approve' }, { key })).toMatchObject({ status: 403 });
   const refused = await answer({ decisions: { '2.1': { decision: 'approve' } } });
   expect(refused).toMatchObject({
@@ -49,10 +49,12 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
   expect(paused).toMatchObject({ pausePointCount: 1, resumedCount: 0 });
   const first = { decisions: { '1.2': { decision: 'deny' } } };
   expect(await answer(first)).toMatchObject({ status: 200, data: { status: 'paused' } });
-  const next = (await api.call<Waiting>('GET', path)).data.paused;
+  const next = (await api.call<PausedRun>('GET', path)).data.paused;
   expect(next).toMatchObject({ pausePointCount: 2, resumedCount: 1, calls: [{ id: '1.1' }] });
   expect((await api.call('GET', `/api/workflows/${id}/paused/${data.runId}`)).body).toMatchObject({
-    ...{ status: 'partially_resumed', totalPauseCount: 2, resumedCount: 1 },
+    status: 'partially_resumed',
+    totalPauseCount: 2,
+    resumedCount: 1,
   });
   const last = { contextId: next.contextId, input: { decision: 'approve' } };
   expect(await api.call('POST', `${path}/resume`, { body: last })).toMatchObject({
@@ -60,5 +62,5 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
     data: { status: 'completed' },
   });
   expect(done).toEqual([{ to: 'ada', amount: 1 }]);
-  expect((await api.call<Waiting>('GET', path)).data.paused).toBeNull();
+  expect((await api.call<PausedRun>('GET', path)).data.paused).toBeNull();
 });

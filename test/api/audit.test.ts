@@ -18,7 +18,7 @@ const RECORDED = SERVED.filter(({ audit }) => audit).map(
 );
 
 /** Returns the whole content of the tables that operations of the service write. */
-async function contents(): Promise<object[]> {
+async function readTables(): Promise<object[]> {
   const tables = ['workflows', 'workflow_versions', 'workflow_folders', 'graph_ids', 'operation_receipts'];
   const all = [...tables, 'secrets', 'credentials', 'sandboxes'];
   return Promise.all(
@@ -33,12 +33,12 @@ describe('an audit event that cannot be recorded', () => {
     const accepted = calls[title];
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
     const query = new URLSearchParams(accepted?.query).toString();
-    const before = await contents();
-    const answer = await api.call(operation.method, query === '' ? path : `${path}?${query}`, {
+    const before = await readTables();
+    const response = await api.call(operation.method, query === '' ? path : `${path}?${query}`, {
       ...(accepted?.body && { body: accepted.body }),
     });
     const error = operation.legacy ? 'Internal server error' : { code: 'INTERNAL_ERROR' };
-    expect([answer.status, answer.body]).toMatchObject([500, { error }]);
-    expect(await contents()).toEqual(before);
+    expect([response.status, response.body]).toMatchObject([500, { error }]);
+    expect(await readTables()).toEqual(before);
   });
 });

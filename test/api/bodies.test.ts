@@ -63,12 +63,12 @@ const sendJson = define({
 
 const operations = { sendBytes, sendForm, sendJson };
 const area: Area<object, typeof operations> = { name: 'bodies', operations, services: () => ({}) };
-const beats: (() => void)[] = [];
-const every = (ms: number, beat: () => void) => {
+const timerCallbacks: (() => void)[] = [];
+const every = (ms: number, callback: () => void) => {
   // Timers with other intervals belong to the service.
   if (ms !== BODY_MS) return () => undefined;
-  beats.push(beat);
-  return () => void beats.splice(beats.indexOf(beat), 1);
+  timerCallbacks.push(callback);
+  return () => void timerCallbacks.splice(timerCallbacks.indexOf(callback), 1);
 };
 const { api, key, workspaceId, call } = await testApi({ areas: [area], every });
 
@@ -78,8 +78,8 @@ interface SendOptions {
   key?: string;
 }
 
-async function send(name: 'bytes' | 'form' | 'json', { type, body, key: own = key }: SendOptions) {
-  const headers = { 'X-API-Key': own, ...(type !== undefined && { 'Content-Type': type }) };
+async function send(name: 'bytes' | 'form' | 'json', { type, body, key: apiKey = key }: SendOptions) {
+  const headers = { 'X-API-Key': apiKey, ...(type !== undefined && { 'Content-Type': type }) };
   const url = `http://heddle.test/api/v2/bodies/${name}?workspaceId=${workspaceId}`;
   const init = { method: 'POST', headers, body, duplex: 'half' } as RequestInit;
   const response = await api.fetch(new Request(url, init));
@@ -87,8 +87,8 @@ async function send(name: 'bytes' | 'form' | 'json', { type, body, key: own = ke
   return { status: response.status, data, message: error?.message };
 }
 
-/** Returns a body without a Content-Length. `sent` counts the chunks that were read. */
-function chunks(count: number, size: number, sent = { chunks: 0 }): ReadableStream<Uint8Array> {
+/** Returns a body of `count` chunks, without a Content-Length. `sent` counts the chunks that were read. */
+function createChunks(count: number, size: number, sent = { chunks: 0 }): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
@@ -108,14 +108,14 @@ describe('a body of raw bytes', () => {
       status: 200,
       data: { bytes: 3 },
     });
-    expect(await send('bytes', { type: 'application/zip', body: chunks(10, 100) })).toMatchObject({
+    expect(await send('bytes', { type: 'application/zip', body: createChunks(10, 100) })).toMatchObject({
       data: { bytes: MAX_BYTES },
     });
   });
 
   it('is refused above its maximum size, without reading the rest', async () => {
     const sent = { chunks: 0 };
-    const body = chunks(1000, 100, sent);
+    const body = createChunks(1000, 100, sent);
     expect(await send('bytes', { type: 'text/csv', body })).toMatchObject(tooLarge);
     expect(sent.chunks).toBeLessThan(15);
     const large = await send('bytes', { type: 'text/csv', body: 'x'.repeat(MAX_BYTES + 1) });
@@ -136,15 +136,15 @@ describe('a body of raw bytes', () => {
 
   it('is refused if no bytes arrive within the time limit', async () => {
     const never = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
-    const answer = send('bytes', { type: 'text/csv', body: never });
-    await expect.poll(() => beats.length).toBeGreaterThan(0);
-    for (const beat of [...beats]) beat();
-    expect(await answer).toMatchObject({ status: 408 });
+    const response = send('bytes', { type: 'text/csv', body: never });
+    await expect.poll(() => timerCallbacks.length).toBeGreaterThan(0);
+    for (const callback of [...timerCallbacks]) callback();
+    expect(await response).toMatchObject({ status: 408 });
   });
 });
 
 describe('a form', () => {
-  const form = (parts: [string, string | Blob][]): FormData => {
+  const toForm = (parts: [string, string | Blob][]): FormData => {
     const data = new FormData();
     for (const [name, value] of parts) data.append(name, value);
     return data;
@@ -152,7 +152,7 @@ describe('a form', () => {
   const file = (size: number) => new File(['x'.repeat(size)], 'x.txt');
 
   it('reaches the handler with its files', async () => {
-    const body = form([
+    const body = toForm([
       ['title', 'Loom'],
       ['file', file(3)],
     ]);
@@ -199,13 +199,13 @@ describe('a form', () => {
       'Unrecognized key',
     ],
   ])('is refused %s', async (_, parts, message) => {
-    const refused = await send('form', { body: form(parts) });
+    const refused = await send('form', { body: toForm(parts) });
     expect(refused.status).toBe(400);
     expect(refused.message).toContain(message);
   });
 
   it('is refused above its maximum size, in another media type and with a broken body', async () => {
-    const large = form([
+    const large = toForm([
       ['title', 'Loom'],
       ['file', file(2000)],
     ]);
@@ -213,16 +213,16 @@ describe('a form', () => {
     expect(await send('form', { type: 'application/json', body: '{}' })).toMatchObject({ status: 415 });
     const type = 'multipart/form-data; boundary=x';
     expect(await send('form', { type, body: '--x\r\nnothing' })).toMatchObject({ status: 400 });
-    expect(await send('form', { type, body: chunks(1000, 100) })).toMatchObject(tooLarge);
+    expect(await send('form', { type, body: createChunks(1000, 100) })).toMatchObject(tooLarge);
   });
 });
 
 describe('a JSON body with its own size limit', () => {
   it('is refused above its limit', async () => {
-    const sent = (length: number) =>
+    const sendText = (length: number) =>
       send('json', { type: 'application/json', body: JSON.stringify({ text: 'x'.repeat(length) }) });
-    expect(await sent(900)).toMatchObject({ status: 200 });
-    expect(await sent(1000)).toMatchObject(tooLarge);
+    expect(await sendText(900)).toMatchObject({ status: 200 });
+    expect(await sendText(1000)).toMatchObject(tooLarge);
   });
 });
 

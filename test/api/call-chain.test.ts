@@ -8,7 +8,7 @@ import { chainServer, egressTo, expectChainPassedOn, listening } from '../suppor
 import { block, workflow } from '../support/workflow.ts';
 
 describe('the call chain', () => {
-  it('continues from a request through the run and its children to their requests', async () => {
+  it('continues from a request through the run and its children to the requests of their blocks', async () => {
     const server = await chainServer();
     const api = await testApi({ engineOptions: { egress: egressTo(server.url) } });
     await expectChainPassedOn(api, server);
@@ -17,8 +17,8 @@ describe('the call chain', () => {
   it('stops a workflow that calls itself over HTTP', async () => {
     const { promise: apiPromise, resolve } = Promise.withResolvers<TestApi>();
     const handle = async (request: Request): Promise<Response> => (await apiPromise).api.fetch(request);
-    const answer = getRequestListener(handle, { overrideGlobalObjects: false });
-    const server = createServer((request, response) => void answer(request, response));
+    const listener = getRequestListener(handle, { overrideGlobalObjects: false });
+    const server = createServer((request, response) => void listener(request, response));
     afterAll(() => server.close().closeAllConnections());
     const origin = await listening(server);
     const api = await testApi({ engineOptions: { egress: egressTo(origin) } });

@@ -5,7 +5,7 @@ import { GREETING } from '../support/api-workflows.ts';
 import { requestOf } from '../support/requests.ts';
 import { SERVED } from '../support/served.ts';
 
-/** The operations that a host can withhold, written by hand and not derived from the operations. */
+/** The operations that a host can withhold, with their capabilities: written by hand, not derived from operations. */
 const WITHHELD: { readonly [id: string]: string } = {
   deployWorkflow: 'deploy.api',
   undeployWorkflow: 'deploy.api',
@@ -41,8 +41,8 @@ const api = await testApi({
   access: (stored) => ({
     async check(principal, workspaceId, role, capability) {
       capabilities.push(capability);
-      const answer = await stored.check(principal, workspaceId, role, capability);
-      if (answer !== 'granted' || capability === undefined) return answer;
+      const decision = await stored.check(principal, workspaceId, role, capability);
+      if (decision !== 'granted' || capability === undefined) return decision;
       return 'PERMISSION_GROUP_CAPABILITY_BLOCKED';
     },
   }),

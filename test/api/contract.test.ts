@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { SERVED } from '../support/served.ts';
 
 /**
- * The required declarations of each served operation, written by hand and not derived from the operations: from the
- * specification, or from our decisions for operations that only Heddle has.
+ * The required declarations of each served operation. They are written by hand, not derived from the operations:
+ * copied from the specification, or decided by us for operations that only Heddle has.
  */
 const CONTRACT = new URL('contract.tsv', import.meta.url);
 

@@ -134,20 +134,22 @@ describe('an area of a host', () => {
   });
 });
 
-it('the most specific route answers, regardless of the order of the areas', async () => {
-  const echoArea = (id: string, last: string, params: z.ZodObject): Area => ({
+it('the most specific route handles a request, regardless of the order of the areas', async () => {
+  const echoArea = (id: string, lastSegment: string, params: z.ZodObject): Area => ({
     name: id,
     operations: {
       [id]: operationsOf<object>()({
-        ...{ id, method: 'GET', path: `/api/v2/places/{place}/${last}`, tag: 'Places', summary: id },
-        ...{
-          principals: AUTHENTICATED_PRINCIPALS,
-          scope: 'api:read',
-          role: 'read',
-          resource: noResource,
-          params,
-          query: noQuery,
-        },
+        id,
+        method: 'GET',
+        path: `/api/v2/places/{place}/${lastSegment}`,
+        tag: 'Places',
+        summary: id,
+        principals: AUTHENTICATED_PRINCIPALS,
+        scope: 'api:read',
+        role: 'read',
+        resource: noResource,
+        params,
+        query: noQuery,
         success: [{ status: 200, schema: z.string(), description: 'The id' }],
         errors: [400, 401, 403, 404, 429],
         handle: () => Promise.resolve({ data: id }),
@@ -173,14 +175,15 @@ it('a resource of several workspaces needs access to all of them, and is conceal
     name: 'links',
     operations: {
       readLink: operationsOf<object>()({
-        ...{
-          id: 'readLink',
-          method: 'GET',
-          path: '/api/v2/links/{from}/{to}',
-          tag: 'Links',
-          summary: 'Read',
-        },
-        ...{ principals: AUTHENTICATED_PRINCIPALS, scope: 'api:read', role: 'read', query: noQuery },
+        id: 'readLink',
+        method: 'GET',
+        path: '/api/v2/links/{from}/{to}',
+        tag: 'Links',
+        summary: 'Read',
+        principals: AUTHENTICATED_PRINCIPALS,
+        scope: 'api:read',
+        role: 'read',
+        query: noQuery,
         params: z.strictObject({ from: z.string(), to: z.string() }),
         resource: record('Link', ({ path }) => {
           const { from, to } = path as { from: string; to: string };
@@ -203,24 +206,30 @@ it('a resource of several workspaces needs access to all of them, and is conceal
   expect([await statusOf(workspaceId, foreign), await statusOf(foreign, mine)]).toEqual([404, 404]);
   // A key of one workspace has no access to the other workspace.
   const { key } = await store.keys.create({ workspaceId }, 'of one side');
-  const answer = await call('GET', `/api/v2/links/${workspaceId}/${mine}`, { key });
-  expect(answer).toMatchObject({ status: 404, body: { error: { message: 'Link not found' } } });
+  const response = await call('GET', `/api/v2/links/${workspaceId}/${mine}`, { key });
+  expect(response).toMatchObject({ status: 404, body: { error: { message: 'Link not found' } } });
 });
 
 describe('a resource of an organization', () => {
-  const organizationArea = (more: object = {}): Area => ({
+  const organizationArea = (changes: object = {}): Area => ({
     name: 'organizations',
     operations: {
       readOrganization: operationsOf<object>()({
-        ...{ id: 'readOrganization', method: 'GET', path: '/api/v2/organizations/{organizationId}' },
-        ...{ tag: 'Organizations', summary: 'Read', scope: 'api:read', role: 'admin', query: noQuery },
+        id: 'readOrganization',
+        method: 'GET',
+        path: '/api/v2/organizations/{organizationId}',
+        tag: 'Organizations',
+        summary: 'Read',
+        scope: 'api:read',
+        role: 'admin',
+        query: noQuery,
         principals: ['personal', 'oauth', 'session'],
         params: z.strictObject({ organizationId: z.string() }),
         resource: organization('path'),
         success: [{ status: 200, schema: z.string(), description: 'The id' }],
         errors: [400, 401, 403, 404, 429],
         handle: (_services, _call, value) => Promise.resolve({ data: value }),
-        ...more,
+        ...changes,
       }),
     },
     services: () => ({}),
@@ -292,9 +301,9 @@ describe('createApi refuses', () => {
   };
   const authenticator = { authenticate: () => Promise.resolve(undefined) };
 
-  async function tryCreate(areas: readonly Area[], separates = true, basePath = ''): Promise<string> {
+  async function tryCreate(areas: readonly Area[], separatesWorkspaces = true, basePath = ''): Promise<string> {
     const { resolveChild, tenant } = ports.definitions;
-    const engine = await createEngine(separates ? { resolveChild, tenant } : {});
+    const engine = await createEngine(separatesWorkspaces ? { resolveChild, tenant } : {});
     try {
       await createApi({ engine, ports, authenticator, areas, basePath });
       return 'created';
@@ -310,7 +319,7 @@ describe('createApi refuses', () => {
     expect(await tryCreate([execute()])).toBe('created');
   });
 
-  it('areas with the same name, function, operation or route', async () => {
+  it('areas with the same name, and areas with the same function', async () => {
     expect(await tryCreate([execute(), execute()])).toBe('Two areas have the area "execute".');
     const other = { ...runs(), name: 'other' };
     expect(await tryCreate([runs(), other])).toBe('Two areas have the function "listWorkflowRuns".');

@@ -23,11 +23,11 @@ const ECHO = workflow(
   { inputFormat: [{ name: 'text', type: 'string', value: '' }] },
 );
 
-async function onMemory(): Promise<TestApi> {
+async function openMemoryApi(): Promise<TestApi> {
   return testApi();
 }
 
-async function onPostgres(): Promise<TestApi> {
+async function openPostgresApi(): Promise<TestApi> {
   const url = await postgresDatabase();
   const store = await openServiceStore({ postgres: { url }, secret: 'a secret for the tests of this file' });
   const engine = await createEngine({ postgres: { url }, ...ownership(store) });
@@ -35,10 +35,10 @@ async function onPostgres(): Promise<TestApi> {
 }
 
 describe.each(sampledStores('hostile input'))('hostile input on %s', (store) => {
-  testsOn(store === 'sqlite' ? onMemory : onPostgres);
+  defineTests(store === 'sqlite' ? openMemoryApi : openPostgresApi);
 });
 
-function testsOn(open: () => Promise<TestApi>): void {
+function defineTests(open: () => Promise<TestApi>): void {
   let api: TestApi;
   let calls: { [call: string]: AcceptedCall };
 
@@ -67,18 +67,18 @@ function testsOn(open: () => Promise<TestApi>): void {
         path: AcceptedCall['path'],
         query: { [name: string]: string },
       ): Promise<Answer<unknown>> => {
-        const filled = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
+        const filledPath = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
         const search = Object.entries(query).map(([name, value]) => `${name}=${value}`);
-        return api.call(operation.method, `${filled}?${search.join('&')}`, { body });
+        return api.call(operation.method, `${filledPath}?${search.join('&')}`, { body });
       };
       for (const hostile of ['a%00b', '%ED%A0%80', '%FF']) {
         for (const name of Object.keys(operation.params.shape))
           expectRefused(await send({ ...accepted.path, [name]: hostile }, accepted.query ?? {}));
         for (const name of Object.keys(operation.query.shape)) {
-          const answer = await send(accepted.path, { ...accepted.query, [name]: hostile });
+          const response = await send(accepted.path, { ...accepted.query, [name]: hostile });
           // Invalid UTF-8 is read as the replacement character, which is valid.
-          if (hostile === 'a%00b') expectRefused(answer);
-          else expect(answer.status).toBeLessThan(500);
+          if (hostile === 'a%00b') expectRefused(response);
+          else expect(response.status).toBeLessThan(500);
         }
       }
     },
@@ -126,15 +126,15 @@ function testsOn(open: () => Promise<TestApi>): void {
         variables: { v: { name: text, type: 'string', value: 1 } },
       }),
     ],
-  ])('a name or id with NUL or half of a surrogate pair is refused in the body of %s', async (at, bodyOf) => {
-    const [method = '', path = ''] = at.split(' ');
-    const accepted = calls[at];
-    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
+  ])('a name or id with NUL or half of a surrogate pair is refused in the body of %s', async (title, bodyOf) => {
+    const [method = '', path = ''] = title.split(' ');
+    const accepted = calls[title];
+    const filledPath = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
     for (const text of HOSTILE) {
-      const answer = await api.call(method, filled, { body: bodyOf(text) });
-      expectRefused(answer);
-      expect(answer.status).toBe(400);
-      expect(answer.body).toMatchObject({
+      const response = await api.call(method, filledPath, { body: bodyOf(text) });
+      expectRefused(response);
+      expect(response.status).toBe(400);
+      expect(response.body).toMatchObject({
         error: { message: expect.stringMatching(/ must not contain NUL or half of a surrogate pair$/) },
       });
     }
@@ -167,8 +167,8 @@ function testsOn(open: () => Promise<TestApi>): void {
       ];
       for (const at of positions) {
         const cursor = Buffer.from(JSON.stringify({ at, of })).toString('base64url');
-        const answer = await api.call('GET', `${list}&cursor=${cursor}`);
-        expectRefused(answer);
+        const response = await api.call('GET', `${list}&cursor=${cursor}`);
+        expectRefused(response);
       }
     }
   });

@@ -9,7 +9,7 @@ import { block, workflow } from '../support/workflow.ts';
 
 const REPLIES = workflow([block('Reply', 'response', { dataMode: 'json', data: '{}' })], ['Start -> Reply']);
 
-/** An action of the engine, which is outside the transactions of the service's database. */
+/** An action of the engine. It is not part of a transaction of the service's database. */
 interface Action {
   event: string;
   path: string;
@@ -98,8 +98,8 @@ describe('the audit event of an engine action', () => {
     expect((await api.call('POST', unknown, { body: { blockId: 'unknown' } })).status).toBeLessThan(500);
     expect(await events()).toEqual([]);
     await api.call('POST', pathOf(run.runId, 'cancel'));
-    const again = await api.call('POST', pathOf(run.runId, 'cancel'));
-    expect(again).toMatchObject({ status: 200, data: { success: false } });
+    const secondCancel = await api.call('POST', pathOf(run.runId, 'cancel'));
+    expect(secondCancel).toMatchObject({ status: 200, data: { success: false } });
     expect(await events()).toEqual([{ action: 'RUN_CANCELLED', outcome: null }]);
   });
 

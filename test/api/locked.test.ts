@@ -61,10 +61,10 @@ async function expectLocked([title, operation]: (typeof CHANGES)[number]): Promi
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
   const search = new URLSearchParams({ ...accepted?.query, ...query }).toString();
   const before = await api.settledRows();
-  const answer = await api.call(operation.method, `${path}?${search}`.replace(/\?$/, ''), {
+  const response = await api.call(operation.method, `${path}?${search}`.replace(/\?$/, ''), {
     ...((accepted?.body || body) && { body: { ...accepted?.body, ...body } }),
   });
-  expect([answer.status, errorIn(answer.body)]).toEqual([
+  expect([response.status, errorIn(response.body)]).toEqual([
     423,
     { code: 'LOCKED', message: `The folder "${LOCKED}" is locked`, details: { lock: 'folder' } },
   ]);

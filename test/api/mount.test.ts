@@ -7,8 +7,8 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { expressApp } from '../../examples/mount/express.ts';
 import { fastifyApp } from '../../examples/mount/fastify.ts';
 import { honoApp } from '../../examples/mount/hono.ts';
-import * as operations from '../../examples/mount/next/app/api/v2/[...path]/route.ts';
-import * as description from '../../examples/mount/next/app/openapi.json/route.ts';
+import * as apiRoute from '../../examples/mount/next/app/api/v2/[...path]/route.ts';
+import * as openApiRoute from '../../examples/mount/next/app/openapi.json/route.ts';
 import { nodeServer } from '../../examples/mount/node-http.ts';
 import { testApi } from '../support/api.ts';
 import { GREETING, LONG, untilStatus } from '../support/api-workflows.ts';
@@ -36,18 +36,18 @@ const serverOf = (fetch: (request: Request) => Response | Promise<Response>): Se
   return createServer((request, response) => void listener(request, response));
 };
 
-/** Returns a server like that of Next.js, which calls the export of a route file with the name of the HTTP method. */
-function nextServer(hostedApi: Api): Server {
+/** Returns a server that calls route files as Next.js does: the export named after the HTTP method gets the request. */
+function createNextServer(hostedApi: Api): Server {
   (globalThis as { heddleApi?: Promise<Api> }).heddleApi = Promise.resolve(hostedApi);
   return serverOf((request) => {
     const { pathname } = new URL(request.url);
     if (pathname === '/hello') return new Response('a route of the host');
-    const route: { [method: string]: unknown } = pathname.startsWith('/api/') ? operations : description;
-    return (route[request.method] as typeof operations.GET)(request);
+    const route: { [method: string]: unknown } = pathname.startsWith('/api/') ? apiRoute : openApiRoute;
+    return (route[request.method] as typeof apiRoute.GET)(request);
   });
 }
 
-async function fastifyServer(hostedApi: Api): Promise<Server> {
+async function createFastifyServer(hostedApi: Api): Promise<Server> {
   const app = fastifyApp(hostedApi);
   await app.ready();
   return app.server;
@@ -60,27 +60,27 @@ const HOSTS: [string, (hostedApi: Api) => Server | Promise<Server>][] = [
     'Express',
     (hostedApi) => createServer((request, response) => void expressApp(hostedApi)(request, response)),
   ],
-  ['Fastify', fastifyServer],
-  ['Next.js', nextServer],
+  ['Fastify', createFastifyServer],
+  ['Next.js', createNextServer],
 ];
 
-describe.each(HOSTS)('the API mounted in %s', (_, server) => {
+describe.each(HOSTS)('the API mounted in %s', (_, createHost) => {
   const headers = { 'X-API-Key': api.key, 'Content-Type': 'application/json' };
   const origin = start();
 
   async function start(): Promise<string> {
-    return listen(await server(api.api));
+    return listen(await createHost(api.api));
   }
 
-  async function execute(id: string, body: object, more: RequestInit = {}): Promise<Response> {
+  async function execute(id: string, body: object, init: RequestInit = {}): Promise<Response> {
     const url = `${await origin}/api/v2/workflows/${id}/execute`;
-    return fetch(url, { method: 'POST', body: JSON.stringify(body), headers, ...more });
+    return fetch(url, { method: 'POST', body: JSON.stringify(body), headers, ...init });
   }
 
   it('serves the API next to the routes of the host', async () => {
-    const answer = await execute(greetingId, { input: { name: 'Ada' } });
-    expect(answer.status).toBe(200);
-    expect(await answer.json()).toMatchObject({ data: { output: { data: { hello: 'Ada' } } } });
+    const response = await execute(greetingId, { input: { name: 'Ada' } });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ data: { output: { data: { hello: 'Ada' } } } });
     expect(await (await fetch(`${await origin}/hello`)).text()).toBe('a route of the host');
   });
 

@@ -38,7 +38,7 @@ async function openPage(browser: Browser, viewport: { width: number; height: num
 }
 
 describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => {
-  const drawn = sampledTests(1 / 2, 'tests of the page at /docs');
+  const sampledIt = sampledTests(1 / 2, 'tests of the page at /docs');
   let browser: Browser;
 
   beforeAll(async () => {
@@ -47,7 +47,7 @@ describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => 
 
   afterAll(() => browser.close());
 
-  drawn('lists every operation, and loads nothing from other servers', async () => {
+  sampledIt('lists every operation, and loads nothing from other servers', async () => {
     const { page, urls, errors } = await openPage(browser, { width: 1280, height: 900 });
     const shown = await page.locator('.opblock-summary').evaluateAll((all) =>
       all.map((one) => {
@@ -65,7 +65,7 @@ describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => 
     expect(errors).toEqual([]);
   });
 
-  drawn('fits the width of a phone, even with expanded operations', async () => {
+  sampledIt('fits the width of a phone, even with expanded operations', async () => {
     const { page, errors } = await openPage(browser, { width: 390, height: 844 });
     const width = (): Promise<number> => page.locator('html').evaluate(({ scrollWidth }) => scrollWidth);
     expect(await width()).toBe(390);

@@ -52,16 +52,16 @@ async function expectRefused(
   request: () => Promise<Answer<unknown>>,
 ): Promise<ReturnType<typeof errorIn>> {
   const before = await api.settledRows();
-  const answer = await request();
+  const response = await request();
   expect(api.rows()).toEqual(before);
-  const error = errorIn(answer.body);
+  const error = errorIn(response.body);
   const code = operation.legacy ? undefined : STATUS_CODES[status];
-  expect({ status: answer.status, code: error.code }).toEqual({ status, code });
+  expect({ status: response.status, code: error.code }).toEqual({ status, code });
   expect(error.message).toMatch(/./);
   const known = operation.legacy ? ['details', 'error'] : ['error'];
-  expect(known).toEqual(expect.arrayContaining(Object.keys(answer.body as object)));
+  expect(known).toEqual(expect.arrayContaining(Object.keys(response.body as object)));
   expect(['code', 'message', 'details']).toEqual(expect.arrayContaining(Object.keys(error)));
-  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
   return error;
 }
 
@@ -72,18 +72,18 @@ const OPEN_BODIES = new Set(['executeWorkflow', 'resumeExecution']);
 
 describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) => {
   const { body, bodyOptional, query, params, resource, id } = operation;
-  const refused = (status: ErrorStatus, change: Change) =>
+  const expectStatus = (status: ErrorStatus, change: Change) =>
     expectRefused(operation, status, () => send(operation, change));
 
   it('query keys that are unknown, empty or repeated', async () => {
-    await refused(400, { query: '?colour=red' });
+    await expectStatus(400, { query: '?colour=red' });
     for (const name of ['colour', ...Object.keys(query.shape)]) {
-      expect(await refused(400, { query: `?${name}=` })).toMatchObject({
+      expect(await expectStatus(400, { query: `?${name}=` })).toMatchObject({
         message: `${name} must not be empty`,
         details: [{ code: 'custom', path: [name] }],
       });
       if (operation.repeatable?.includes(name)) continue;
-      expect(await refused(400, { query: `?${name}=a&${name}=a` })).toMatchObject({
+      expect(await expectStatus(400, { query: `?${name}=a&${name}=a` })).toMatchObject({
         message: `${name} must be sent once`,
       });
     }
@@ -94,45 +94,45 @@ describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) 
     it('unknown ids', async () => {
       for (const name of Object.keys(params.shape)) {
         const nothing = name === 'version' ? '999999' : 'nothing';
-        expect((await refused(404, { path: { [name]: nothing } })).message).toMatch(/not found/);
+        expect((await expectStatus(404, { path: { [name]: nothing } })).message).toMatch(/not found/);
       }
     });
 
   if (resource.kind !== 'none')
     it('callers of other workspaces', async () => {
-      expect((await refused(404, { options: { key: foreignKey } })).message).toMatch(/not found/);
+      expect((await expectStatus(404, { options: { key: foreignKey } })).message).toMatch(/not found/);
     });
 
   it('callers without a credential or with an invalid one', async () => {
-    expect((await refused(401, { options: { key: null } })).message).toMatch(/required|Unauthorized/);
-    const guessed = await refused(401, { options: { key: 'sk-heddle-guess' } });
+    expect((await expectStatus(401, { options: { key: null } })).message).toMatch(/required|Unauthorized/);
+    const guessed = await expectStatus(401, { options: { key: 'sk-heddle-guess' } });
     expect(guessed.message).toBe('Invalid API key');
   });
 
   if (body !== undefined)
     it('bodies that are broken, of another type or too large', async () => {
-      const broken = await refused(400, { options: { raw: '{"a": ' } });
+      const broken = await expectStatus(400, { options: { raw: '{"a": ' } });
       expect(broken).toMatchObject({ message: 'Request body must be valid JSON' });
       const headers = { 'Content-Type': 'application/xml' };
-      const foreign = await refused(415, { options: { raw: '<a/>', headers } });
+      const foreign = await expectStatus(415, { options: { raw: '<a/>', headers } });
       expect(foreign).toMatchObject({ message: 'Request body must be sent as application/json' });
       const large = { raw: JSON.stringify({ a: 'x'.repeat(AUTHENTICATED_LIMITS.bytes) }) };
-      expect(await refused(413, { options: large })).toMatchObject({ message: 'Request body is too large' });
-      if (!bodyOptional) await refused(400, { options: { raw: '', body: undefined } });
-      for (const raw of ['[]', 'null', '7']) await refused(400, { options: { raw } });
+      expect(await expectStatus(413, { options: large })).toMatchObject({ message: 'Request body is too large' });
+      if (!bodyOptional) await expectStatus(400, { options: { raw: '', body: undefined } });
+      for (const raw of ['[]', 'null', '7']) await expectStatus(400, { options: { raw } });
     });
 
   if (body !== undefined && !OPEN_BODIES.has(id))
     it('unknown fields', async () => {
       const invalidBody = { ...acceptedCallOf(operation).body, colour: 'red' };
-      expect(await refused(400, { options: { body: invalidBody } })).toMatchObject({
+      expect(await expectStatus(400, { options: { body: invalidBody } })).toMatchObject({
         details: [{ code: 'unrecognized_keys', keys: ['colour'], path: [] }],
       });
     });
 
   if (body === undefined && operation.method !== 'GET')
     it('bodies of operations without a body', async () => {
-      expect(await refused(400, { options: { body: { colour: 'red' } } })).toMatchObject({
+      expect(await expectStatus(400, { options: { body: { colour: 'red' } } })).toMatchObject({
         details: [{ code: 'unrecognized_keys', keys: ['colour'] }],
       });
     });
@@ -144,21 +144,21 @@ describe('a refused answer to a pause records nothing', () => {
     const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const runPath = `/api/v2/workflows/${id}/runs/${data.runId}`;
     const run = await api.call<ShownRun>('GET', runPath);
-    const answer = (body: object) => () => api.call('POST', `${runPath}/resume`, { body });
-    return { runPath, answer, contextId: run.data.paused?.contextId ?? '' };
+    const answerCall = (body: object) => () => api.call('POST', `${runPath}/resume`, { body });
+    return { runPath, answerCall, contextId: run.data.paused?.contextId ?? '' };
   }
 
   it('with an unknown token, with an invalid answer, and for a run that has ended', async () => {
-    const { runPath, answer, contextId } = await startPausedRun();
-    const wrong = await expectRefused({}, 404, answer({ contextId: 'wrong', input: { ok: true } }));
+    const { runPath, answerCall, contextId } = await startPausedRun();
+    const wrong = await expectRefused({}, 404, answerCall({ contextId: 'wrong', input: { ok: true } }));
     expect(wrong.message).toBe('Pause point not found');
-    await expectRefused({}, 400, answer({ contextId, input: { ok: 'perhaps' } }));
-    await expectRefused({}, 400, answer({ contextId, input: { ok: true }, colour: 'red' }));
-    await expectRefused({}, 400, answer({ input: { ok: true } }));
-    await expectRefused({}, 400, answer({ contextId: '' }));
+    await expectRefused({}, 400, answerCall({ contextId, input: { ok: 'perhaps' } }));
+    await expectRefused({}, 400, answerCall({ contextId, input: { ok: true }, colour: 'red' }));
+    await expectRefused({}, 400, answerCall({ input: { ok: true } }));
+    await expectRefused({}, 400, answerCall({ contextId: '' }));
     expect(await api.call('GET', runPath)).toMatchObject({ data: { status: 'paused' } });
     await api.call('POST', `${runPath}/cancel`);
-    const error = await expectRefused({}, 409, answer({ contextId, input: { ok: true } }));
+    const error = await expectRefused({}, 409, answerCall({ contextId, input: { ok: true } }));
     expect(error.message).toMatch(/./);
   });
 });
@@ -179,14 +179,14 @@ function expectDeclared({ success, legacy }: AnyOperation, { status, body }: Ans
 
 // Last, because these calls change the resources of the other tests.
 describe.each(TABLE)('%s', (_title, operation) => {
-  it('accepts its request, answers with the declared body, and records its declared action', async () => {
+  it('accepts its request, responds with the declared body, and records its declared action', async () => {
     const before = api.rows()['audit'] ?? 0;
-    const answer = await send(operation);
-    expect([answer.status, answer.body]).toEqual([
+    const response = await send(operation);
+    expect([response.status, response.body]).toEqual([
       expect.toSatisfy((status: number) => status < 300),
-      answer.body,
+      response.body,
     ]);
-    expectDeclared(operation, answer);
+    expectDeclared(operation, response);
     const recorded = (api.rows()['audit'] ?? 0) - before;
     expect(recorded > 0).toBe(operation.audit !== undefined);
   });

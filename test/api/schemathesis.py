@@ -1,4 +1,7 @@
-"""Hooks for schemathesis. Replaces every second valid call with an accepted request: existing resources and accepted values."""
+"""Hooks for schemathesis.
+
+Every second valid call is replaced with an accepted request: existing resources and accepted values.
+"""
 
 import collections
 import itertools
@@ -25,7 +28,7 @@ def map_body(context, body):
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """Removes the schema of event streams: it describes the text for client generators, but schemathesis checks each event."""
+    """Removes the schema of event streams: it describes the whole text, but schemathesis checks each event with it."""
     for methods in raw_schema["paths"].values():
         for operation in methods.values():
             for response in operation["responses"].values():
@@ -41,7 +44,7 @@ def before_call(context, case, kwargs):
     if accepted is None or is_wrong:
         return
     number = next(numbers)
-    # Calls are counted per operation, so that its first call is always replaced.
+    # Calls are counted per operation, so that the first call of each operation is replaced.
     call_counts[case.operation.label] += 1
     if call_counts[case.operation.label] % 2 == 0:
         # Schemathesis reuses ids of earlier responses: resources that other operations need must not be deleted.

@@ -16,7 +16,7 @@ import { acceptedCalls } from './accepted.ts';
 
 const tool = requireTool('schemathesis');
 /** Cache for the character tables and constants of Hypothesis. Without it each process builds them in three seconds. */
-const TABLES = fileURLToPath(new URL('../../node_modules/.cache/heddle-test/hypothesis', import.meta.url));
+const HYPOTHESIS_CACHE = fileURLToPath(new URL('../../node_modules/.cache/heddle-test/hypothesis', import.meta.url));
 const HOOKS = fileURLToPath(new URL('schemathesis.py', import.meta.url));
 
 /**
@@ -54,7 +54,7 @@ function operationOf(request: Request): string | undefined {
   return PATHS.find(({ method, path }) => method === request.method && path.test(pathname))?.id;
 }
 
-/** An eighth of the operations in a quick run. */
+/** The operations of a quick run: an eighth of all operations. */
 const SAMPLE = sample(
   SERVED.map(({ id }) => id),
   Math.ceil(SERVED.length / 8),
@@ -70,7 +70,7 @@ async function startServer({ api }: TestApi): Promise<{ url: string; statusesByI
     return response;
   };
   const listener = getRequestListener(handle, { overrideGlobalObjects: false });
-  // Generated URLs are longer than Node.js accepts by default: it would answer 431 itself.
+  // Generated URLs are longer than Node.js accepts by default, and it would respond with 431 itself.
   const maxHeaderSize = 1024 * 1024;
   const server = createServer({ maxHeaderSize }, (request, response) => void listener(request, response));
   afterAll(() => server.close().closeAllConnections());
@@ -81,7 +81,7 @@ async function startServer({ api }: TestApi): Promise<{ url: string; statusesByI
 }
 
 /** Runs schemathesis. Returns its output and its exit code, which is 1 when a check fails. */
-function schemathesis(args: string[], cwd: string, env: object): Promise<{ code: number; output: string }> {
+function runSchemathesis(args: string[], cwd: string, env: object): Promise<{ code: number; output: string }> {
   const { promise, resolve } = Promise.withResolvers<{ code: number; output: string }>();
   const options = { cwd, env: { ...tool?.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
   execFile(tool?.path ?? '', args, options, (error, stdout, stderr) => {
@@ -92,7 +92,7 @@ function schemathesis(args: string[], cwd: string, env: object): Promise<{ code:
 
 if (!isFull) reportSkipped('the phase "coverage" of schemathesis, and most examples');
 
-/** At full scale, one area after another, so that each ends within its time limit. */
+/** The operations of each test. At full scale, each tag has its own test, so that a test ends within its time limit. */
 const PARTS: readonly (readonly [string, readonly string[]])[] = isFull
   ? [...Map.groupBy(SERVED, ({ tag }) => tag)].map(
       ([tag, operations]) => [`of ${tag}`, operations.map(({ id }) => id)] as const,
@@ -107,22 +107,22 @@ async function run(operations: readonly string[]) {
   const { url, statusesById } = await startServer(api);
   const calls = await acceptedCalls(api);
   const args = ['run', `${url}/openapi.json`, '-H', `X-API-Key: ${api.key}`, '--no-color'];
-  const only = operations.flatMap((id) => ['--include-operation-id', id]);
+  const selection = operations.flatMap((id) => ['--include-operation-id', id]);
   // The phase "coverage" has a fixed number of calls for each operation, up to a thousand; these numbers limit the
   // other phases.
   const scale = isFull ? ['--max-examples', '40'] : ['--max-examples', '8', '--phases', 'examples,fuzzing'];
-  const repeatable = ['--seed', '1', '--generation-database', 'none'];
+  const seed = ['--seed', '1', '--generation-database', 'none'];
   // The time to generate requests depends on the machine.
-  const health = ['--suppress-health-check', 'too_slow'];
+  const healthChecks = ['--suppress-health-check', 'too_slow'];
   const checks = ['--checks', CHECKS.join(','), '--continue-on-failure', '--request-timeout', '10'];
   const env = {
     SCHEMATHESIS_HOOKS: HOOKS,
-    HYPOTHESIS_STORAGE_DIRECTORY: TABLES,
+    HYPOTHESIS_STORAGE_DIRECTORY: HYPOTHESIS_CACHE,
     HEDDLE_TEST_WORKSPACE: api.workspaceId,
     HEDDLE_TEST_CALLS: JSON.stringify(calls),
   };
-  const { code, output } = await schemathesis(
-    [...args, ...only, ...scale, ...repeatable, ...health, ...checks],
+  const { code, output } = await runSchemathesis(
+    [...args, ...selection, ...scale, ...seed, ...healthChecks, ...checks],
     dataFolder(),
     env,
   );

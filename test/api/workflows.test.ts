@@ -17,16 +17,16 @@ interface Item {
 
 interface WorkflowsApi extends TestApi {
   database: Kysely<unknown>;
-  workspace(): Promise<string>;
-  make(workspaceId: string, name: string, folderPath?: string): Promise<Item>;
-  folder(workspaceId: string, path: string): Promise<number>;
-  folders(workspaceId: string, query?: string): Promise<string[]>;
-  list(workspaceId: string, query?: string): Promise<string[]>;
-  actions(resourceId: string): Promise<string[]>;
+  createWorkspace(): Promise<string>;
+  createWorkflow(workspaceId: string, name: string, folderPath?: string): Promise<Item>;
+  createFolder(workspaceId: string, path: string): Promise<number>;
+  listFolders(workspaceId: string, query?: string): Promise<string[]>;
+  listWorkflows(workspaceId: string, query?: string): Promise<string[]>;
+  listActions(resourceId: string): Promise<string[]>;
 }
 
-const W = '/api/v2/workflows';
-const F = `${W}/folders`;
+const WORKFLOWS = '/api/v2/workflows';
+const FOLDERS = `${WORKFLOWS}/folders`;
 
 async function setUp(postgres: string | undefined): Promise<WorkflowsApi> {
   const store = await openServiceStore(
@@ -37,49 +37,49 @@ async function setUp(postgres: string | undefined): Promise<WorkflowsApi> {
   return {
     ...api,
     database: store.database,
-    workspace: () => store.workspaces.createWorkspace('Other', api.userId),
-    async make(workspaceId, name, folderPath) {
-      const { status, data } = await call<Item>('POST', W, { body: { workspaceId, name, folderPath } });
+    createWorkspace: () => store.workspaces.createWorkspace('Other', api.userId),
+    async createWorkflow(workspaceId, name, folderPath) {
+      const { status, data } = await call<Item>('POST', WORKFLOWS, { body: { workspaceId, name, folderPath } });
       expect(status).toBe(201);
       return data;
     },
-    folder: async (workspaceId, path) => (await call('POST', F, { body: { workspaceId, path } })).status,
-    async folders(workspaceId, query = '') {
-      const { data } = await call<{ path: string }[]>('GET', `${F}?workspaceId=${workspaceId}${query}`);
+    createFolder: async (workspaceId, path) => (await call('POST', FOLDERS, { body: { workspaceId, path } })).status,
+    async listFolders(workspaceId, query = '') {
+      const { data } = await call<{ path: string }[]>('GET', `${FOLDERS}?workspaceId=${workspaceId}${query}`);
       return data.map(({ path }) => path);
     },
-    async list(workspaceId, query = '') {
-      const { data } = await call<Item[]>('GET', `${W}?workspaceId=${workspaceId}${query}`);
+    async listWorkflows(workspaceId, query = '') {
+      const { data } = await call<Item[]>('GET', `${WORKFLOWS}?workspaceId=${workspaceId}${query}`);
       return data.map(({ name }) => name);
     },
-    actions: async (id) => (await store.audit.ofResource(id)).map(({ action }) => action),
+    listActions: async (id) => (await store.audit.ofResource(id)).map(({ action }) => action),
   };
 }
 
 const NAMES = sampledStores('workflows');
 
 describe.each(NAMES)('the API of workflows on %s', (name) => {
-  let w: WorkflowsApi;
+  let api: WorkflowsApi;
   let workspaceId: string;
   beforeAll(async () => {
-    w = await setUp(name === 'postgres' ? await postgresDatabase() : undefined);
-    workspaceId = w.workspaceId;
+    api = await setUp(name === 'postgres' ? await postgresDatabase() : undefined);
+    workspaceId = api.workspaceId;
   });
-  const remove = (path: string, more = '') =>
-    w.call('DELETE', `${F}?workspaceId=${workspaceId}&path=${encodeURIComponent(path)}${more}`);
+  const remove = (path: string, query = '') =>
+    api.call('DELETE', `${FOLDERS}?workspaceId=${workspaceId}&path=${encodeURIComponent(path)}${query}`);
 
   it('creates folders and workflows in them, and lists both', async () => {
-    expect(await w.folder(workspaceId, 'Team')).toBe(201);
-    expect(await w.folder(workspaceId, '/Team/50%25')).toBe(201);
-    expect(await w.folder(workspaceId, '/Team/a_b')).toBe(201);
-    expect(await w.folders(workspaceId, '&parentPath=/Team')).toEqual(['/Team/50%25', '/Team/a_b']);
-    expect(await w.folders(workspaceId, '&search=A_&sortOrder=desc')).toEqual(['/Team/a_b']);
-    expect(await w.folders(workspaceId, '&parentPath=/nowhere')).toEqual([]);
-    const created = await w.make(workspaceId, 'In Team', 'Team');
+    expect(await api.createFolder(workspaceId, 'Team')).toBe(201);
+    expect(await api.createFolder(workspaceId, '/Team/50%25')).toBe(201);
+    expect(await api.createFolder(workspaceId, '/Team/a_b')).toBe(201);
+    expect(await api.listFolders(workspaceId, '&parentPath=/Team')).toEqual(['/Team/50%25', '/Team/a_b']);
+    expect(await api.listFolders(workspaceId, '&search=A_&sortOrder=desc')).toEqual(['/Team/a_b']);
+    expect(await api.listFolders(workspaceId, '&parentPath=/nowhere')).toEqual([]);
+    const created = await api.createWorkflow(workspaceId, 'In Team', 'Team');
     expect(created).toMatchObject({ folderPath: '/Team', blocks: [{ type: 'start_trigger' }] });
-    expect(await w.list(workspaceId, '&folderPath=/Team')).toEqual(['In Team']);
-    expect(await w.actions('/Team')).toEqual(['FOLDER_CREATED']);
-    expect(await w.actions(created.id)).toEqual(['WORKFLOW_CREATED']);
+    expect(await api.listWorkflows(workspaceId, '&folderPath=/Team')).toEqual(['In Team']);
+    expect(await api.listActions('/Team')).toEqual(['FOLDER_CREATED']);
+    expect(await api.listActions(created.id)).toEqual(['WORKFLOW_CREATED']);
   });
 
   it.each([
@@ -90,27 +90,27 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     [400, '/..'],
     [400, '/a%2fb'],
   ])('answers %i to a new folder %j', async (status, path) => {
-    await w.folder(workspaceId, '/Team');
-    expect(await w.folder(workspaceId, path)).toBe(status);
+    await api.createFolder(workspaceId, '/Team');
+    expect(await api.createFolder(workspaceId, path)).toBe(status);
   });
 
   it('answers 404 to a workflow in an unknown folder, 409 to a taken name, 400 to an undeclared field', async () => {
     const create = async (body: object) =>
-      (await w.call('POST', W, { body: { workspaceId, ...body } })).status;
+      (await api.call('POST', WORKFLOWS, { body: { workspaceId, ...body } })).status;
     expect(await create({ name: 'X', folderPath: '/gone' })).toBe(404);
-    await w.make(workspaceId, 'Taken');
+    await api.createWorkflow(workspaceId, 'Taken');
     expect(await create({ name: 'Taken' })).toBe(409);
     expect(await create({ name: 'Y', more: 1 })).toBe(400);
     expect(await create({ name: ' ' })).toBe(400);
   });
 
   it('moves a folder with everything in it', async () => {
-    const otherId = await w.workspace();
-    for (const path of ['/A', '/A/B', '/AB', '/C']) await w.folder(otherId, path);
-    const deep = await w.make(otherId, 'deep', '/A/B');
-    await w.make(otherId, 'next', '/AB');
+    const otherId = await api.createWorkspace();
+    for (const path of ['/A', '/A/B', '/AB', '/C']) await api.createFolder(otherId, path);
+    const deep = await api.createWorkflow(otherId, 'deep', '/A/B');
+    await api.createWorkflow(otherId, 'next', '/AB');
     const move = (path: string, destinationPath: string) =>
-      w.call<{ path: string }>('PATCH', F, { body: { workspaceId: otherId, path, destinationPath } });
+      api.call<{ path: string }>('PATCH', FOLDERS, { body: { workspaceId: otherId, path, destinationPath } });
     expect((await move('/A', '/A')).status).toBe(400);
     expect((await move('/A', '/A/B/C')).status).toBe(409);
     expect((await move('/A', '/AB')).status).toBe(409);
@@ -121,16 +121,16 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       name: 'A B',
       parentPath: '/C',
     });
-    expect(await w.folders(otherId)).toEqual(['/C/A%20B', '/AB', '/C/A%20B/B', '/C']);
-    const { data } = await w.call<Item>('GET', `${W}/${deep.id}`);
+    expect(await api.listFolders(otherId)).toEqual(['/C/A%20B', '/AB', '/C/A%20B/B', '/C']);
+    const { data } = await api.call<Item>('GET', `${WORKFLOWS}/${deep.id}`);
     expect(data.folderPath).toBe('/C/A%20B/B');
-    expect(await w.list(otherId, '&folderPath=/AB')).toEqual(['next']);
+    expect(await api.listWorkflows(otherId, '&folderPath=/AB')).toEqual(['next']);
   });
 
   it('deletes an empty folder, or a folder with everything in it; restored workflows are in the root', async () => {
-    await w.folder(workspaceId, '/Old');
-    await w.folder(workspaceId, '/Old/Sub');
-    const archived = await w.make(workspaceId, 'Kept', '/Old/Sub');
+    await api.createFolder(workspaceId, '/Old');
+    await api.createFolder(workspaceId, '/Old/Sub');
+    const archived = await api.createWorkflow(workspaceId, 'Kept', '/Old/Sub');
     expect((await remove('/Old')).status).toBe(409);
     expect((await remove('/Old', '&recursive=TRUE')).status).toBe(400);
     expect((await remove('/Old', '&recursive=yes')).data).toEqual({
@@ -139,43 +139,43 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       deletedItems: { folders: 2, workflows: 1 },
     });
     expect((await remove('/Old', '&recursive=yes')).status).toBe(404);
-    expect(await w.list(workspaceId, '&scope=archived&folderPath=/Old/Sub')).toEqual([]);
-    expect(await w.list(workspaceId, '&scope=archived&search=kept')).toEqual(['Kept']);
-    const restored = await w.call<Item>('POST', `${W}/${archived.id}/restore`);
+    expect(await api.listWorkflows(workspaceId, '&scope=archived&folderPath=/Old/Sub')).toEqual([]);
+    expect(await api.listWorkflows(workspaceId, '&scope=archived&search=kept')).toEqual(['Kept']);
+    const restored = await api.call<Item>('POST', `${WORKFLOWS}/${archived.id}/restore`);
     expect(restored.data).toMatchObject({ id: archived.id, folderPath: '/' });
-    expect((await w.call('POST', `${W}/${archived.id}/restore`)).status).toBe(409);
+    expect((await api.call('POST', `${WORKFLOWS}/${archived.id}/restore`)).status).toBe(409);
   });
 
   it('answers 423 to every change in a locked folder', async () => {
-    await w.folder(workspaceId, '/Locked');
-    await w.folder(workspaceId, '/Locked/In');
-    const { id } = await w.make(workspaceId, 'held', '/Locked/In');
-    await sql`update workflow_folders set locked = 1 where path = '/Locked'`.execute(w.database);
+    await api.createFolder(workspaceId, '/Locked');
+    await api.createFolder(workspaceId, '/Locked/In');
+    const { id } = await api.createWorkflow(workspaceId, 'held', '/Locked/In');
+    await sql`update workflow_folders set locked = 1 where path = '/Locked'`.execute(api.database);
     const variables = { operations: [{ operation: 'delete', name: 'x' }] };
     const edit = { operations: [{ operation_type: 'delete', block_id: 'x' }] };
     const calls: [string, string, object?][] = [
-      ['POST', F, { workspaceId, path: '/Locked/New' }],
-      ['PATCH', F, { workspaceId, path: '/Locked/In', destinationPath: '/Free' }],
-      ['DELETE', `${F}?workspaceId=${workspaceId}&path=/Locked/In&recursive=1`],
-      ['POST', W, { workspaceId, name: 'n', folderPath: '/Locked' }],
-      ['PATCH', `${W}/${id}`, { name: 'n' }],
-      ['DELETE', `${W}/${id}`],
-      ['POST', `${W}/${id}/duplicate`, {}],
-      ['PATCH', `${W}/${id}/variables`, variables],
-      ['POST', `${W}/${id}/operations`, edit],
+      ['POST', FOLDERS, { workspaceId, path: '/Locked/New' }],
+      ['PATCH', FOLDERS, { workspaceId, path: '/Locked/In', destinationPath: '/Free' }],
+      ['DELETE', `${FOLDERS}?workspaceId=${workspaceId}&path=/Locked/In&recursive=1`],
+      ['POST', WORKFLOWS, { workspaceId, name: 'n', folderPath: '/Locked' }],
+      ['PATCH', `${WORKFLOWS}/${id}`, { name: 'n' }],
+      ['DELETE', `${WORKFLOWS}/${id}`],
+      ['POST', `${WORKFLOWS}/${id}/duplicate`, {}],
+      ['PATCH', `${WORKFLOWS}/${id}/variables`, variables],
+      ['POST', `${WORKFLOWS}/${id}/operations`, edit],
     ];
     for (const [method, path, body] of calls) {
-      const answer = await w.call(method, path, body ? { body } : {});
-      expect([method, path, answer.status]).toEqual([method, path, 423]);
-      expect(errorIn(answer.body)).toMatchObject({ code: 'LOCKED', details: { lock: 'folder' } });
+      const response = await api.call(method, path, body ? { body } : {});
+      expect([method, path, response.status]).toEqual([method, path, 423]);
+      expect(errorIn(response.body)).toMatchObject({ code: 'LOCKED', details: { lock: 'folder' } });
     }
   });
 
   it('changes name, description and folder', async () => {
-    await w.folder(workspaceId, '/P');
-    const { id } = await w.make(workspaceId, 'before');
-    await w.make(workspaceId, 'other', '/P');
-    const patch = (body: object) => w.call<Item>('PATCH', `${W}/${id}`, { body });
+    await api.createFolder(workspaceId, '/P');
+    const { id } = await api.createWorkflow(workspaceId, 'before');
+    await api.createWorkflow(workspaceId, 'other', '/P');
+    const patch = (body: object) => api.call<Item>('PATCH', `${WORKFLOWS}/${id}`, { body });
     expect((await patch({ description: 'text', folderPath: 'P' })).data).toMatchObject({
       description: 'text',
       folderPath: '/P',
@@ -189,44 +189,44 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       'At least one of name, description, or folderPath is required',
     );
     expect((await patch({ folderPath: '/gone' })).status).toBe(404);
-    expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_UPDATED', 'WORKFLOW_UPDATED']);
+    expect(await api.listActions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_UPDATED', 'WORKFLOW_UPDATED']);
   });
 
   it('archives and restores workflows; a restored name that is in use gets a number', async () => {
-    const { id } = await w.make(workspaceId, 'Phoenix');
-    expect((await w.call('DELETE', `${W}/${id}`)).data).toEqual({ id, deleted: true, archived: true });
-    expect((await w.call('DELETE', `${W}/${id}`)).status).toBe(404);
-    expect((await w.call('PATCH', `${W}/${id}`, { body: { name: 'x' } })).status).toBe(404);
-    await w.make(workspaceId, 'Phoenix');
-    const restored = await w.call<Item>('POST', `${W}/${id}/restore`, { body: {} });
+    const { id } = await api.createWorkflow(workspaceId, 'Phoenix');
+    expect((await api.call('DELETE', `${WORKFLOWS}/${id}`)).data).toEqual({ id, deleted: true, archived: true });
+    expect((await api.call('DELETE', `${WORKFLOWS}/${id}`)).status).toBe(404);
+    expect((await api.call('PATCH', `${WORKFLOWS}/${id}`, { body: { name: 'x' } })).status).toBe(404);
+    await api.createWorkflow(workspaceId, 'Phoenix');
+    const restored = await api.call<Item>('POST', `${WORKFLOWS}/${id}/restore`, { body: {} });
     expect(restored.data.name).toBe('Phoenix (2)');
-    expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_ARCHIVED', 'WORKFLOW_RESTORED']);
+    expect(await api.listActions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_ARCHIVED', 'WORKFLOW_RESTORED']);
   });
 
   it('duplicates the draft with new ids', async () => {
-    const source = await w.make(workspaceId, 'Original');
-    const copy = await w.call<Item>('POST', `${W}/${source.id}/duplicate`, { body: {} });
+    const source = await api.createWorkflow(workspaceId, 'Original');
+    const copy = await api.call<Item>('POST', `${WORKFLOWS}/${source.id}/duplicate`, { body: {} });
     expect(copy).toMatchObject({ status: 201, data: { name: 'Original (2)', folderPath: '/' } });
-    const { data } = await w.call<{ blocks: JsonObject }>('GET', `${W}/${copy.data.id}/state`);
+    const { data } = await api.call<{ blocks: JsonObject }>('GET', `${WORKFLOWS}/${copy.data.id}/state`);
     expect(Object.keys(data.blocks)).not.toContain(source.blocks[0]!.id);
-    const put = await w.call('PUT', `${W}/${copy.data.id}/state`, { body: data });
+    const put = await api.call('PUT', `${WORKFLOWS}/${copy.data.id}/state`, { body: data });
     expect(put.status).toBe(200);
-    const named = await w.call<Item>('POST', `${W}/${source.id}/duplicate`, { body: { name: 'Original' } });
+    const named = await api.call<Item>('POST', `${WORKFLOWS}/${source.id}/duplicate`, { body: { name: 'Original' } });
     expect(named.status).toBe(409);
   });
 
   it('moves workflows, and returns a reason for each that cannot be moved', async () => {
-    const otherId = await w.workspace();
-    const foreign = await w.make(workspaceId, 'foreign');
-    await w.folder(otherId, '/To');
-    await w.make(otherId, 'twin', '/To');
-    const [a, twin] = [await w.make(otherId, 'a'), await w.make(otherId, 'twin')];
+    const otherId = await api.createWorkspace();
+    const foreign = await api.createWorkflow(workspaceId, 'foreign');
+    await api.createFolder(otherId, '/To');
+    await api.createWorkflow(otherId, 'twin', '/To');
+    const [a, twin] = [await api.createWorkflow(otherId, 'a'), await api.createWorkflow(otherId, 'twin')];
     const body = {
       workspaceId: otherId,
       workflowIds: [a.id, twin.id, a.id, foreign.id, 'none'],
       folderPath: '/To',
     };
-    const { data } = await w.call('POST', `${W}/move`, { body });
+    const { data } = await api.call('POST', `${WORKFLOWS}/move`, { body });
     expect(data).toEqual({
       moved: [a.id],
       failed: [
@@ -236,29 +236,29 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       ],
       folderPath: '/To',
     });
-    expect((await w.call('POST', `${W}/move`, { body: { ...body, folderPath: '/gone' } })).status).toBe(404);
-    expect(await w.actions(a.id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_MOVED']);
+    expect((await api.call('POST', `${WORKFLOWS}/move`, { body: { ...body, folderPath: '/gone' } })).status).toBe(404);
+    expect(await api.listActions(a.id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_MOVED']);
   });
 
   it('applies operations to variables, and records only changes', async () => {
-    const { id } = await w.make(workspaceId, 'vars');
-    const patch = (operations: object[]) => w.call('PATCH', `${W}/${id}/variables`, { body: { operations } });
+    const { id } = await api.createWorkflow(workspaceId, 'vars');
+    const patch = (operations: object[]) => api.call('PATCH', `${WORKFLOWS}/${id}/variables`, { body: { operations } });
     const add = { operation: 'add', name: 'Rate', type: 'number', value: '2' };
     expect((await patch([add])).data).toEqual({ id, variableCount: 1, changed: true });
     expect((await patch([{ operation: 'edit', name: 'Rate', value: 2 }])).data).toMatchObject({
       changed: false,
     });
     expect((await patch([add])).status).toBe(400);
-    const { data } = await w.call<{ variables: JsonObject }>('GET', `${W}/${id}/state`);
+    const { data } = await api.call<{ variables: JsonObject }>('GET', `${WORKFLOWS}/${id}/state`);
     expect(Object.values(data.variables)).toMatchObject([{ name: 'Rate', type: 'number', value: 2 }]);
-    expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_VARIABLES_CHANGED']);
+    expect(await api.listActions(id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_VARIABLES_CHANGED']);
   });
 
   it('edits drafts; dry runs save nothing, and atomic batches save all changes or none', async () => {
-    const { id, blocks } = await w.make(workspaceId, 'edited');
+    const { id, blocks } = await api.createWorkflow(workspaceId, 'edited');
     const start = blocks[0]!.id;
     const apply = (body: object, query = '') =>
-      w.call<JsonObject>('POST', `${W}/${id}/operations${query}`, { body });
+      api.call<JsonObject>('POST', `${WORKFLOWS}/${id}/operations${query}`, { body });
     const add = {
       operation_type: 'add',
       block_id: 'fn',
@@ -278,9 +278,9 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       code: 'CONFLICT',
       details: { code: 'OPERATIONS_NOT_APPLIED', skipped: [{ type: 'block_not_found' }], droppedInputs: [] },
     });
-    const state = () => w.call<{ blocks: JsonObject; edges: JsonObject[] }>('GET', `${W}/${id}/state`);
+    const state = () => api.call<{ blocks: JsonObject; edges: JsonObject[] }>('GET', `${WORKFLOWS}/${id}/state`);
     expect(Object.keys((await state()).data.blocks)).toEqual([start]);
-    expect(await w.actions(id)).toEqual(['WORKFLOW_CREATED']);
+    expect(await api.listActions(id)).toEqual(['WORKFLOW_CREATED']);
     const done = await apply({ operations: [add, wire, bad] });
     expect(done.data).toMatchObject({
       dryRun: false,
@@ -291,7 +291,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     expect((await state()).data.edges).toMatchObject([
       { source: start, target: (done.data['mintedBlockIds'] as JsonObject)['fn'] },
     ]);
-    const { data } = await w.call('GET', `${W}/${id}/inspect`);
+    const { data } = await api.call('GET', `${WORKFLOWS}/${id}/inspect`);
     expect(data).toMatchObject({ blockCount: 2, edgeCount: 1, needsRedeployment: false });
   });
 
@@ -300,31 +300,31 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     const add = {
       operations: [{ operation_type: 'add', block_id: id, params: { type: 'wait', name: 'W' } }],
     };
-    const [a, b] = [await w.make(workspaceId, 'ids a'), await w.make(workspaceId, 'ids b')];
-    expect((await w.call('POST', `${W}/${a.id}/operations`, { body: add })).status).toBe(200);
-    expect((await w.call('POST', `${W}/${b.id}/operations`, { body: add })).status).toBe(409);
-    expect((await w.call('POST', `${W}/${b.id}/operations?dryRun=true`, { body: add })).status).toBe(409);
+    const [a, b] = [await api.createWorkflow(workspaceId, 'ids a'), await api.createWorkflow(workspaceId, 'ids b')];
+    expect((await api.call('POST', `${WORKFLOWS}/${a.id}/operations`, { body: add })).status).toBe(200);
+    expect((await api.call('POST', `${WORKFLOWS}/${b.id}/operations`, { body: add })).status).toBe(409);
+    expect((await api.call('POST', `${WORKFLOWS}/${b.id}/operations?dryRun=true`, { body: add })).status).toBe(409);
   });
 
   it('hides workflows and folders from other people, and refuses draft edits by workspace keys', async () => {
-    const { id } = await w.make(workspaceId, 'private');
+    const { id } = await api.createWorkflow(workspaceId, 'private');
     const email = (who: string) => `${who}-${crypto.randomUUID()}@heddle.test`;
-    const stranger = await w.store.workspaces.createUser({ email: email('s'), name: 'S' });
-    const { key: foreign } = await w.store.keys.create({ userId: stranger }, 's');
-    const { key: shared } = await w.store.keys.create({ workspaceId }, 'w');
+    const stranger = await api.store.workspaces.createUser({ email: email('s'), name: 'S' });
+    const { key: foreign } = await api.store.keys.create({ userId: stranger }, 's');
+    const { key: shared } = await api.store.keys.create({ workspaceId }, 'w');
     const operations = { operations: [{ operation_type: 'delete', block_id: 'x' }] };
     const status = async (key: string, method: string, path: string, body?: object) =>
-      (await w.call(method, path, { key, ...(body && { body }) })).status;
-    expect(await status(foreign, 'DELETE', `${W}/${id}`)).toBe(404);
-    expect(await status(foreign, 'GET', `${W}/${id}/inspect`)).toBe(404);
-    expect(await status(foreign, 'GET', `${F}?workspaceId=${workspaceId}`)).toBe(404);
-    expect(await status(shared, 'POST', `${W}/${id}/operations`, operations)).toBe(403);
-    expect(await status(shared, 'GET', `${W}/${id}/inspect`)).toBe(200);
-    expect(await status(shared, 'DELETE', `${W}/${id}`)).toBe(200);
+      (await api.call(method, path, { key, ...(body && { body }) })).status;
+    expect(await status(foreign, 'DELETE', `${WORKFLOWS}/${id}`)).toBe(404);
+    expect(await status(foreign, 'GET', `${WORKFLOWS}/${id}/inspect`)).toBe(404);
+    expect(await status(foreign, 'GET', `${FOLDERS}?workspaceId=${workspaceId}`)).toBe(404);
+    expect(await status(shared, 'POST', `${WORKFLOWS}/${id}/operations`, operations)).toBe(403);
+    expect(await status(shared, 'GET', `${WORKFLOWS}/${id}/inspect`)).toBe(200);
+    expect(await status(shared, 'DELETE', `${WORKFLOWS}/${id}`)).toBe(200);
   });
 
   it('allows at most 10,000 folders in a workspace', async () => {
-    const otherId = await w.workspace();
+    const otherId = await api.createWorkspace();
     const now = new Date().toISOString();
     const insert = async (from: number, to: number) => {
       for (let start = from; start < to; start += 500) {
@@ -333,16 +333,16 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
           (_, n) => sql`(${otherId}, ${`/f${start + n}`}, '/', ${`f${start + n}`}, ${now}, ${now})`,
         );
         await sql`insert into workflow_folders (workspace_id, path, parent_path, name, created_at, updated_at) values ${sql.join(rows)}`.execute(
-          w.database,
+          api.database,
         );
       }
     };
     await insert(0, 9999);
-    expect(await w.folder(otherId, '/last')).toBe(201);
-    expect(await w.folder(otherId, '/more')).toBe(413);
-    expect((await w.folders(otherId)).length).toBe(10_000);
+    expect(await api.createFolder(otherId, '/last')).toBe(201);
+    expect(await api.createFolder(otherId, '/more')).toBe(413);
+    expect((await api.listFolders(otherId)).length).toBe(10_000);
     await insert(9999, 10_000);
-    expect((await w.call('GET', `${F}?workspaceId=${otherId}`)).status).toBe(413);
+    expect((await api.call('GET', `${FOLDERS}?workspaceId=${otherId}`)).status).toBe(413);
   });
 
   it('lists workflows with an index for each sort order', async () => {
@@ -350,7 +350,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     for (const column of ['position', 'name', 'created_at', 'updated_at']) {
       const plan = await sql<{ detail: string }>`explain query plan select * from workflows
         where workspace_id = 'w' and archived_at is null order by ${sql.ref(column)}, id limit 51`.execute(
-        w.database,
+        api.database,
       );
       expect(plan.rows.map(({ detail }) => detail).join()).toContain(`workflows_by_${column}`);
       expect(plan.rows.map(({ detail }) => detail).join()).not.toContain('TEMP B-TREE');
@@ -358,8 +358,8 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
   });
 
   it('compares versions of a workflow with each other and with the draft', async () => {
-    const { id, blocks } = await w.make(w.workspaceId, 'Compared');
-    const path = `${W}/${id}`;
+    const { id, blocks } = await api.createWorkflow(api.workspaceId, 'Compared');
+    const path = `${WORKFLOWS}/${id}`;
     const [start] = blocks;
     const state = (name: string) => ({
       blocks: {
@@ -367,11 +367,11 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       },
       edges: [],
     });
-    expect((await w.call('POST', `${path}/deploy`)).status).toBe(200);
-    expect((await w.call('PUT', `${path}/state`, { body: state('Begin') })).status).toBe(200);
-    expect((await w.call('POST', `${path}/deploy`)).status).toBe(200);
+    expect((await api.call('POST', `${path}/deploy`)).status).toBe(200);
+    expect((await api.call('PUT', `${path}/state`, { body: state('Begin') })).status).toBe(200);
+    expect((await api.call('POST', `${path}/deploy`)).status).toBe(200);
     const compare = async (query: string) =>
-      (await w.call<object>('GET', `${path}/versions/compare?${query}`)).data;
+      (await api.call<object>('GET', `${path}/versions/compare?${query}`)).data;
     expect(await compare('base=2&target=active')).toMatchObject({ identical: true });
     expect(await compare('base=active')).toMatchObject({ base: 'active', target: 'draft', identical: true });
     expect(await compare('base=1&target=2')).toMatchObject({
@@ -383,13 +383,13 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       },
     });
     const statusOf = async (query: string) =>
-      (await w.call('GET', `${path}/versions/compare?${query}`)).status;
+      (await api.call('GET', `${path}/versions/compare?${query}`)).status;
     expect(await Promise.all(['base=7', 'base=0', 'base=draft', ''].map(statusOf))).toEqual([
       404, 400, 400, 400,
     ]);
   });
 
   it('has caused no internal errors', () => {
-    expect(w.faults).toEqual([]);
+    expect(api.faults).toEqual([]);
   });
 });

@@ -6,11 +6,11 @@ import { othersPass } from '../support/other-users.ts';
 import { ADD, folderWith, run } from './flow.ts';
 
 const isLinux = process.platform === 'linux';
-const path = isLinux ? bubblewrap() : undefined;
+const bubblewrapPath = isLinux ? bubblewrap() : undefined;
 
 describe('heddle sandbox doctor', () => {
-  it.runIf(path !== undefined)('reports strict isolation, and exits with 0', async () => {
-    const args = ['sandbox', 'doctor', '--minimum', 'strict', '--bubblewrap', path!];
+  it.runIf(bubblewrapPath !== undefined)('reports strict isolation, and exits with 0', async () => {
+    const args = ['sandbox', 'doctor', '--minimum', 'strict', '--bubblewrap', bubblewrapPath!];
     const { exit, stdout, stderr } = await heddle(args);
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
     expect(stdout).toMatch(/^✓ The isolation level is strict; the minimum is strict\.$/m);

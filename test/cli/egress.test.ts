@@ -7,7 +7,7 @@ import { heddle } from '../support/heddle.ts';
 import { code, start } from '../support/workflow-file.ts';
 import { folderWith } from './flow.ts';
 
-/** Starts a server at an internal address: that of this machine. Returns its port. */
+/** Starts a server on the loopback address, which is an internal address. Returns its port. */
 async function startInternalServer(): Promise<number> {
   const server = createServer((_request, response) => response.end('inside'));
   await new Promise<void>((resolve) => {
@@ -36,7 +36,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
   it.each([
     ['api blocks', folderWithApiBlock],
     ['code', folderWithFetch],
-  ])('are denied to %s with a hint that names an option, which allows them', async (_, folderFor) => {
+  ])('are denied to %s with a hint that names the option that allows them', async (_, folderFor) => {
     const port = await startInternalServer();
     const cwd = folderFor(port);
     const denied = await run(cwd, []);
@@ -77,7 +77,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
     const port = await startInternalServer();
     const cwd = folderWith('{}');
     writeFileSync(join(cwd, 'get.js'), `return (await fetch('http://localhost:${port}/')).text()`);
-    const call = (...more: string[]) => heddle(['sandbox', 'run', 'get.js', ...more], { cwd });
+    const call = (...options: string[]) => heddle(['sandbox', 'run', 'get.js', ...options], { cwd });
     expect((await call()).stderr).toContain(`use --allow-host localhost:${port} to allow it`);
     expect(await call('--allow-host', `localhost:${port}`)).toMatchObject({ exit: 0, stdout: '"inside"\n' });
   });

@@ -23,7 +23,7 @@ const ENTRY = {
   workflow: { id: 'w', name: '=HYPERLINK("http://evil")', description: null, deleted: false },
 };
 
-/** Starts a server with these pages of the log. Returns the queries of its requests, and `heddle logs export`. */
+/** Starts a server with these pages of the log. `queries` gets the query of each request; `call` runs the export. */
 async function startLogServer(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2', cost: null }]) {
   const queries: URLSearchParams[] = [];
   const http = createServer((request, response) => {
@@ -37,9 +37,9 @@ async function startLogServer(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2'
       );
       return;
     }
-    const at = Number(searchParams.get('cursor') ?? 0);
-    const nextCursor = at + 1 < pages.length ? String(at + 1) : null;
-    response.end(JSON.stringify({ data: pages.slice(at, at + 1), nextCursor }));
+    const page = Number(searchParams.get('cursor') ?? 0);
+    const nextCursor = page + 1 < pages.length ? String(page + 1) : null;
+    response.end(JSON.stringify({ data: pages.slice(page, page + 1), nextCursor }));
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void http.close());

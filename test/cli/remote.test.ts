@@ -14,14 +14,14 @@ const GREET = workflowFile({
   edges: ['s > hello'],
 });
 
-/** Starts a server. Returns a function that runs commands with the first key of the server. */
+/** Starts a server. `call` runs commands with the first key of the server. */
 async function startServer() {
   const cwd = dataFolder();
   writeFileSync(join(cwd, 'greet.json'), JSON.stringify(GREET));
   const { url, workspaceId, key } = await startServe(['--grace', '1'], { cwd });
   const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
-  const call = (args: string[], more: { [name: string]: string } = {}, input = '') =>
-    heddle(args, { cwd, env: { ...env, ...more }, input });
+  const call = (args: string[], extraEnv: { [name: string]: string } = {}, input = '') =>
+    heddle(args, { cwd, env: { ...env, ...extraEnv }, input });
   return { cwd, env, call };
 }
 

@@ -7,7 +7,7 @@ import { recordedIo } from '../support/io.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-it('heddle runs rerun --stream prints the text of the blocks from the first one, and with --json every event', async () => {
+it('heddle runs rerun --stream prints only the text of the blocks that run again, and with --json every event', async () => {
   const server = await startModelServer(({ number }) => ({ pieces: [`Answer ${number}`, ' is', ' here.'] }));
   onTestFinished(() => server.close());
   const data = dataFolder();

@@ -20,13 +20,13 @@ const QUESTION: DrawnBlock = {
   },
 };
 
-const STARTS = start({
+const START_BLOCK = start({
   fields: { inputFormat: [{ id: 'w', name: 'what', type: 'string', value: 'a table' }] },
 });
 
 const ASK: DrawnWorkflow = {
   blocks: {
-    s: STARTS,
+    s: START_BLOCK,
     ask: QUESTION,
     done: code('return [<approve.approved>, <approve.note>, <start.what>]', { name: 'Done' }),
   },
@@ -40,7 +40,7 @@ interface FolderWithRun {
 }
 
 /** Runs the workflow in a new folder, as `flow.json`. */
-function folderWithRun(workflow: DrawnWorkflow, ...args: string[]): Promise<FolderWithRun> {
+function runInNewFolder(workflow: DrawnWorkflow, ...args: string[]): Promise<FolderWithRun> {
   return runIn(dataFolder(), workflow, args);
 }
 
@@ -71,7 +71,7 @@ async function copyWithRun(workflow: DrawnWorkflow): Promise<FolderWithRun> {
 
 describe('a run that waits for a person', () => {
   it('exits with 3 and shows the pause point and the command that answers it', async () => {
-    const { result, runId } = await folderWithRun(ASK, '--input', '{"what": "a chair"}');
+    const { result, runId } = await runInNewFolder(ASK, '--input', '{"what": "a chair"}');
     expect({ exit: result.exit, stdout: result.stdout }).toEqual({ exit: 3, stdout: '' });
     expect(normalizeOutput(result.stderr)).toBe(
       [
@@ -92,7 +92,7 @@ describe('a run that waits for a person', () => {
   });
 
   it('continues in another process, with its earlier outputs', async () => {
-    const { cwd, runId } = await folderWithRun(ASK, '--input', '{"what": "a chair"}');
+    const { cwd, runId } = await runInNewFolder(ASK, '--input', '{"what": "a chair"}');
     const { exit, stdout, stderr } = await heddle(
       ['runs', 'resume', runId.slice(-8), '--input', '{"approved": true}'],
       { cwd },
@@ -105,7 +105,7 @@ describe('a run that waits for a person', () => {
   });
 
   it('with --json prints the paused run, and the resumed run', async () => {
-    const { cwd, runId, result } = await folderWithRun(ASK, '--json');
+    const { cwd, runId, result } = await runInNewFolder(ASK, '--json');
     expect(result.exit).toBe(3);
     expect(result.stderr).toBe('');
     expect(JSON.parse(result.stdout)).toMatchObject({ data: { runId, status: 'paused', endedAt: null } });
@@ -131,9 +131,9 @@ describe('a run that waits for a person', () => {
   });
 
   it('at several pause points asks which one to answer, and accepts any order', async () => {
-    const { cwd, runId, result } = await folderWithRun({
+    const { cwd, runId, result } = await runInNewFolder({
       blocks: {
-        s: STARTS,
+        s: START_BLOCK,
         one: { ...QUESTION, name: 'One' },
         two: { ...QUESTION, name: 'Two' },
         join: code('return [<one.note>, <two.note>]', { name: 'Join' }),
@@ -169,9 +169,9 @@ describe('a run that waits for a person', () => {
   });
 
   it('needs its environment values again, because they are never stored', async () => {
-    const { cwd, runId, result } = await folderWithRun(
+    const { cwd, runId, result } = await runInNewFolder(
       {
-        blocks: { s: STARTS, ask: QUESTION, use: code('return {{KEY}}.length', { name: 'Use' }) },
+        blocks: { s: START_BLOCK, ask: QUESTION, use: code('return {{KEY}}.length', { name: 'Use' }) },
         edges: ['s > ask', 'ask > use'],
       },
       '--env',
@@ -222,7 +222,7 @@ describe('heddle runs list', () => {
 
 describe('heddle runs show', () => {
   it('shows a run with its blocks and its output', async () => {
-    const { cwd, runId } = await folderWithRun({
+    const { cwd, runId } = await runInNewFolder({
       blocks: {
         s: start(),
         each: { type: 'loop', name: 'Each', data: { loopType: 'for', count: 2 } },
@@ -279,7 +279,7 @@ describe('heddle runs show', () => {
 
 describe('heddle runs tail', () => {
   it('of an ended run shows all its blocks, and exits with the code of the run', async () => {
-    const { cwd, runId } = await folderWithRun({
+    const { cwd, runId } = await runInNewFolder({
       blocks: { s: start(), bad: code('throw new Error("no")', { name: 'Bad' }) },
       edges: ['s > bad'],
     });
@@ -384,8 +384,8 @@ describe('heddle runs show of past runs', () => {
       name: 'Call',
       fields: { url: 'https://a.test/<start.what>', method: 'GET' },
     };
-    const { cwd, runId } = await folderWithRun(
-      { blocks: { s: STARTS, call }, edges: ['s > call'] },
+    const { cwd, runId } = await runInNewFolder(
+      { blocks: { s: START_BLOCK, call }, edges: ['s > call'] },
       '--mock',
       'api={"data": 1}',
     );

@@ -118,7 +118,8 @@ describe('heddle sandbox log', () => {
     index.exec('DELETE FROM build_logs');
     index.close();
     expect(await sandbox('log', 'greetings')).toMatchObject({
-      ...{ exit: 1, stdout: '' },
+      exit: 1,
+      stdout: '',
       stderr: 'The image is ready, and no log of a build is stored.\n',
     });
     const withoutLog = await sandbox('log', 'greetings', '--json');

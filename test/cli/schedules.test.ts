@@ -8,7 +8,7 @@ import { scheduledWorkflow } from '../support/triggered.ts';
 type Row = { [key: string]: unknown };
 type Call = (...args: string[]) => ReturnType<typeof heddle>;
 
-/** Starts a server in a folder with files of schedules. */
+/** Starts a server in a folder with workflow files. Returns a function that runs commands in the folder. */
 async function startServer(): Promise<Call> {
   const cwd = dataFolder();
   const monthly = { scheduleType: 'monthly', monthlyDay: 1, monthlyTime: '09:00' };

@@ -6,9 +6,9 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import type { Json } from '@heddle/core';
 
-interface Answer {
+interface ApiResponse {
   status: number;
-  // The type that the test expects.
+  // Some responses have no `id` or no `status`; the tests read these fields only where they exist.
   data: Record<string, Json> & { id: string; status: string };
   runId: string;
 }
@@ -18,7 +18,7 @@ const TIMEOUT = { timeout: 60_000, interval: 100 };
 
 let url = '';
 
-/** Starts a process that serves the database. Only the first process prints a key; `other` has it for the next ones. */
+/** Starts a process that serves the database. The key is that of `other`, because only the first one prints it. */
 async function startServer(other?: RunningServer): Promise<RunningServer> {
   return { ...other, ...(await startServe(['--postgres', url, '--grace', '5'], { env: SECRET })) };
 }
@@ -28,13 +28,13 @@ async function call(
   method: string,
   path: string,
   request: { body?: Json; headers?: { [name: string]: string } } = {},
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const response = await fetch(`${base}/api/v2${path}`, {
     method,
     headers: { 'X-API-Key': key, 'Content-Type': 'application/json', ...request.headers },
     ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
   });
-  const { data } = (await response.json()) as Answer;
+  const { data } = (await response.json()) as ApiResponse;
   return { status: response.status, data, runId: response.headers.get('x-run-id') ?? '' };
 }
 

@@ -9,11 +9,11 @@ import { heddle, startServe } from '../support/heddle.ts';
 const ISSUER = 'https://id.example.com';
 const AUDIENCE = 'https://heddle.example.com';
 
-const signer = (kid: string) => ({ kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) });
-type Signer = ReturnType<typeof signer>;
+const createSigner = (kid: string) => ({ kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) });
+type Signer = ReturnType<typeof createSigner>;
 
 /** Starts an identity provider with the keys of `signers`, and with introspection of the opaque tokens in `opaque`. */
-async function provider(signers: Signer[]) {
+async function startProvider(signers: Signer[]) {
   const opaque = new Map<string, object>();
   const server = createServer((request, response) => {
     void (async () => {
@@ -21,8 +21,8 @@ async function provider(signers: Signer[]) {
       for await (const chunk of request) body += String(chunk);
       const token = new URLSearchParams(body).get('token') ?? '';
       const keys = signers.map(({ kid, publicKey }) => ({ ...publicKey.export({ format: 'jwk' }), kid }));
-      const answer = request.url === '/jwks' ? { keys } : (opaque.get(token) ?? { active: false });
-      response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer));
+      const responseBody = request.url === '/jwks' ? { keys } : (opaque.get(token) ?? { active: false });
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(responseBody));
     })();
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
@@ -30,13 +30,13 @@ async function provider(signers: Signer[]) {
   return { opaque, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-function tokenOf({ kid, privateKey }: Signer, claims: object): string {
+function signToken({ kid, privateKey }: Signer, claims: object): string {
   const [head, payload] = [{ alg: 'ES256', typ: 'at+jwt', kid }, claims].map((part) =>
     Buffer.from(JSON.stringify(part)).toString('base64url'),
   );
-  const signed = `${head}.${payload}`;
-  const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' });
-  return `${signed}.${signature.toString('base64url')}`;
+  const signingInput = `${head}.${payload}`;
+  const signature = sign('sha256', Buffer.from(signingInput), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+  return `${signingInput}.${signature.toString('base64url')}`;
 }
 
 /** Starts a server that accepts tokens of the provider. Returns it with the claims of its first user. */
@@ -66,16 +66,16 @@ async function startServer(options: readonly string[], env = {}) {
 }
 
 describe('heddle serve with access tokens', { timeout: 60_000 }, () => {
-  it('accepts signed tokens of its issuer with its audience, by their scopes', async () => {
-    const signers = [signer('first')];
-    const [first, second] = [signers[0] as Signer, signer('second')];
-    const { url } = await provider(signers);
+  it('accepts signed tokens of its issuer for its audience, within their scopes', async () => {
+    const signers = [createSigner('first')];
+    const [first, second] = [signers[0] as Signer, createSigner('second')];
+    const { url } = await startProvider(signers);
     const { call, claims, workspaceId } = await startServer(['--oauth-jwks', `${url}/jwks`]);
-    expect(await call(tokenOf(first, claims))).toMatchObject({ status: 200 });
+    expect(await call(signToken(first, claims))).toMatchObject({ status: 200 });
     const body = { workspaceId, name: 'Loom' };
     const readOnly = { status: 403, code: 'INSUFFICIENT_SCOPE' };
-    expect(await call(tokenOf(first, claims), 'POST', body)).toMatchObject(readOnly);
-    const writeToken = tokenOf(first, { ...claims, scope: 'api:read api:write' });
+    expect(await call(signToken(first, claims), 'POST', body)).toMatchObject(readOnly);
+    const writeToken = signToken(first, { ...claims, scope: 'api:read api:write' });
     expect(await call(writeToken, 'POST', body)).toMatchObject({ status: 201 });
     const refusal = { status: 401, challenge: expect.stringContaining('oauth-protected-resource') as string };
     for (const claim of [
@@ -84,15 +84,15 @@ describe('heddle serve with access tokens', { timeout: 60_000 }, () => {
       { exp: claims.iat - 60 },
       { sub: 'nobody' },
     ])
-      expect(await call(tokenOf(first, { ...claims, ...claim }))).toMatchObject(refusal);
-    expect(await call(tokenOf({ ...second, kid: 'first' }, claims))).toMatchObject(refusal);
-    const [head, , signature] = tokenOf(first, claims).split('.');
+      expect(await call(signToken(first, { ...claims, ...claim }))).toMatchObject(refusal);
+    expect(await call(signToken({ ...second, kid: 'first' }, claims))).toMatchObject(refusal);
+    const [head, , signature] = signToken(first, claims).split('.');
     const forged = Buffer.from(JSON.stringify({ ...claims, scope: 'api:write' })).toString('base64url');
     expect(await call(`${head}.${forged}.${signature}`)).toMatchObject(refusal);
   });
 
   it('asks the issuer about opaque tokens', async () => {
-    const { url, opaque } = await provider([]);
+    const { url, opaque } = await startProvider([]);
     const env = { HEDDLE_OAUTH_CLIENT_ID: 'heddle', HEDDLE_OAUTH_CLIENT_SECRET: 'client-secret' };
     const { call, claims } = await startServer(['--oauth-introspection', `${url}/introspect`], env);
     opaque.set('good', { active: true, ...claims });

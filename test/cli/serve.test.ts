@@ -21,7 +21,7 @@ const ASK = workflow(
 );
 
 /** Returns a function that calls a running server. */
-function caller({ url, key = '' }: Partial<RunningServer>) {
+function createCaller({ url, key = '' }: Partial<RunningServer>) {
   return async (method: string, path: string, body?: unknown) => {
     const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
     const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) };
@@ -32,7 +32,7 @@ function caller({ url, key = '' }: Partial<RunningServer>) {
 }
 
 async function deploy(
-  call: ReturnType<typeof caller>,
+  call: ReturnType<typeof createCaller>,
   workspaceId: string | undefined,
   exported = ASK,
 ): Promise<string> {
@@ -43,13 +43,13 @@ async function deploy(
 }
 
 describe('heddle serve', { timeout: 120_000 }, () => {
-  const drawn = sampledTests(1 / 2, 'tests of heddle serve as a process');
+  const sampledIt = sampledTests(1 / 2, 'tests of heddle serve as a process');
 
-  drawn('shows the first key once, continues its runs after a kill, and shuts down gracefully', async () => {
+  sampledIt('shows the first key once, continues its runs after a kill, and shuts down gracefully', async () => {
     const data = dataFolder();
     const first = await startServer(data);
     expect(first.key).toMatch(/^sk-heddle-/);
-    const call = caller(first);
+    const call = createCaller(first);
     const path = await deploy(call, first.workspaceId);
     const { status, runId } = await call('POST', `${path}/execute`, { async: true });
     expect(status).toBe(202);
@@ -58,7 +58,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
 
     const second = await startServer(data);
     expect(second).not.toHaveProperty('key');
-    const callSecond = caller({ url: second.url, key: first.key ?? '' });
+    const callSecond = createCaller({ url: second.url, key: first.key ?? '' });
     await expect
       .poll(async () => (await callSecond('GET', `${path}/runs/${runId}`)).data, {
         timeout: 30_000,
@@ -70,9 +70,9 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     await expect(fetch(second.url)).rejects.toThrow('fetch failed');
   });
 
-  drawn('does not report the tools of an agent as unknown', async () => {
+  sampledIt('does not report the tools of an agent as unknown', async () => {
     const { workspaceId, ...server } = await startServer(dataFolder());
-    const call = caller(server);
+    const call = createCaller(server);
     const tools = [
       { type: 'slack', operation: 'send' },
       { type: 'mcp', params: { toolName: 'search' } },
@@ -83,10 +83,10 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(saved).toMatchObject({ status: 200, data: { lint: { unresolvedReferences: [] } } });
   });
 
-  drawn('responds to a running request while it shuts down, and loses no run', async () => {
+  sampledIt('responds to a running request while it shuts down, and loses no run', async () => {
     const data = dataFolder();
     const first = await startServer(data);
-    const call = caller(first);
+    const call = createCaller(first);
     const path = await deploy(call, first.workspaceId);
     const headers = { 'X-API-Key': first.key ?? '', 'X-Run-Id': 'the-run' };
     const response = fetch(`${first.url}${path}/execute`, { method: 'POST', headers, body: '{}' });
@@ -97,7 +97,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect((await response).status).toBe(503);
     expect(await first.process.ended).toMatchObject({ exit: 0 });
     const second = await startServer(data);
-    const callSecond = caller({ url: second.url, key: first.key ?? '' });
+    const callSecond = createCaller({ url: second.url, key: first.key ?? '' });
     await expect
       .poll(async () => (await callSecond('GET', `${path}/runs/the-run`)).data.status, {
         timeout: 30_000,
@@ -106,11 +106,11 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       .toBe('paused');
   });
 
-  drawn('keeps the files of a run after a kill', async () => {
+  sampledIt('keeps the files of a run after a kill', async () => {
     const data = dataFolder();
     const first = await startServer(data);
-    const path = await deploy(caller(first), first.workspaceId, ECHO);
-    const execution = await caller(first)('POST', `${path}/execute`, { input: { doc: FILE } });
+    const path = await deploy(createCaller(first), first.workspaceId, ECHO);
+    const execution = await createCaller(first)('POST', `${path}/execute`, { input: { doc: FILE } });
     first.process.child.kill('SIGKILL');
     await first.process.ended;
 
@@ -123,10 +123,10 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(await file.text()).toBe('abc');
   });
 
-  drawn('accepts key commands while it runs', async () => {
+  sampledIt('accepts key commands while it runs', async () => {
     const data = dataFolder();
     const { url, workspaceId, key: personal } = await startServer(data);
-    const meta = async (key: string) =>
+    const metaStatus = async (key: string) =>
       (await fetch(`${url}/api/v2/meta`, { headers: { 'X-API-Key': key } })).status;
     const created = await heddle([
       'keys',
@@ -140,7 +140,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     ]);
     expect(created).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^sk-heddle-\S+\n$/) });
     const key = created.stdout.trim();
-    expect(await meta(key)).toBe(200);
+    expect(await metaStatus(key)).toBe(200);
     const listed = await heddle(['keys', 'list', '--data', data, '--json']);
     const { data: keys } = JSON.parse(listed.stdout) as { data: { id: string; name: string }[] };
     expect(keys.map(({ name }) => name)).toEqual(['first', 'shared']);
@@ -185,7 +185,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(await set('perhaps')).toMatchObject({ exit: 2 });
     const id = keys[1]?.id ?? '';
     expect(await heddle(['keys', 'revoke', id.slice(0, 8), '--data', data])).toMatchObject({ exit: 0 });
-    expect(await meta(key)).toBe(401);
+    expect(await metaStatus(key)).toBe(401);
     expect(await heddle(['keys', 'revoke', id, '--data', data])).toMatchObject({ exit: 2 });
     expect(await heddle(['keys', 'create', '--data', data, '--workspace', 'none'])).toMatchObject({
       exit: 2,
@@ -194,7 +194,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(table.stdout).toMatch(/shared .* revoked/);
   });
 
-  drawn(
+  sampledIt(
     'gives its environment values only to the oldest workspace, for deployed workflows and drafts',
     async () => {
       const data = dataFolder();
@@ -203,7 +203,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       onTestFinished(() => store.close());
       const { id: userId } = (await store.workspaces.firstUser()) ?? { id: '' };
       const other = await store.workspaces.createWorkspace('Other', userId);
-      const call = caller(first);
+      const call = createCaller(first);
       const source = workflow(
         [fn('F', 'return [Object.keys(environmentVariables), "{{KEY}}".length, <start.text>]')],
         ['Start -> F'],
@@ -226,7 +226,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     },
   );
 
-  drawn('rejects a port in use, and PostgreSQL without a secret', async () => {
+  sampledIt('rejects a port in use, and PostgreSQL without a secret', async () => {
     const { url } = await startServer(dataFolder());
     const data = dataFolder();
     const result = await heddle(['serve', '--data', data, '--port', new URL(url).port]);
@@ -249,7 +249,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     });
   });
 
-  drawn('starts URLs in responses with its own origin, regardless of the Host header', async () => {
+  sampledIt('starts URLs in responses with its own origin, regardless of the Host header', async () => {
     for (const [more, origin] of [
       [[], undefined],
       [['--host', '0.0.0.0'], undefined],
@@ -257,7 +257,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     ] as const) {
       const server = await startServer(dataFolder(), ...more);
       const expectedOrigin = origin ?? server.url.replace('0.0.0.0', '127.0.0.1');
-      const path = await deploy(caller(server), server.workspaceId, ECHO);
+      const path = await deploy(createCaller(server), server.workspaceId, ECHO);
       const forged = { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' };
       const headers = { 'X-API-Key': server.key ?? '', 'Content-Type': 'application/json', ...forged };
       const accepted = await post(`${server.url}${path}/execute`, headers, '{"async": true}');

@@ -23,7 +23,7 @@ const bundle = JSON.parse(
 ) as Bundle;
 
 /** Returns every module that a command loads: the sources of loaded chunks, and modules outside the bundle. */
-async function loadedBy(...args: string[]): Promise<string[]> {
+async function listLoadedModules(...args: string[]): Promise<string[]> {
   const folder = dataFolder();
   writeFileSync(join(folder, 'flow.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
   const file = join(folder, 'loaded.json');
@@ -43,14 +43,14 @@ describe('the modules that a command loads', () => {
   it.each([[['--version']], [['help', 'run']], [['check', 'flow.json']], [['plan', 'flow.json']]])(
     'exclude engine, database, network and sandbox for %j',
     async (args) => {
-      const loaded = await loadedBy(...args);
+      const loaded = await listLoadedModules(...args);
       expect(loaded).toContain('src/main.ts');
       expect(loaded.filter((module) => HEAVY.test(module) || TEMPORAL.test(module))).toEqual([]);
     },
   );
 
   it('exclude the compiler for --version', async () => {
-    expect((await loadedBy('--version')).filter((module) => /core\/src|zod|graphology/.test(module))).toEqual(
+    expect((await listLoadedModules('--version')).filter((module) => /core\/src|zod|graphology/.test(module))).toEqual(
       [],
     );
   });
@@ -60,18 +60,18 @@ describe('the modules that a command loads', () => {
       ['run', 'flow.json'],
       ['runs', 'list'],
     ]) {
-      expect((await loadedBy(...args)).filter((module) => TEMPORAL.test(module))).toEqual([]);
+      expect((await listLoadedModules(...args)).filter((module) => TEMPORAL.test(module))).toEqual([]);
     }
   });
 
   it('include the database but not the sandbox for reading runs', async () => {
-    const loaded = await loadedBy('runs', 'list');
+    const loaded = await listLoadedModules('runs', 'list');
     expect(loaded.some((module) => module.includes('engine/src/reader'))).toBe(true);
     expect(loaded.filter((module) => /\/sandbox\/|undici|isolated-vm/.test(module))).toEqual([]);
   });
 
-  it('include the sandbox only for runs with code', async () => {
-    const loaded = await loadedBy('run', 'flow.json');
+  it('exclude the packages of the sandbox for runs without code', async () => {
+    const loaded = await listLoadedModules('run', 'flow.json');
     expect(loaded.some((module) => module.includes('engine/src'))).toBe(true);
     expect(loaded.filter((module) => /isolated-vm|undici/.test(module))).toEqual([]);
   });

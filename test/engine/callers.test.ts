@@ -22,13 +22,13 @@ function openWith(execute: () => unknown): Promise<Engine> {
 describe('a deployed version', () => {
   it('is found by the current name of its workflow, even after another workflow takes the name', async () => {
     const engine = await open();
-    const named = (id: string, code: string) =>
+    const totalsWorkflow = (id: string, code: string) =>
       workflow([fn('F', code)], ['Start -> F'], { id, name: 'Totals' });
     const outputOf = async (reference: string) =>
       (await engine.execute(reference, {}, { version: 1 })).output;
-    await engine.deploy(named('first', 'return 1'));
+    await engine.deploy(totalsWorkflow('first', 'return 1'));
     expect(await outputOf('Totals')).toMatchObject({ result: 1 });
-    await engine.deploy(named('second', 'return 3'));
+    await engine.deploy(totalsWorkflow('second', 'return 3'));
     expect(await outputOf('Totals')).toMatchObject({ result: 3 });
     expect(await outputOf('first')).toMatchObject({ result: 1 });
   });
@@ -131,12 +131,12 @@ describe('a faulty executor', () => {
 
   it('that ignores its signal does not delay a cancel or a close', async () => {
     const clock = new TestClock();
-    const ignoring = {
+    const executor = {
       types: ['work'],
       class: 'effect' as const,
       execute: () => new Promise<never>(() => undefined),
     };
-    const engine = await open({ clock, blocks: [ignoring], concurrency: { engine: 1, run: 1 } });
+    const engine = await open({ clock, blocks: [executor], concurrency: { engine: 1, run: 1 } });
     const first = await engine.start(chain);
     expect(await engine.cancel(first.runId)).toBe(true);
     expect(await first.result()).toMatchObject({ status: 'cancelled' });
@@ -174,11 +174,11 @@ describe('a faulty executor', () => {
         },
       ],
     });
-    const drawn = workflow(
+    const exported = workflow(
       [fn('A', 'return [1]'), block('B', 'work', { list: '<a.result>' }), fn('Z', 'return <a.result>')],
       ['Start -> A -> B -> Z'],
     );
-    const result = await engine.execute({ workflow: drawn });
+    const result = await engine.execute({ workflow: exported });
     expect(result).toMatchObject({ output: { result: [1] } });
     const logs = await engine.getLogs(result.runId);
     expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({ input: { list: [1] } });
@@ -217,8 +217,8 @@ describe('values from callers', () => {
 
   it('an error of code is reported with the authored line', async () => {
     const engine = await open();
-    const drawn = workflow([fn('A', 'const a = 1;\nthrow new Error("here " + a);')], ['Start -> A']);
-    const { error } = await engine.execute({ workflow: drawn });
+    const exported = workflow([fn('A', 'const a = 1;\nthrow new Error("here " + a);')], ['Start -> A']);
+    const { error } = await engine.execute({ workflow: exported });
     expect(error?.message).toMatch(/here 1/);
     expect(error?.message).toContain('throw new Error("here " + a);');
   });
@@ -227,7 +227,7 @@ describe('values from callers', () => {
     const engine = await open({ blocks: [new Script({ A: () => ({ output: {} }) }).executor] });
     const { signal } = new AbortController();
     let listeners = 0;
-    const counting = {
+    const countingSignal = {
       aborted: false,
       addEventListener: (...args: Parameters<AbortSignal['addEventListener']>) => {
         listeners += 1;
@@ -235,7 +235,7 @@ describe('values from callers', () => {
       },
       removeEventListener: () => (listeners -= 1),
     } as unknown as AbortSignal;
-    for (let n = 0; n < 3; n++) await engine.execute(chain, {}, { signal: counting });
+    for (let n = 0; n < 3; n++) await engine.execute(chain, {}, { signal: countingSignal });
     expect(listeners).toBe(0);
   });
 });

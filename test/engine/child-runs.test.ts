@@ -16,7 +16,10 @@ const FORGED = { result: { result: 'forged' } };
 
 const open = (data: string) => createEngineOn(openStores({ data }), createRegistry(builtInExecutors, []), {});
 
-/** Records a parent run from before keys of runs: its start block has ended, and its call of the child is pending. */
+/**
+ * Records a parent run as older versions did, without a key for the ids of its children. Its start block has ended,
+ * and its call of the child is pending.
+ */
 async function addOldParent(data: string, header: Partial<NewRun> = {}) {
   const stores = openStores({ data });
   const host = createHost(stores, {});
@@ -25,7 +28,7 @@ async function addOldParent(data: string, header: Partial<NewRun> = {}) {
   const { plan } = definitions.compile(CALL);
   await stores.definitions.putPlan(plan.hash, plan as unknown as Json);
   await definitions.deploy(CHILD, {});
-  const [W] = Object.values(plan.blocks).filter(({ type }) => type === 'workflow');
+  const [call] = Object.values(plan.blocks).filter(({ type }) => type === 'workflow');
   const parent = newRun('old-parent', { workflowId: 'parent', planHash: plan.hash, ...header });
   const first = { ...startedEntry(), start: plan.start } as Entry;
   const { type: _, ...second } = entry(2);
@@ -33,18 +36,18 @@ async function addOldParent(data: string, header: Partial<NewRun> = {}) {
   await stores.runs.append(parent.runId, [
     { ...second, type: 'completed', block: plan.start, scope: [] } as Entry,
   ]);
-  const childId = childRunId(parent, { place: { block: W?.id ?? '', scope: [] }, attempt: 1 });
-  return { stores, host, plan, parent, block: W?.id ?? '', childId };
+  const childId = childRunId(parent, { place: { block: call?.id ?? '', scope: [] }, attempt: 1 });
+  return { stores, host, plan, parent, callId: call?.id ?? '', childId };
 }
 
-const completed = (runId: string, more: Partial<RunRecord> = {}): RunRecord =>
-  record(runId, { status: 'completed', output: { v: FORGED }, endedMs: 2000, ...more });
+const completedRecord = (runId: string, changes: Partial<RunRecord> = {}): RunRecord =>
+  record(runId, { status: 'completed', output: { v: FORGED }, endedMs: 2000, ...changes });
 
 describe('a run with the id of a child run', () => {
   it('does not count as the child unless its header names parent, block and scope', async () => {
     const data = dataFolder();
     const { stores, childId, plan } = await addOldParent(data);
-    await stores.runs.create(newRun(childId, { planHash: plan.hash }), startedEntry(), completed(childId));
+    await stores.runs.create(newRun(childId, { planHash: plan.hash }), startedEntry(), completedRecord(childId));
     stores.close();
     const engine = await open(data);
     onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -57,18 +60,18 @@ describe('a run with the id of a child run', () => {
     expect(JSON.stringify(run)).not.toContain('forged');
   });
 
-  it('counts as the child if its header names parent, block and scope, so that runs from before keyed ids keep their children', async () => {
+  it('counts as the child if its header names parent, block and scope, even if its id was made without a key', async () => {
     const data = dataFolder();
-    const { stores, childId, plan, block: W, parent } = await addOldParent(data);
+    const { stores, childId, plan, callId, parent } = await addOldParent(data);
     const header = newRun(childId, {
       planHash: plan.hash,
       workflowId: 'child',
-      parent: { runId: parent.runId, block: W, scope: [], depth: 1 },
+      parent: { runId: parent.runId, block: callId, scope: [], depth: 1 },
     });
     await stores.runs.create(
       header,
       startedEntry(),
-      completed(childId, { output: { v: { result: 'earlier' } } }),
+      completedRecord(childId, { output: { v: { result: 'earlier' } } }),
     );
     stores.close();
     const engine = await open(data);
@@ -91,14 +94,14 @@ describe('a run with the id of a child run', () => {
   });
 
   it('does not count as the child of a run on another runtime', async () => {
-    const { stores, host, childId, plan, block: W } = await addOldParent(dataFolder(), { elsewhere: true });
+    const { stores, host, childId, plan, callId } = await addOldParent(dataFolder(), { elsewhere: true });
     await stores.runs.create(
       newRun(childId, { planHash: plan.hash, elsewhere: true }),
       startedEntry(),
-      completed(childId),
+      completedRecord(childId),
     );
     const segments = new Segments(host.parts);
-    const node = plan.skeleton.nodes.findIndex(({ id }) => id === W);
+    const node = plan.skeleton.nodes.findIndex(({ id }) => id === callId);
     const { entries, calls } = await segments.run({
       runId: 'old-parent',
       position: { seq: 2, tip: 'start', unwritten: [] },
@@ -108,7 +111,7 @@ describe('a run with the id of a child run', () => {
       signal: new AbortController().signal,
     });
     expect(calls).toEqual([]);
-    expect(entries.at(-1)).toMatchObject({ type: 'failed', block: W, error: { code: 'CHILD_FAILED' } });
+    expect(entries.at(-1)).toMatchObject({ type: 'failed', block: callId, error: { code: 'CHILD_FAILED' } });
   });
 });
 

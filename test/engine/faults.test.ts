@@ -163,7 +163,7 @@ describe('a store that rejects writes', () => {
 
   it('on SQLite with a full disk rejects with DATA_UNWRITABLE, and the run continues when there is space', async () => {
     const file = join(dataFolder(), 'heddle.db');
-    const { db, stores } = storesOnFile(file);
+    const { db, stores } = openStoresOnFile(file);
     const script = new Script();
     const engine = await engineOn(stores, { blocks: [script.executor], onError: () => undefined });
     const run = await engine.start(chain);
@@ -183,7 +183,7 @@ describe('a store that rejects writes', () => {
 });
 
 /** Opens stores with runs in a database file whose size the test can limit; everything else is in memory. */
-function storesOnFile(file: string): { db: DatabaseSync; stores: Stores } {
+function openStoresOnFile(file: string): { db: DatabaseSync; stores: Stores } {
   const db = openDatabase(file, { readOnly: false, durability: 'process' });
   onTestFinished(() => db.close());
   migrate(db, file);

@@ -28,8 +28,8 @@ describe('load', () => {
     };
     const engine = await createEngine({ blocks: [slow], data: dataFolder(), concurrency: { engine: 20 } });
     onTestFinished(() => engine.close());
-    const drawn = workflow([work('A'), work('B')], ['Start -> A -> B']);
-    await engine.deploy(drawn);
+    const exported = workflow([work('A'), work('B')], ['Start -> A -> B']);
+    await engine.deploy(exported);
     const runs = Array.from({ length: 1000 }, () => engine.execute('test-workflow'));
     const ended = await Promise.all(runs);
     expect(ended.filter(({ status }) => status === 'completed')).toHaveLength(1000);
@@ -39,14 +39,15 @@ describe('load', () => {
   it('a long loop does not block other work of the process', async () => {
     const engine = await createEngine({ blocks: [noop] });
     onTestFinished(() => engine.close());
+    // Negative as soon as the run has ended.
     let turns = 0;
-    const long = engine.execute({ workflow: loopWorkflow(5000) }).finally(() => (turns = -turns));
+    const longRun = engine.execute({ workflow: loopWorkflow(5000) }).finally(() => (turns = -turns));
     while (turns >= 0 && turns < 3) {
       await new Promise(setImmediate);
       turns += 1;
     }
     expect(turns).toBe(3);
-    expect(await long).toMatchObject({ status: 'completed' });
+    expect(await longRun).toMatchObject({ status: 'completed' });
   });
 
   it('a loop writes the same number of entries and logs per iteration, for any number of iterations', async () => {
@@ -63,11 +64,11 @@ describe('load', () => {
     const script = new Script();
     const engine = await createEngine({ blocks: [script.executor, noop] });
     onTestFinished(() => engine.close());
-    const drawn = workflow(
+    const exported = workflow(
       [work('A'), loop('L', { loopType: 'for', count: 1000 }, block('N', 'noop'))],
       ['Start -> A -> L -> N'],
     );
-    const run = await engine.start({ workflow: drawn });
+    const run = await engine.start({ workflow: exported });
     const events = run.events();
     (await script.nextCall('A')).done();
     expect(await run.result()).toMatchObject({ status: 'completed' });
@@ -102,9 +103,9 @@ describe('load', () => {
       clock,
       blocks: [noop, new Script({ A: () => ({ output: {} }) }).executor],
     });
-    const drawn = workflow([work('A', { timeoutMs: 60_000 }), block('N', 'noop')], ['Start -> A -> N']);
+    const exported = workflow([work('A', { timeoutMs: 60_000 }), block('N', 'noop')], ['Start -> A -> N']);
     for (let n = 0; n < 5; n++)
-      expect(await engine.execute({ workflow: drawn }, {}, { timeoutMs: 60_000 })).toMatchObject({
+      expect(await engine.execute({ workflow: exported }, {}, { timeoutMs: 60_000 })).toMatchObject({
         status: 'completed',
       });
     expect(timers.size).toBe(0);

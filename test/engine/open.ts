@@ -6,7 +6,7 @@ import { createRegistry } from '../../packages/engine/src/executors/registry.ts'
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
 
-/** Returns an engine on the given stores, which is closed after the test. */
+/** Opens an engine on the given stores. It is closed after the test. */
 export async function engineOn(stores: Stores, options: EngineOptions = {}): Promise<Engine> {
   const registry = createRegistry(builtInExecutors, options.blocks);
   const engine = await createEngineOn(stores, registry, options);

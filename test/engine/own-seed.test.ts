@@ -11,7 +11,7 @@ import { valueIn } from '../support/outcome.ts';
 import { UNCONFINED } from '../support/unconfined.ts';
 
 /** Returns Python's hash of a string in an engine with these options. It identifies the interpreter's hash seed. */
-async function hashIn(options: EngineOptions): Promise<unknown> {
+async function pythonHashIn(options: EngineOptions): Promise<unknown> {
   const { code } = partsOf(openStores(), createRegistry([], []), options);
   onTestFinished(() => code.close());
   const sandbox = await code.limitedSandbox((work) => work(), undefined);
@@ -23,17 +23,17 @@ it(
   { timeout: 60_000 },
   async () => {
     const data = dataFolder(onTestFinished);
-    const memory = new HostSnapshot({
+    const snapshot = new HostSnapshot({
       execPath: process.execPath,
       confinement: () => UNCONFINED,
       memoryMiB: 256,
       folder: join(data, 'sandbox'),
     });
-    expect(memory.path).toBeUndefined();
-    await memory.make();
-    await memory.close();
-    const hash = await hashIn({ data });
-    expect(await hashIn({ runtime: temporal({ data }) })).toBe(hash);
-    expect(await hashIn({})).not.toBe(hash);
+    expect(snapshot.path).toBeUndefined();
+    await snapshot.make();
+    await snapshot.close();
+    const hash = await pythonHashIn({ data });
+    expect(await pythonHashIn({ runtime: temporal({ data }) })).toBe(hash);
+    expect(await pythonHashIn({})).not.toBe(hash);
   },
 );

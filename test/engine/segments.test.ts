@@ -11,21 +11,24 @@ import { workflow } from '../support/workflow.ts';
 
 const START: Position = { seq: 1, tip: 'start', unwritten: [] };
 
-/** Opens a worker on shared stores, for a runtime that stores its runs in another process. */
-function worker(script: Script, stores: SharedStores = openStores(), stalls?: StallDetector) {
+/**
+ * Opens a worker on shared stores, for a runtime that stores its runs in another process. The worker executes segments:
+ * parts of a run between two checkpoints of the runtime.
+ */
+function openWorker(script: Script, stores: SharedStores = openStores(), stalls?: StallDetector) {
   const host = createHost(stores, { blocks: [{ ...script.executor, class: 'compute' }] });
   onTestFinished(() => host.close());
   const segments = new Segments(host.parts, stalls);
   const remote = new RemoteRuns(host.parts);
   return {
     stores,
-    /** Records a run of a workflow with these blocks and edges, and returns the command of its first block. */
+    /** Records a run of a workflow with these blocks and edges. Returns its id and the command of its start block. */
     async record(names: string[], edges: string[]) {
-      const drawn = workflow(
+      const exported = workflow(
         names.map((name) => work(name)),
         edges,
       );
-      const { plan } = host.parts.definitions.compile(drawn);
+      const { plan } = host.parts.definitions.compile(exported);
       const runId = randomUUID();
       await remote.record({ runId, plan, version: undefined, input: {}, start: plan.start, mocks: null });
       const first = plan.skeleton.nodes.findIndex(({ id }) => id === plan.start);
@@ -42,7 +45,7 @@ function worker(script: Script, stores: SharedStores = openStores(), stalls?: St
   };
 }
 
-const namesOf = (entries: readonly TimedEntry[]): string[] =>
+const describeEntries = (entries: readonly TimedEntry[]): string[] =>
   entries.map((entry) => `${entry.type} ${'block' in entry ? entry.block : ''}`.trim());
 
 function itemOf(id: string, entries: readonly TimedEntry[], seq: number) {
@@ -52,11 +55,11 @@ function itemOf(id: string, entries: readonly TimedEntry[], seq: number) {
 describe('Segments', () => {
   it('run every reachable block, and write no entry before its place in the journal is known', async () => {
     const script = new Script({}, () => ({ output: { n: 1 } }));
-    const { stores, record, run } = worker(script);
+    const { stores, record, run } = openWorker(script);
     const { runId, owed } = await record(['A', 'B'], ['Start -> A -> B']);
     const { id, entries } = await run({ runId, owed });
     expect(script.calls).toEqual(['A', 'B']);
-    expect(namesOf(entries)).toHaveLength(3);
+    expect(describeEntries(entries)).toHaveLength(3);
     expect(await stores.runs.journal(runId)).toHaveLength(1);
     const position = { seq: 4, tip: id, unwritten: [itemOf(id, entries, 2)] };
     await run({ runId, owed: [], position });
@@ -71,7 +74,7 @@ describe('Segments', () => {
 
   it('do not repeat a block that ended between the detachment of its segment and the next request', async () => {
     const script = new Script({ B: () => ({ output: {} }) });
-    const { record, run } = worker(script);
+    const { record, run } = openWorker(script);
     const { runId, owed } = await record(['A', 'B'], ['Start -> A -> B']);
     const detaching = run({ runId, owed, hardMs: 1 });
     const call = await script.nextCall('A');
@@ -82,13 +85,13 @@ describe('Segments', () => {
     const position = { seq: 2, tip: id, unwritten: [itemOf(id, entries, 2)] };
     const afterStart = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 1], try: 1 }];
     const claimed = await run({ runId, owed: afterStart, position });
-    expect(namesOf(claimed.entries)).toHaveLength(2);
+    expect(describeEntries(claimed.entries)).toHaveLength(2);
     expect(script.calls).toEqual(['A', 'B']);
   });
 
   it('a worker continues after the reported entries of a lost worker, without repeating its blocks', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
-    const lost = worker(script);
+    const lost = openWorker(script);
     const { runId, owed } = await lost.record(['A', 'B', 'C'], ['Start -> A -> B -> C']);
     const reported: TimedEntry[] = [];
     const shutdown = new AbortController();
@@ -100,7 +103,7 @@ describe('Segments', () => {
     });
     await script.nextCall('B');
     const next = new Script({}, () => ({ output: { n: 2 } }));
-    const { entries } = await worker(next, lost.stores).run({ runId, owed, done: reported });
+    const { entries } = await openWorker(next, lost.stores).run({ runId, owed, done: reported });
     expect([script.calls, next.calls]).toEqual([
       ['A', 'B'],
       ['B', 'C'],
@@ -113,13 +116,13 @@ describe('Segments', () => {
   it('a stalled worker stops writing, because other workers have continued the run', async () => {
     let nowMs = 0;
     const script = new Script();
-    const frozen = worker(script, openStores(), new StallDetector(() => nowMs));
+    const frozen = openWorker(script, openStores(), new StallDetector(() => nowMs));
     const { runId, owed } = await frozen.record(['A'], ['Start -> A']);
     const running = frozen.run({ runId, owed, alone: true });
     const call = await script.nextCall('A');
     nowMs = 60_000;
     const other = new Script({}, () => ({ output: { by: 'the other' } }));
-    expect(await worker(other, frozen.stores).run({ runId, owed, alone: true })).toMatchObject({
+    expect(await openWorker(other, frozen.stores).run({ runId, owed, alone: true })).toMatchObject({
       written: true,
     });
     const written = await frozen.stores.runs.journal(runId);
@@ -134,12 +137,12 @@ describe('Segments', () => {
 
   it('a pause point that opens again because its result was lost has the same token', async () => {
     const script = new Script({}, () => ({ pause: { please: 'answer' } }));
-    const lost = worker(script);
+    const lost = openWorker(script);
     const { runId, owed } = await lost.record(['A'], ['Start -> A']);
     const { runId: other } = await lost.record(['A'], ['Start -> A']);
     const tokens = [];
     for (const request of [{ runId }, { runId }, { runId: other }]) {
-      const { entries } = await worker(script, lost.stores).run({ ...request, owed });
+      const { entries } = await openWorker(script, lost.stores).run({ ...request, owed });
       tokens.push(entries.find((entry) => entry.type === 'paused')?.token);
     }
     expect(tokens[0]).toMatch(/^[\w-]{32}$/);
@@ -157,7 +160,7 @@ describe('Segments', () => {
       if (seq < 0) fullReads++;
       return tail(runId, seq);
     };
-    const { record, run } = worker(script, stores);
+    const { record, run } = openWorker(script, stores);
     const edges = names.map((name) => `Start -> ${name}`);
     const { runId, owed } = await record(names, edges);
     const { entries } = await run({ runId, owed });
@@ -169,7 +172,7 @@ describe('Segments', () => {
     const read = (position: Position): Promise<unknown> => run({ runId, owed: [], beyond: false, position });
     for (const position of positions) await read(position);
     fullReads = 0;
-    // In the order of a worker with several slots: each request is at most two places away from its own.
+    // In the order of a worker with several slots: a request is at most two places away from its place in the journal.
     for (let index = 0; index < positions.length; index += 3)
       for (const nth of [index + 2, index, index + 1]) {
         const position = positions[nth];
@@ -181,7 +184,7 @@ describe('Segments', () => {
 
   it('discards speculative entries that did not become part of the journal', async () => {
     const script = new Script({}, () => ({ output: { n: 1 } }));
-    const { stores, record, run } = worker(script);
+    const { stores, record, run } = openWorker(script);
     const { runId, owed } = await record(['A', 'B'], ['Start -> A', 'Start -> B']);
     const first = await run({ runId, owed });
     // The journal has the result of another worker at this place: the start block only.
@@ -189,6 +192,6 @@ describe('Segments', () => {
     const position = { seq: 2, tip: 'other', unwritten: [itemOf('other', [start], 2)] };
     const second = await run({ runId, owed: owed.map((command) => ({ ...command, at: [1] })), position });
     expect(await stores.runs.record(runId)).toMatchObject({ status: 'running', seq: 2 });
-    expect(namesOf(second.entries)).toHaveLength(1);
+    expect(describeEntries(second.entries)).toHaveLength(1);
   });
 });

@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 
 /** Returns the sandbox processes of the test that run the given program. */
-function sandboxes(program: 'child.cjs' | 'python-child.cjs'): number[] {
+function sandboxProcesses(program: 'child.cjs' | 'python-child.cjs'): number[] {
   return startedProcesses().filter((pid) => {
     try {
       const [command = '', ...args] = readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0');
@@ -31,15 +31,15 @@ function sandboxes(program: 'child.cjs' | 'python-child.cjs'): number[] {
   });
 }
 
-const python = (name: string, more: { [name: string]: Json } = {}): TestBlock =>
-  block(name, 'function', { code: 'return 1', language: 'python', ...more });
+const pythonBlock = (name: string, fields: { [name: string]: Json } = {}): TestBlock =>
+  block(name, 'function', { code: 'return 1', language: 'python', ...fields });
 
-/** Returns an executor of blocks that end when `condition` is true. */
-const until = (condition: () => boolean): BlockExecutor => ({
+/** Returns an executor of blocks of the type `until`, which end when `isReached` returns true. */
+const createUntilExecutor = (isReached: () => boolean): BlockExecutor => ({
   types: ['until'],
   class: 'effect',
   execute: async () => {
-    await vi.waitFor(() => expect(condition()).toBe(true), { timeout: 20_000 });
+    await vi.waitFor(() => expect(isReached()).toBe(true), { timeout: 20_000 });
     return { output: {} };
   },
 });
@@ -66,7 +66,7 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
     });
     const run = async (id: string): Promise<number[]> => {
       expect(await engine.execute({ workflow: codeWorkflow(id) }, {})).toMatchObject({ status: 'completed' });
-      return sandboxes('child.cjs');
+      return sandboxProcesses('child.cjs');
     };
     const [first, second, again] = [await run('a'), await run('b'), await run('a')];
     expect([first.length, second.length, again.length]).toEqual([1, 2, 2]);
@@ -78,7 +78,7 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
     const engine = await open({ sandbox: { maxProcesses: 4 } });
     for (const id of ['a', 'b'])
       expect(await engine.execute({ workflow: codeWorkflow(id) }, {})).toMatchObject({ status: 'completed' });
-    expect(sandboxes('child.cjs')).toHaveLength(1);
+    expect(sandboxProcesses('child.cjs')).toHaveLength(1);
   });
 
   it('does not run if its tenant cannot be determined', async () => {
@@ -97,19 +97,19 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
 
 describe.runIf(process.platform === 'linux')('a run whose plan has code in Python', () => {
   it('starts its process while other blocks run', async () => {
-    const engine = await open({ blocks: [until(() => sandboxes('python-child.cjs').length === 1)] });
-    const drawn = workflow([block('U', 'until'), python('P')], ['Start -> U -> P']);
-    expect(await engine.execute({ workflow: drawn }, {})).toMatchObject({
+    const engine = await open({ blocks: [createUntilExecutor(() => sandboxProcesses('python-child.cjs').length === 1)] });
+    const exported = workflow([block('U', 'until'), pythonBlock('P')], ['Start -> U -> P']);
+    expect(await engine.execute({ workflow: exported }, {})).toMatchObject({
       status: 'completed',
       output: { result: 1 },
     });
-    expect(sandboxes('python-child.cjs')).toHaveLength(1);
+    expect(sandboxProcesses('python-child.cjs')).toHaveLength(1);
   });
 
   it('starts processes for its images and its tenant, and none for mocked blocks', async () => {
     const requested: string[] = [];
     const engine = await open({
-      blocks: [until(() => requested.length === 2 && sandboxes('python-child.cjs').length === 1)],
+      blocks: [createUntilExecutor(() => requested.length === 2 && sandboxProcesses('python-child.cjs').length === 1)],
       images: {
         open: (id) => {
           requested.push(id);
@@ -121,18 +121,18 @@ describe.runIf(process.platform === 'linux')('a run whose plan has code in Pytho
     const blocks = [
       block('U', 'until'),
       condition('C', { yes: 'true', no: '' }),
-      python('One', { sandboxId: ' one ' }),
-      python('Two', { sandboxId: 'two' }),
-      python('Twice', { sandboxId: 'two' }),
-      python('Mocked', { sandboxId: 'three' }),
-      python('Named later', { sandboxId: '<start.image>' }),
-      python('Plain'),
+      pythonBlock('One', { sandboxId: ' one ' }),
+      pythonBlock('Two', { sandboxId: 'two' }),
+      pythonBlock('Twice', { sandboxId: 'two' }),
+      pythonBlock('Mocked', { sandboxId: 'three' }),
+      pythonBlock('Named later', { sandboxId: '<start.image>' }),
+      pythonBlock('Plain'),
     ];
-    const others = ['One', 'Two', 'Twice', 'Mocked', 'Named later'].map((name) => `C:no -> ${name}`);
-    const drawn = workflow(blocks, ['Start -> U -> Plain -> C', ...others]);
+    const otherEdges = ['One', 'Two', 'Twice', 'Mocked', 'Named later'].map((name) => `C:no -> ${name}`);
+    const exported = workflow(blocks, ['Start -> U -> Plain -> C', ...otherEdges]);
     const mocks = { blocks: { Mocked: 1 } };
-    expect(await engine.execute({ workflow: drawn }, {}, { mocks })).toMatchObject({ status: 'completed' });
+    expect(await engine.execute({ workflow: exported }, {}, { mocks })).toMatchObject({ status: 'completed' });
     expect(requested.toSorted()).toEqual(['one', 'two']);
-    expect(sandboxes('python-child.cjs')).toHaveLength(1);
+    expect(sandboxProcesses('python-child.cjs')).toHaveLength(1);
   });
 });

@@ -4,7 +4,11 @@ import { prometheusText } from '../../packages/temporal/src/worker/metrics.ts';
 import type { WorkerStatus } from '../../packages/temporal/src/worker/status.ts';
 
 const status: WorkerStatus = {
-  ...{ state: 'polling', roles: ['engine'], activities: 2, workflowTasks: 1, cachedWorkflows: 3 },
+  state: 'polling',
+  roles: ['engine'],
+  activities: 2,
+  workflowTasks: 1,
+  cachedWorkflows: 3,
   taskCounters: [{ task: 'effect', type: 'a "b"\n', local: false, done: 2, failed: 1, seconds: 0.5 }],
   sandbox: null,
 };

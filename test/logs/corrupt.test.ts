@@ -27,7 +27,7 @@ const RUN: RunSummary = {
   seq: 1,
 } as unknown as RunSummary;
 
-/** Returns an index of the runs `r1`, whose trace throws the error, and `r2`. */
+/** Returns an index of the runs `r1` and `r2`. Reading the trace of `r1` throws the error. */
 async function setUp(makeError: () => unknown, run: RunSummary = RUN) {
   const db = await logDatabase();
   await addWorkflow(db, 'w');
@@ -45,7 +45,8 @@ async function setUp(makeError: () => unknown, run: RunSummary = RUN) {
     } as never,
     every: () => () => undefined,
     report: (error) => reports.push(String(error)),
-    ...{ now: Date.now, triggers: new Triggers() },
+    now: Date.now,
+    triggers: new Triggers(),
   });
   return { db, indexer, reports };
 }
@@ -59,7 +60,7 @@ it('the index of runs includes a run with a corrupt record, and reports the run 
   expect(reports.join()).not.toContain('hunter2');
 });
 
-it('the index of runs includes the failed runs of a webhook if one of them has a corrupt record', async () => {
+it('the index of runs includes the failed runs of a webhook, even if one of them has a corrupt record', async () => {
   const failed = { ...RUN, status: 'failed', blockTypes: [] } as RunSummary;
   const { db, indexer, reports } = await setUp(() => new TypeError('"hunter2" is no list'), failed);
   for (const id of ['r1', 'r2'])
@@ -77,7 +78,7 @@ it('the index of runs does not skip a batch after a temporary error', async () =
   expect(await rowsOf(db)).toEqual([]);
 });
 
-/** The store of an engine, and a function that changes its tables while no engine uses it. */
+/** The store of an engine, and a function that changes its tables while no engine uses the store. */
 interface TestStore {
   options: Pick<EngineOptions, 'data' | 'postgres'>;
   change(statements: readonly string[]): Promise<void> | void;

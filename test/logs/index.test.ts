@@ -6,9 +6,9 @@ import { hasPostgres, postgresDatabase, sampledStores } from '../support/postgre
 import { block, fn, workflow } from '../support/workflow.ts';
 import { addWorkflow, deploy, indexerOf, openIndexed, rowsOf } from './setup.ts';
 
-const OK = workflow([fn('A', 'return 1')], ['Start -> A']);
-const FAILS = workflow([fn('A', 'throw new Error("no")')], ['Start -> A'], { id: 'fails' });
-const ASKS = workflow(
+const OK_WORKFLOW = workflow([fn('A', 'return 1')], ['Start -> A']);
+const FAILING_WORKFLOW = workflow([fn('A', 'throw new Error("no")')], ['Start -> A'], { id: 'fails' });
+const PAUSING_WORKFLOW = workflow(
   [block('Ask', 'human_in_the_loop', { inputFormat: [], builderData: [] })],
   ['Start -> Ask'],
   { id: 'asks' },
@@ -23,10 +23,10 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
 
   it('has a row for each run of a workflow in a workspace, with its outcome', async () => {
     const index = await openIndexed({ url: await open() });
-    const ok = await deploy(index, OK);
-    const fails = await deploy(index, FAILS);
-    await index.engine.execute(ok, {}, { runId: 'r1', callerId: 'mine' });
-    await index.engine.execute(fails, {}, { runId: 'r2' });
+    const okId = await deploy(index, OK_WORKFLOW);
+    const failingId = await deploy(index, FAILING_WORKFLOW);
+    await index.engine.execute(okId, {}, { runId: 'r1', callerId: 'mine' });
+    await index.engine.execute(failingId, {}, { runId: 'r2' });
     await index.engine.execute({ workflow: workflow([], [], { id: 'foreign' }) }, {});
     await index.indexer.update();
     expect(await rowsOf(index.db)).toMatchObject([
@@ -38,8 +38,8 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
 
   it('shows a paused run as pending, and its end', async () => {
     const index = await openIndexed({ url: await open() });
-    const asks = await deploy(index, ASKS);
-    await index.engine.execute(asks, {}, { runId: 'r' });
+    const pausingId = await deploy(index, PAUSING_WORKFLOW);
+    await index.engine.execute(pausingId, {}, { runId: 'r' });
     await index.indexer.update();
     const [paused] = await rowsOf(index.db);
     expect(paused).toMatchObject({ status: 'pending', ended_ms: null, duration_ms: expect.anything() });
@@ -53,7 +53,7 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
 
   it('takes run id, workspace and trigger from the reservation of the run', async () => {
     const index = await openIndexed({ url: await open() });
-    const ok = await deploy(index, OK);
+    const okId = await deploy(index, OK_WORKFLOW);
     await index.db
       .insertInto('claims')
       .values({
@@ -61,18 +61,20 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
         run_id: 'theirs',
         workspace_id: 'looms',
         trigger: 'manual',
-        ...{ workflow_id: ok, mode: 'sync', created_at: '2026-01-01T00:00:00.000Z' },
+        workflow_id: okId,
+        mode: 'sync',
+        created_at: '2026-01-01T00:00:00.000Z',
       })
       .execute();
-    await index.engine.execute(ok, {}, { runId: 'r' });
+    await index.engine.execute(okId, {}, { runId: 'r' });
     await index.indexer.update();
     expect(await rowsOf(index.db)).toMatchObject([{ run_id: 'theirs', trigger: 'manual' }]);
   });
 
   it('removes the row of a deleted run', async () => {
     const index = await openIndexed({ url: await open() });
-    const ok = await deploy(index, OK);
-    await index.engine.execute(ok, {}, { runId: 'r' });
+    const okId = await deploy(index, OK_WORKFLOW);
+    await index.engine.execute(okId, {}, { runId: 'r' });
     await index.indexer.update();
     await index.engine.deleteRun('r');
     await index.indexer.update();
@@ -99,41 +101,41 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
   it('counts each run of a workflow once, when it ends', async () => {
     const index = await openIndexed({ url: await open() });
     const { engine, indexer, db } = index;
-    const [ok, asks] = [await deploy(index, OK), await deploy(index, ASKS)];
+    const [okId, pausingId] = [await deploy(index, OK_WORKFLOW), await deploy(index, PAUSING_WORKFLOW)];
     const counts = async () => {
       const rows = await db.selectFrom('run_counts').selectAll().orderBy('workflow_id').execute();
       return Object.fromEntries(rows.map(({ workflow_id: id, runs }) => [id, runs]));
     };
-    await engine.execute(asks, {}, { runId: 'paused' });
-    await engine.execute(ok, {}, { runId: 'done' });
+    await engine.execute(pausingId, {}, { runId: 'paused' });
+    await engine.execute(okId, {}, { runId: 'done' });
     await indexer.update();
-    expect(await counts()).toEqual({ [ok]: 1, [asks]: 0 });
+    expect(await counts()).toEqual({ [okId]: 1, [pausingId]: 0 });
     await engine.resume('paused');
     await indexer.update();
-    expect(await counts()).toEqual({ [ok]: 1, [asks]: 1 });
+    expect(await counts()).toEqual({ [okId]: 1, [pausingId]: 1 });
     await engine.deleteRun('done');
     await indexer.update();
-    expect(await counts()).toEqual({ [ok]: 1, [asks]: 1 });
+    expect(await counts()).toEqual({ [okId]: 1, [pausingId]: 1 });
   });
 
   it('counts each run once if several processes index it, and has the start of the last run', async () => {
     const index = await openIndexed({ url: await open() });
     const { engine, db } = index;
-    const ok = await deploy(index, OK);
-    for (const runId of ['a', 'b', 'c']) await engine.execute(ok, {}, { runId });
+    const okId = await deploy(index, OK_WORKFLOW);
+    for (const runId of ['a', 'b', 'c']) await engine.execute(okId, {}, { runId });
     // All processes read the changes before one acknowledges them.
     await Promise.all([index.indexer, indexerOf(index), indexerOf(index)].map((each) => each.update()));
     const { startedAt } = await engine.getRun('c');
     expect(await db.selectFrom('run_counts').selectAll().execute()).toEqual([
-      { workflow_id: ok, runs: 3, last_at: startedAt },
+      { workflow_id: okId, runs: 3, last_at: startedAt },
     ]);
   });
 
   it('has every run if several processes index at the same time', async () => {
     const index = await openIndexed({ url: await open() });
-    const ok = await deploy(index, OK);
+    const okId = await deploy(index, OK_WORKFLOW);
     const runs = Array.from({ length: 450 }, (_, nth) =>
-      index.engine.execute(ok, {}, { runId: `r${String(nth).padStart(3, '0')}` }),
+      index.engine.execute(okId, {}, { runId: `r${String(nth).padStart(3, '0')}` }),
     );
     await Promise.all([...runs, index.indexer.updateAll(), indexerOf(index).updateAll()]);
     await Promise.all([index.indexer.updateAll(), indexerOf(index).updateAll()]);
@@ -147,7 +149,7 @@ describe('the index of runs', () => {
   it('has runs of a process that died before it indexed them, and of processes without an index', async () => {
     const data = dataFolder();
     const first = await createEngine({ data });
-    const { workflowId } = await first.deploy(OK);
+    const { workflowId } = await first.deploy(OK_WORKFLOW);
     await first.runChanges(1);
     await first.execute(workflowId, {}, { runId: 'before' });
     // The process dies after it has read the changes, and before it acknowledges them.
@@ -163,7 +165,7 @@ describe('the index of runs', () => {
   it('has the runs that were stored before the first index', async () => {
     const data = dataFolder();
     const first = await createEngine({ data });
-    const { workflowId } = await first.deploy(OK);
+    const { workflowId } = await first.deploy(OK_WORKFLOW);
     await first.execute(workflowId, {}, { runId: 'old' });
     await first.close();
     const index = await openIndexed({ engine: { data } });
@@ -177,7 +179,7 @@ describe('the index of runs', () => {
     const index = await openIndexed({ url, engine: { postgres: { url, schema: 'engine' } } });
     const other = await createEngine({ postgres: { url, schema: 'engine' } });
     onTestFinished(() => other.close({ graceMs: 0 }));
-    const id = await deploy(index, OK);
+    const id = await deploy(index, OK_WORKFLOW);
     await index.indexer.update();
     await Promise.all([
       index.engine.execute(id, {}, { runId: 'here' }),

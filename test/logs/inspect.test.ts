@@ -25,7 +25,7 @@ const NESTED = workflow(
   ],
   ['Start -> Outer -> After', 'Outer -> Inner', 'Inner -> Odd', 'Odd:error -> Handler'],
 );
-const ASKS = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
+const PAUSING = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
 
 interface Span {
   id: string;
@@ -69,7 +69,7 @@ describe('operations that read a run in parts', () => {
     const spans = all.data;
     expect(
       spans.every(
-        ({ parentId }, at) => spans.slice(0, at).some(({ id }) => id === parentId) || parentId === '',
+        ({ parentId }, index) => spans.slice(0, index).some(({ id }) => id === parentId) || parentId === '',
       ),
     ).toBe(true);
     expect(Math.max(...spans.map(({ depth }) => depth))).toBe(4);
@@ -96,7 +96,7 @@ describe('operations that read a run in parts', () => {
     expect((await get('spans?limit=1001')).status).toBe(400);
   });
 
-  it('count the executions of blocks, of all iterations or of one', async () => {
+  it('count the executions of each block, in all iterations or in one', async () => {
     const api = await setUp();
     const { get } = await execute(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
@@ -119,7 +119,7 @@ describe('operations that read a run in parts', () => {
     expect((await get('states?scope=nothing')).status).toBe(404);
   });
 
-  it('count for each iteration exactly its spans', async () => {
+  it('count exactly the spans of each iteration', async () => {
     const api = await setUp();
     const { get } = await execute(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
@@ -138,14 +138,14 @@ describe('operations that read a run in parts', () => {
     const { get } = await execute(api, NESTED);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const { id } = spans.filter(({ depth }) => depth === 0).at(-1)!;
-    const at = (path: string) =>
+    const valuePath = (path: string) =>
       `value?spanId=${encodeURIComponent(id)}&part=output&path=${encodeURIComponent(path)}`;
-    const value = await get<{ kind: string; size: number; bytes: number }>(at('/result'));
+    const value = await get<{ kind: string; size: number; bytes: number }>(valuePath('/result'));
     expect(value.data).toMatchObject({ kind: 'object', size: 2, nextOffset: null, nextEntry: null });
-    expect((await get(at('/result/list/1/a~1b'))).data).toMatchObject({ kind: 'string', text: '"x"' });
-    expect((await get(at('/result/list/9'))).status).toBe(404);
-    expect((await get(at('/result/__proto__'))).status).toBe(404);
-    expect((await get(at('result'))).status).toBe(400);
+    expect((await get(valuePath('/result/list/1/a~1b'))).data).toMatchObject({ kind: 'string', text: '"x"' });
+    expect((await get(valuePath('/result/list/9'))).status).toBe(404);
+    expect((await get(valuePath('/result/__proto__'))).status).toBe(404);
+    expect((await get(valuePath('result'))).status).toBe(400);
     expect((await get('value?part=input')).data).toMatchObject({ text: expect.stringContaining('"n": 7') });
     const file = await get(`value/download?spanId=${encodeURIComponent(id)}&part=output`);
     expect(file.headers.get('content-disposition')).toBe('attachment; filename="output.json"');
@@ -171,7 +171,7 @@ describe('operations that read a run in parts', () => {
 
   it('show the token of a pause only to those who may resume', async () => {
     const api = await setUp();
-    const { get } = await execute(api, ASKS);
+    const { get } = await execute(api, PAUSING);
     const overview = await get<{ status: string; pauses: { contextId: string | null; blockName: string }[] }>(
       'overview',
     );
@@ -277,7 +277,7 @@ describe('a rerun', () => {
     const rerun = (body: object, run = `${path}/runs/${runId}`) => api.call('POST', `${run}/rerun`, { body });
     expect((await rerun({ blockId: 'nothing' })).status).toBeGreaterThanOrEqual(400);
     expect(errorIn((await rerun({ version: 'run' })).body).message).toContain('blockId');
-    const waiting = await execute(api, ASKS);
+    const waiting = await execute(api, PAUSING);
     const refused = await rerun({ blockId: 'Ask' }, `${waiting.path}/runs/${waiting.runId}`);
     expect(refused.status).toBe(409);
     expect((await rerun({}, `${path}/runs/nothing`)).status).toBe(404);

@@ -17,7 +17,7 @@ async function idsOf(db: LogDb, query: Partial<LogPageQuery>): Promise<string[]>
 }
 
 /** Returns all ids, read page by page. */
-async function pagedIds(db: LogDb, query: Partial<LogPageQuery>): Promise<string[]> {
+async function readIdsInPages(db: LogDb, query: Partial<LogPageQuery>): Promise<string[]> {
   const ids: string[] = [];
   let after: LogPosition | undefined;
   do {
@@ -37,7 +37,7 @@ const ROWS: NewLog[] = [
   logRow('x', 6, { workflow_id: 'foreign', workspace_id: 'other' }),
 ];
 
-async function filledDatabase(url?: string): Promise<LogDb> {
+async function openFilledDatabase(url?: string): Promise<LogDb> {
   const db = await logDatabase(url);
   await addWorkflow(db, 'w1', { name: 'Weave', folder: '/' });
   await addWorkflow(db, 'w2', { name: 'Spin 100%', folder: '/north' });
@@ -56,7 +56,7 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
   });
 
   it('have the runs of the workspace, newest first, and filter by every field', async () => {
-    const db = await filledDatabase(url);
+    const db = await openFilledDatabase(url);
     expect(await idsOf(db, {})).toEqual(['e', 'd', 'c', 'b', 'a']);
     const start = Date.parse('2026-01-01T00:00:00Z');
     const filters: [Partial<LogPageQuery>, string[]][] = [
@@ -89,7 +89,7 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
   });
 
   it('sort by every field in both orders, with unknown values lowest, even across pages', async () => {
-    const db = await filledDatabase(url);
+    const db = await openFilledDatabase(url);
     const orders: [LogPageQuery['sortBy'], string[]][] = [
       ['startedAt', ['a', 'b', 'c', 'd', 'e']],
       ['durationMs', ['c', 'a', 'b', 'd', 'e']],
@@ -97,20 +97,20 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
       ['status', ['e', 'a', 'd', 'b', 'c']],
     ];
     for (const [sortBy, ids] of orders) {
-      expect(await pagedIds(db, { sortBy, sortOrder: 'asc' })).toEqual(ids);
-      expect(await pagedIds(db, { sortBy, sortOrder: 'desc' })).toEqual(ids.toReversed());
+      expect(await readIdsInPages(db, { sortBy, sortOrder: 'asc' })).toEqual(ids);
+      expect(await readIdsInPages(db, { sortBy, sortOrder: 'desc' })).toEqual(ids.toReversed());
     }
   });
 
   it('never replace a row with an older state', async () => {
-    const db = await filledDatabase(url);
+    const db = await openFilledDatabase(url);
     await saveLogs(db, [logRow('c', 3, { workflow_id: 'w2', status: 'completed', seq: 9 })]);
     await saveLogs(db, [logRow('c', 3, { workflow_id: 'w2', status: 'running', seq: 5 })]);
     expect((await pageOfLogs(db, { ...QUERY, runId: 'c' })).rows).toMatchObject([{ status: 'completed' }]);
   });
 
   it('find runs by trigger, folder and workflow name, before and after the runs are added to the totals', async () => {
-    const db = await filledDatabase(url);
+    const db = await openFilledDatabase(url);
     const queries: Partial<LogPageQuery>[] = [
       { triggers: ['manual', 'chat'] },
       { folderPaths: ['/north'] },
@@ -128,7 +128,7 @@ describe.each(NAMES)('lists of the log on %s', (name) => {
   });
 
   it('have statistics of runs, errors, durations and costs per workflow and period', async () => {
-    const db = await filledDatabase(url);
+    const db = await openFilledDatabase(url);
     const fromMs = Date.parse('2026-01-01T00:00:00Z');
     const window = windowOf(fromMs, fromMs + 3_600_000, 20);
     const rows = await statsRows(db, { workspaceId: 'looms' }, window);
@@ -181,13 +181,13 @@ async function fill(db: LogDb, rows: number): Promise<void> {
     from numbers`.execute(db);
 }
 
-async function planOf(db: LogDb, query: LogPageQuery, onPostgres: boolean): Promise<string> {
+async function planOf(db: LogDb, query: LogPageQuery, isPostgres: boolean): Promise<string> {
   const { sql: text, parameters } = pageQuery(db, query).compile();
-  const pieces = text.split(onPostgres ? /\$\d+/ : /\?/);
+  const pieces = text.split(isPostgres ? /\$\d+/ : /\?/);
   const parts = pieces.flatMap((piece, index) =>
     index === 0 ? [sql.raw(piece)] : [sql`${parameters[index - 1]}`, sql.raw(piece)],
   );
-  const explain = onPostgres ? sql`explain ` : sql`explain query plan `;
+  const explain = isPostgres ? sql`explain ` : sql`explain query plan `;
   const { rows } = await sql`${explain}${sql.join(parts, sql``)}`.execute(db);
   return JSON.stringify(rows);
 }

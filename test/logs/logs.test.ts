@@ -32,8 +32,8 @@ const LOOP = workflow(
   ['Start -> Each', 'Each -> In'],
   { id: 'loop', name: 'Loop' },
 );
-const ASKS = workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask'], { id: 'asks' });
-const FAILS = workflow([fn('A', 'throw new Error("no")')], ['Start -> A'], { id: 'fails' });
+const PAUSING = workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask'], { id: 'asks' });
+const FAILING = workflow([fn('A', 'throw new Error("no")')], ['Start -> A'], { id: 'fails' });
 
 interface Setup extends IndexedEngine {
   services: LogServices;
@@ -48,7 +48,11 @@ async function setUp(url?: string): Promise<Setup> {
   return {
     ...indexed,
     services: {
-      ...{ db, engine, indexer, now: () => Date.now(), withoutCredentials: (graph) => graph },
+      db,
+      engine,
+      indexer,
+      now: () => Date.now(),
+      withoutCredentials: (graph) => graph,
       traces: new TraceCache(engine, () => Date.now()),
       access: { check: () => Promise.resolve('granted') },
       report: (error) => indexed.errors.push(error),
@@ -59,7 +63,7 @@ async function setUp(url?: string): Promise<Setup> {
 const list = (services: LogServices, query: object = {}) =>
   listLogs(services, logsQuery.parse({ workspaceId: 'looms', ...query }), undefined);
 
-async function detail(services: LogServices, runId: string) {
+async function readDetail(services: LogServices, runId: string) {
   const row = await findLog(services, runId, ['looms']);
   if (!row) throw new Error(`no log of ${runId}`);
   const response = await logDetailOf(services, row);
@@ -115,7 +119,7 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
       { word: 'x' },
       { runId: 'engine-id', callerId: 'r' },
     );
-    const found = await detail(services, 'r');
+    const found = await readDetail(services, 'r');
     expect(found).toMatchObject({
       runId: 'r',
       workflow: { name: 'chain', folderPath: '/', workspaceId: 'looms', deleted: false },
@@ -148,7 +152,7 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
   it('nests the spans of containers, and includes containers in the graph', async () => {
     const { services, engine, ...rest } = await open();
     await engine.execute(await deploy({ engine, ...rest }, LOOP), {}, { runId: 'r' });
-    const { traceSpans, workflowState } = await detail(services, 'r');
+    const { traceSpans, workflowState } = await readDetail(services, 'r');
     const each = traceSpans.find((span) => span.name === 'Each');
     expect(each?.children?.map(({ id, type }) => [id, type])).toEqual([
       ['Each/0', 'iteration'],
@@ -163,23 +167,23 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
 
   it('shows why a run failed, and does not show the token of a pause', async () => {
     const { services, engine, ...rest } = await open();
-    await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, { runId: 'f' });
-    await engine.execute(await deploy({ engine, ...rest }, ASKS), {}, { runId: 'p' });
-    const failed = await detail(services, 'f');
+    await engine.execute(await deploy({ engine, ...rest }, FAILING), {}, { runId: 'f' });
+    await engine.execute(await deploy({ engine, ...rest }, PAUSING), {}, { runId: 'p' });
+    const failed = await readDetail(services, 'f');
     expect(failed).toMatchObject({ level: 'error', status: 'failed', finalOutput: null });
     expect(failed.traceSpans.at(-1)).toMatchObject({
       status: 'failed',
       errorMessage: expect.stringMatching(/no/),
     });
     const { pauses } = await engine.getRun('p');
-    const paused = await detail(services, 'p');
+    const paused = await readDetail(services, 'p');
     expect(paused).toMatchObject({ status: 'pending', endedAt: null, totalDurationMs: null });
     expect(JSON.stringify(paused)).not.toContain(pauses[0]?.token);
   });
 
   it('finds no run of another workspace, and no run if several runs have the id', async () => {
     const { services, engine, ...rest } = await open();
-    await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, { runId: 'f' });
+    await engine.execute(await deploy({ engine, ...rest }, FAILING), {}, { runId: 'f' });
     expect(await findLog(services, 'f', ['other'])).toBeUndefined();
     expect(await findLog(services, 'f', [])).toBeUndefined();
     await engine.execute('fails', {}, { runId: 'g', callerId: 'f' });
@@ -188,7 +192,7 @@ describe.each(NAMES)('the log of runs on %s', (name) => {
 
   it('counts runs in statistics', async () => {
     const { services, engine, ...rest } = await open();
-    await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, {});
+    await engine.execute(await deploy({ engine, ...rest }, FAILING), {}, {});
     await engine.execute(await deploy({ engine, ...rest }, CHAIN), { word: 'x' }, {});
     const stats = await logStatsOf(
       services,
@@ -238,7 +242,7 @@ describe('the log of runs', () => {
 
   it('clamps the limit, and accepts the trigger "all" and folder paths without a leading slash', async () => {
     const { services, engine, ...rest } = await setUp();
-    await engine.execute(await deploy({ engine, ...rest }, FAILS), {}, { runId: 'a' });
+    await engine.execute(await deploy({ engine, ...rest }, FAILING), {}, { runId: 'a' });
     await engine.execute('fails', {}, { runId: 'b' });
     expect((await list(services, { limit: 0 })).entries).toHaveLength(1);
     expect((await list(services, { limit: 5000 })).entries).toHaveLength(2);
@@ -255,7 +259,7 @@ describe('the log of runs', () => {
       { id: 'large' },
     );
     await engine.execute(await deploy({ engine, ...rest }, large), {}, { runId: 'r' });
-    const { traceSpans } = await detail(services, 'r');
+    const { traceSpans } = await readDetail(services, 'r');
     expect(traceSpans.map((span) => [span.name, 'output' in span])).toEqual([
       ['Start', true],
       ['A', true],

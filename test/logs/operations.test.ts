@@ -26,9 +26,7 @@ async function setUp(postgres?: string): Promise<LogApi> {
   const secret = 'x'.repeat(32);
   const storeOptions = postgres === undefined ? {} : { postgres: { url: postgres }, secret };
   const store = await openServiceStore(storeOptions);
-  const engine = await createEngine({
-    ...ownership(store),
-  });
+  const engine = await createEngine(ownership(store));
   const api = await testApi({ engine, store, every: () => () => undefined });
   return {
     ...api,
@@ -144,9 +142,9 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
     const personalKey = await api.store.keys.create({ userId: outsider }, 's');
     const workspaceKey = await api.store.keys.create({ workspaceId: otherWorkspace }, 'e');
     for (const { key } of [personalKey, workspaceKey]) {
-      const answer = await api.call('GET', `/api/v2/logs/${runId}`, { key });
-      expect(answer.status).toBe(404);
-      expect(errorIn(answer.body).message).toBe('Log not found');
+      const response = await api.call('GET', `/api/v2/logs/${runId}`, { key });
+      expect(response.status).toBe(404);
+      expect(errorIn(response.body).message).toBe('Log not found');
       for (const path of ['logs', 'logs/stats'])
         expect(
           (await api.call('GET', `/api/v2/${path}?workspaceId=${api.workspaceId}`, { key })).status,
@@ -172,8 +170,8 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
   it('answer HEAD like GET, without a body', async () => {
     const api = await setUp(url);
     const { runId } = await api.run(await api.deploy(GREETING));
-    const answer = await api.fetch('HEAD', `/api/v2/logs/${runId}`);
-    expect([answer.status, await answer.text()]).toEqual([200, '']);
+    const response = await api.fetch('HEAD', `/api/v2/logs/${runId}`);
+    expect([response.status, await response.text()]).toEqual([200, '']);
     expect((await api.fetch('HEAD', '/api/v2/logs/unknown')).status).toBe(404);
   });
 });

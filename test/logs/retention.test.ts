@@ -19,8 +19,8 @@ const ECHO = workflow([fn('A', 'return "y".repeat(20_000)')], ['Start -> A']);
 interface RetentionSetup extends IndexedEngine {
   clock: TestClock;
   workflowId: string;
-  retention(limits: RunLimits): RetentionSweep;
-  ids(): Promise<string[]>;
+  createSweep(limits: RunLimits): RetentionSweep;
+  listIds(): Promise<string[]>;
 }
 
 async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
@@ -31,21 +31,25 @@ async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
     ...indexed,
     clock,
     workflowId,
-    retention: (limits) =>
+    createSweep: (limits) =>
       new RetentionSweep({
         jobs: [
           runRetention({
-            ...{ engine: indexed.engine, db: indexed.db, limits, minAgeMs: HOUR },
+            engine: indexed.engine,
+            db: indexed.db,
+            limits,
+            minAgeMs: HOUR,
             now: () => clock.now(),
             index: () => indexed.indexer.updateAll(),
           }),
         ],
-        ...{ db: indexed.db, now: () => clock.now() },
+        db: indexed.db,
+        now: () => clock.now(),
         every: () => () => undefined,
         pause: () => Promise.resolve(),
         report: (error) => indexed.errors.push(error),
       }),
-    ids: async () => {
+    listIds: async () => {
       await indexed.indexer.updateAll();
       return (await rowsOf(indexed.db)).map(({ run_id: id }) => id);
     },
@@ -55,10 +59,10 @@ async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
 const NAMES = sampledStores('retention');
 
 describe.each(NAMES)('retention on %s', (name) => {
-  const url = async (): Promise<string | undefined> => (name === 'postgres' ? postgresDatabase() : undefined);
+  const openDatabase = async (): Promise<string | undefined> => (name === 'postgres' ? postgresDatabase() : undefined);
 
   it('deletes only runs that ended before the limit, with their journals, logs and values', async () => {
-    const { engine, clock, workflowId, retention, ids } = await setUp(await url(), dataFolder());
+    const { engine, clock, workflowId, createSweep, listIds } = await setUp(await openDatabase(), dataFolder());
     await engine.execute(workflowId, {}, { runId: 'old' });
     const trace = await engine.getTrace('old');
     const output = trace.children.at(-1)?.output;
@@ -70,47 +74,49 @@ describe.each(NAMES)('retention on %s', (name) => {
     );
     clock.advance(2 * DAY);
     await engine.execute(workflowId, { again: true }, { runId: 'young' });
-    expect(await ids()).toEqual(['old', 'open', 'young']);
-    const sweeper = retention({ maxAgeMs: DAY });
+    expect(await listIds()).toEqual(['old', 'open', 'young']);
+    const sweeper = createSweep({ maxAgeMs: DAY });
     await sweeper.sweep();
     await sweeper.close();
-    expect(await ids()).toEqual(['open', 'young']);
+    expect(await listIds()).toEqual(['open', 'young']);
     await expect(engine.getRun('old')).rejects.toThrow(/old/);
     await expect(engine.getLogs('old')).rejects.toThrow(/old/);
     expect((await engine.getRun('young')).status).toBe('completed');
   });
 
   it('deletes the oldest ended runs until the total size is within the limit, except runs of the last hour', async () => {
-    const { engine, clock, workflowId, retention, ids } = await setUp(await url());
+    const { engine, clock, workflowId, createSweep, listIds } = await setUp(await openDatabase());
     for (const id of ['a', 'b', 'c', 'd']) {
       await engine.execute(workflowId, { id }, { runId: id });
       clock.advance(HOUR + 1);
     }
     await engine.execute(workflowId, {}, { runId: 'fresh' });
-    await ids();
+    await listIds();
     const sizes = await engine.runSizes(['a', 'b', 'c', 'd', 'fresh']);
-    const all = [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
-    const [each = 0] = sizes.values();
-    const sweeper = retention({ maxBytes: all - each });
+    const totalBytes = [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
+    const [oldestBytes = 0] = sizes.values();
+    const sweeper = createSweep({ maxBytes: totalBytes - oldestBytes });
     await sweeper.sweep();
-    expect(await ids()).toEqual(['b', 'c', 'd', 'fresh']);
+    expect(await listIds()).toEqual(['b', 'c', 'd', 'fresh']);
     await sweeper.close();
-    const strict = retention({ maxBytes: 1 });
+    const strict = createSweep({ maxBytes: 1 });
     await strict.sweep();
     await strict.close();
-    expect(await ids()).toEqual(['fresh']);
+    expect(await listIds()).toEqual(['fresh']);
   });
 
   it('does not block runs, which can start and end between two deletions', async () => {
-    const { db, engine, clock, workflowId, ids, indexer } = await setUp(await url());
+    const { db, engine, clock, workflowId, listIds, indexer } = await setUp(await openDatabase());
     for (const runId of ['a', 'b', 'c']) await engine.execute(workflowId, {}, { runId });
-    await ids();
+    await listIds();
     clock.advance(2 * DAY);
     const statuses: string[] = [];
     const options = { limits: { maxAgeMs: DAY }, minAgeMs: HOUR, now: () => clock.now() };
     const sweep = new RetentionSweep({
       jobs: [runRetention({ engine, db, ...options, index: () => indexer.updateAll() })],
-      ...{ db, now: () => clock.now(), every: () => () => undefined },
+      db,
+      now: () => clock.now(),
+      every: () => () => undefined,
       async pause() {
         const { runId, status } = await engine.execute(workflowId, {});
         statuses.push(status);
@@ -123,41 +129,41 @@ describe.each(NAMES)('retention on %s', (name) => {
     await sweep.sweep();
     await sweep.close();
     expect(statuses).toEqual(['completed', 'completed', 'completed']);
-    expect(await ids()).toHaveLength(3);
+    expect(await listIds()).toHaveLength(3);
   });
 
   it('runs in one process at a time, and in another process when the lease of the first expires', async () => {
-    const { db, engine, clock, workflowId, retention, ids } = await setUp(await url());
+    const { db, engine, clock, workflowId, createSweep, listIds } = await setUp(await openDatabase());
     await engine.execute(workflowId, {}, { runId: 'old' });
-    await ids();
+    await listIds();
     clock.advance(2 * DAY);
     const lease = { name: 'retention', owner: 'dead', leaseMs: 60_000 };
     expect(await takeLease(db, { ...lease, nowMs: clock.now() })).toBe(true);
-    const sweeper = retention({ maxAgeMs: DAY });
+    const sweeper = createSweep({ maxAgeMs: DAY });
     await sweeper.sweep();
-    expect(await ids()).toEqual(['old']);
+    expect(await listIds()).toEqual(['old']);
     clock.advance(60_001);
     await sweeper.sweep();
     await sweeper.close();
-    expect(await ids()).toEqual([]);
+    expect(await listIds()).toEqual([]);
   });
 });
 
 describe('retention', () => {
   it('deletes a child run only with its parent', async () => {
     const setup = await setUp();
-    const { engine, clock, workflowId, retention, ids } = setup;
+    const { engine, clock, workflowId, createSweep, listIds } = setup;
     const parent = await deploy(
       setup,
       workflow([block('Call', 'workflow', { workflowId, input: '{}' })], ['Start -> Call'], { id: 'parent' }),
     );
     await engine.execute(parent, {}, { runId: 'parent-run' });
-    expect(await ids()).toHaveLength(2);
+    expect(await listIds()).toHaveLength(2);
     clock.advance(2 * DAY);
-    const sweeper = retention({ maxAgeMs: DAY });
+    const sweeper = createSweep({ maxAgeMs: DAY });
     await sweeper.sweep();
     await sweeper.close();
-    expect(await ids()).toEqual([]);
+    expect(await listIds()).toEqual([]);
   });
 
   it('refuses limits that could delete values of running blocks', async () => {
@@ -182,7 +188,10 @@ describe('retention', () => {
           results.push(String(await sweeping.next()));
         },
       ],
-      ...{ db, now: () => clock.now(), every: () => () => undefined, pause: () => Promise.resolve() },
+      db,
+      now: () => clock.now(),
+      every: () => () => undefined,
+      pause: () => Promise.resolve(),
       report: (error) => errors.push(error),
     });
     await sweep.sweep();
@@ -204,7 +213,10 @@ describe('retention', () => {
         },
         () => Promise.reject(new Error('This job must not begin.')),
       ],
-      ...{ db, now: () => clock.now(), every: () => () => undefined, pause: () => Promise.resolve() },
+      db,
+      now: () => clock.now(),
+      every: () => () => undefined,
+      pause: () => Promise.resolve(),
       report: (error) => errors.push(error),
     });
     await sweep.sweep();

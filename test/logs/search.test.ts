@@ -14,7 +14,7 @@ const HANDLED = workflow(
   [fn('Price', 'throw new Error("No price for the \\"blue\\" loom")'), fn('Default', 'return 1')],
   ['Start -> Price', 'Price:error -> Default'],
 );
-const ASKS = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
+const PAUSING = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
 const LARGE = workflow([fn('Grow', 'return "needle" + "x".repeat(1200000)')], ['Start -> Grow']);
 const MEDIUM = workflow([fn('Grow', 'return "x".repeat(900000) + "needle"')], ['Start -> Grow']);
 
@@ -68,8 +68,8 @@ it('a search finds runs by input, output and error, including handled errors, an
 
 it('a search never finds the token of an open pause point, and requires a key', async () => {
   const api = await setUp();
-  const asks = await api.deploy(ASKS);
-  const runId = await run(api, asks);
+  const pausingId = await api.deploy(PAUSING);
+  const runId = await run(api, pausingId);
   const { data } = await api.call<{ pauses: { contextId: string }[] }>(
     'GET',
     `/api/v2/logs/${runId}/overview`,

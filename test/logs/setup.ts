@@ -77,7 +77,7 @@ export interface IndexedEngine {
   errors: unknown[];
 }
 
-/** Opens an engine and an index of its runs, which is updated only by explicit calls. */
+/** Opens an engine and an index of its runs. Only explicit calls update the index. */
 export async function openIndexed(
   options: { engine?: EngineOptions; url?: string | undefined } = {},
 ): Promise<IndexedEngine> {
@@ -96,7 +96,8 @@ export function indexerOf({ db, engine, errors }: Omit<IndexedEngine, 'indexer'>
     db,
     every: () => () => undefined,
     report: (error) => errors.push(error),
-    ...{ now: Date.now, triggers: new Triggers() },
+    now: Date.now,
+    triggers: new Triggers(),
   });
 }
 

@@ -26,8 +26,8 @@ const NAMES = sampledStores('totals of the log');
 
 /** Returns runs of three workflows at random times within ten days. Some have not ended. */
 function randomRuns(count: number): NewLog[] {
-  const draw = numbers(15);
-  const integerBelow = (below: number): number => Math.floor(draw() * below);
+  const random = numbers(15);
+  const integerBelow = (below: number): number => Math.floor(random() * below);
   return Array.from({ length: count }, (_, index) => {
     const started = START + integerBelow(10 * 86_400_000);
     const isOpen = integerBelow(8) === 0;
@@ -70,15 +70,15 @@ function expectedRows(runs: readonly NewLog[], filters: Partial<LogFilters>, win
       cost: group.reduce((sum, { run }) => sum + Math.round(Math.max(0, run.cost) * 1e6), 0),
     };
   });
-  return sorted(rows);
+  return sortRows(rows);
 }
 
-function sorted(rows: readonly StatsRow[]): StatsRow[] {
+function sortRows(rows: readonly StatsRow[]): StatsRow[] {
   return rows.toSorted((a, b) => a.segment - b.segment || (a.workflow_id < b.workflow_id ? -1 : 1));
 }
 
-async function read(db: LogDb, filters: Partial<LogFilters>, window: Window): Promise<StatsRow[]> {
-  return sorted(await statsRows(db, { workspaceId: 'looms', ...filters }, window));
+async function readStats(db: LogDb, filters: Partial<LogFilters>, window: Window): Promise<StatsRow[]> {
+  return sortRows(await statsRows(db, { workspaceId: 'looms', ...filters }, window));
 }
 
 const WINDOWS = [
@@ -99,7 +99,7 @@ const FILTERS: readonly Partial<LogFilters>[] = [
 async function expectExact(db: LogDb, runs: readonly NewLog[]): Promise<void> {
   for (const window of WINDOWS)
     for (const filters of FILTERS)
-      expect(await read(db, filters, window)).toEqual(expectedRows(runs, filters, window));
+      expect(await readStats(db, filters, window)).toEqual(expectedRows(runs, filters, window));
 }
 
 async function totalAll(db: LogDb): Promise<void> {
@@ -207,9 +207,9 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     await database.migrate('logs', LOG_MIGRATIONS);
     const window = windowOf(START, START + 86_400_000, 1);
     const row = { workflow_id: 'w0', segment: 0, total: 1, errors: 0, duration: 5, ended: 1, cost: 250_000 };
-    expect(await read(db, {}, window)).toEqual([row]);
+    expect(await readStats(db, {}, window)).toEqual([row]);
     await totalAll(db);
     expect(await readTotals(db)).toEqual(BUCKET_WIDTHS_MS.map(() => 1));
-    expect(await read(db, {}, window)).toEqual([row]);
+    expect(await readStats(db, {}, window)).toEqual([row]);
   });
 });

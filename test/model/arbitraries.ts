@@ -8,16 +8,17 @@ import type {
 } from '../../packages/core/src/machine/index.ts';
 
 /**
- * What can happen in a run. `order-independent`: failures only of blocks with an error port, no limits and no answers,
- * so that the executed blocks do not depend on the order of events. `failing`: also unhandled failures, limits and
- * answers. `unrestricted`: also containers that fail at their start because their count is above the limit, and
- * run-until.
+ * What can happen in a run.
+ * - `order-independent`: only blocks with an error port fail, no limit is reached, and no block answers the caller of
+ *   the run. The executed blocks then do not depend on the order of events.
+ * - `failing`: also unhandled failures, limits, and blocks that answer the caller.
+ * - `unrestricted`: also containers that fail at their start because their count is above the limit, and run-until.
  */
 export type ScenarioKind = 'order-independent' | 'failing' | 'unrestricted';
 
 /**
- * A run to execute: a graph, its start, and the seed of a simulated environment, whose answer to a command depends only
- * on the seed and the command.
+ * A run to execute: a graph, its start, and the seed of a simulated environment. The response of the environment to a
+ * command depends only on the seed and the command.
  */
 export interface Scenario {
   region: Region;
@@ -31,9 +32,9 @@ export interface Scenario {
   order: number;
 }
 
-type Pair = readonly [from: number, to: number, port: string];
+type EdgeTuple = readonly [from: number, to: number, port: string];
 
-type Draft = Omit<Node, 'id' | 'ins' | 'outs' | 'handlesError'>;
+type NodeDraft = Omit<Node, 'id' | 'ins' | 'outs' | 'handlesError'>;
 
 const CLASSES: readonly BlockClass[] = ['compute', 'compute', 'effect', 'wait', 'pause', 'child'];
 
@@ -45,7 +46,7 @@ const retry: fc.Arbitrary<RetryPolicy> = fc.record({
   jitter: fc.constantFrom(0, 0.5),
 });
 
-function block(kind: ScenarioKind): fc.Arbitrary<Draft> {
+function block(kind: ScenarioKind): fc.Arbitrary<NodeDraft> {
   const shape = {
     kind: fc.constant('block' as const),
     class: fc.constantFrom(...CLASSES),
@@ -60,7 +61,7 @@ function block(kind: ScenarioKind): fc.Arbitrary<Draft> {
   });
 }
 
-function container(kind: ScenarioKind, depth: number): fc.Arbitrary<Draft> {
+function container(kind: ScenarioKind, depth: number): fc.Arbitrary<NodeDraft> {
   const limit = kind === 'order-independent' ? fc.constant(1000) : fc.integer({ min: 1, max: 4 });
   const body = regions(kind, depth + 1);
   const count = fc.integer({ min: 0, max: 3 });
@@ -82,8 +83,8 @@ function container(kind: ScenarioKind, depth: number): fc.Arbitrary<Draft> {
     )
     .map(([subflow, options]) => ({ ...subflow, ...options }));
   return fc.oneof(
-    loop.map((subflow): Draft => ({ kind: 'loop', class: 'inline', subflow })),
-    parallel.map((subflow): Draft => ({ kind: 'parallel', class: 'inline', subflow })),
+    loop.map((subflow): NodeDraft => ({ kind: 'loop', class: 'inline', subflow })),
+    parallel.map((subflow): NodeDraft => ({ kind: 'parallel', class: 'inline', subflow })),
   );
 }
 
@@ -105,14 +106,14 @@ function regions(kind: ScenarioKind, depth: number, max = depth === 0 ? 8 : 4): 
       edges: fc.array(fc.tuple(end, end, port), { maxLength: max, size: 'max' }),
     })
     .map(({ drafts, stems, edges }) => {
-      const stemEdges = stems.flatMap((stem, to): Pair[] =>
+      const stemEdges = stems.flatMap((stem, to): EdgeTuple[] =>
         stem && to > 0 ? [[stem[0] % to, to, stem[1]]] : [],
       );
       return wire(drafts, max > 4 ? [...stemEdges, ...edges] : [...stemEdges.slice(2), ...edges]);
     });
 }
 
-function wire(drafts: readonly Draft[], pairs: readonly Pair[]): Region {
+function wire(drafts: readonly NodeDraft[], pairs: readonly EdgeTuple[]): Region {
   const edges = pairs
     .map(([a, b, port]) => ({ from: Math.min(a, b), to: Math.max(a, b), port }))
     .filter(({ from, to }) => from !== to && to < drafts.length)
@@ -158,7 +159,7 @@ export function scenarios(kind: ScenarioKind): fc.Arbitrary<Scenario> {
     });
 }
 
-/** Returns small regions with at most one level of containers: few enough interleavings to explore all of them. */
+/** Returns runs of small regions with at most one level of containers. All orders of their events can be explored. */
 export function smallScenarios(kind: ScenarioKind): fc.Arbitrary<Scenario> {
   return fc.noBias(
     fc.record({

@@ -95,7 +95,7 @@ export class CheckedRun {
     this.state = JSON.parse(JSON.stringify(next)) as State;
     assert.deepEqual(this.state, next, 'the state is JSON');
     this.events.push(event);
-    this.#account(event, outcome);
+    this.#recordOutcome(event, outcome);
     for (const kind of kindsOf(event, outcome)) this.kinds.add(kind);
     checkCounters(this.region, this.state);
     this.#comparePending();
@@ -113,14 +113,14 @@ export class CheckedRun {
     assert.equal(next, this.state);
   }
 
-  #account(event: Event, outcome: StepResult): void {
-    if (outcome.changed) this.#close(event);
+  #recordOutcome(event: Event, outcome: StepResult): void {
+    if (outcome.changed) this.#removeAnswered(event);
     for (const command of outcome.commands) {
       assert.isUndefined(this.end, 'no commands after the end');
       // The pause that a block requests in a drain is aborted before it opens.
       if (command.type === 'abort' && event.type === 'paused' && event.continues)
         assert.deepEqual(command.at, event.at);
-      else if (command.type === 'abort') this.#abort(command.at);
+      else if (command.type === 'abort') this.#removeAborted(command.at);
       else if (command.type === 'end') this.end = command;
       else {
         const key = keyOf(command);
@@ -143,7 +143,7 @@ export class CheckedRun {
   }
 
   /** Removes the work that `event` answers from the open work. A timeout removes only its timer: an abort follows. */
-  #close(event: Event): void {
+  #removeAnswered(event: Event): void {
     if (event.type === 'started' || event.type === 'cancelled' || event.type === 'blocked') return;
     const at = event.at.join('.');
     if (event.type === 'expanded') this.open.delete(`expand ${at} ${event.iteration}`);
@@ -158,7 +158,7 @@ export class CheckedRun {
     }
   }
 
-  #abort(at: readonly number[]): void {
+  #removeAborted(at: readonly number[]): void {
     const keys = [...this.open.keys()].filter(
       (key) => key.split(' ')[1] === at.join('.') && !key.startsWith('grace '),
     );
@@ -221,7 +221,7 @@ export function checkCounters(region: Region, state: State): void {
   const counters = { busy: 0, timers: 0, humans: 0 };
   countFrame(region, state.frame, counters, state.phase === 'draining');
   const { busy, timers, humans } = state;
-  assert.deepEqual({ busy, timers, humans }, counters, 'counters');
+  assert.deepEqual({ busy, timers, humans }, counters, 'the counters of the state');
   if (state.phase !== 'ended' && state.frame.cells.length > 0)
     assert.isAbove(busy + timers + humans, 0, 'a run that has not ended has pending work');
 }
@@ -238,11 +238,11 @@ function countFrame(region: Region, frame: Frame, counters: Counters, isDraining
   );
   // In a drain, stopped work is neither open nor settled.
   const draining = isDraining || frame.drain !== undefined;
-  if (!draining) assert.equal(frame.left, open.length, 'left');
+  if (!draining) assert.equal(frame.left, open.length, 'the counter `left` of a frame');
   frame.cells.forEach((cell, index) => {
     if (isOpenContainer(cell)) {
       if (cell.asking) counters.busy++;
-      assert.lengthOf(Object.keys(cell.open), cell.live, 'live');
+      assert.lengthOf(Object.keys(cell.open), cell.live, 'the counter `live` of a container');
       for (const inner of Object.values(cell.open))
         countFrame(
           region.nodes[index]?.subflow?.body as Region,

@@ -8,7 +8,7 @@ export type WorkCommand = Exclude<Command, { type: 'abort' | 'end' }>;
 
 type RunCommand = Extract<Command, { type: 'run' }>;
 
-/** Returns the node at `at`. */
+/** Returns the node at the address `at`. */
 export function nodeOf(region: Region, at: readonly number[]): Node {
   let node = region.nodes[at[0] as number] as Node;
   for (let depth = 2; depth < at.length; depth += 2)
@@ -16,7 +16,7 @@ export function nodeOf(region: Region, at: readonly number[]): Node {
   return node;
 }
 
-/** Returns the answer to `command`, which depends on the scenario and the command, but not on the order of events. */
+/** Returns the answer to `command`. The answer depends on the scenario and the command, not on the order of events. */
 export function respond(
   scenario: Scenario,
   command: WorkCommand,
@@ -38,15 +38,15 @@ export function respond(
   }
   if (command.type === 'open')
     return { event: { type: 'resumed', at, atMs, ...numbersOf(command) }, answer: { is: 'done' } };
-  const draw = drawFor(scenario, command);
-  if (command.type === 'run') return endOf(scenario, command, atMs, draw);
-  if (scenario.kind !== 'order-independent' && draw() < 0.05)
+  const random = randomFor(scenario, command);
+  if (command.type === 'run') return endOf(scenario, command, atMs, random);
+  if (scenario.kind !== 'order-independent' && random() < 0.05)
     return {
       event: { type: 'failed', at, atMs, attempt: 0, iteration: command.turn, retryable: false },
       answer: { is: 'final' },
     };
   const { perTurn } = nodeOf(scenario.region, at).subflow ?? {};
-  const count = perTurn ? Number(draw() < 0.6 && command.turn < 6) : Math.floor(draw() * 4.5);
+  const count = perTurn ? Number(random() < 0.6 && command.turn < 6) : Math.floor(random() * 4.5);
   return {
     event: { type: 'expanded', at, atMs, iteration: command.turn, count },
     answer: { is: 'count', count },
@@ -57,30 +57,30 @@ function endOf(
   scenario: Scenario,
   command: RunCommand,
   atMs: number,
-  draw: () => number,
+  random: () => number,
 ): { event: Event; answer: Answer } {
   const node = nodeOf(scenario.region, command.at);
   const head = { at: command.at, atMs, attempt: command.try, ...numbersOf({ resumes: command.resumes }) };
   const mayFail = scenario.kind !== 'order-independent' || node.handlesError;
-  const chance = draw();
+  const chance = random();
   if (mayFail && chance < 0.08 && node.timeoutMs !== undefined)
     return timeoutOf(command, atMs, node.timeoutMs);
-  if (mayFail && chance < (scenario.kind === 'order-independent' ? 0.3 : 0.12)) return failureOf(head, draw);
+  if (mayFail && chance < (scenario.kind === 'order-independent' ? 0.3 : 0.12)) return failureOf(head, random);
   const maySuspend = node.class === 'effect' && (command.resumes ?? 0) < 2;
-  if (maySuspend && draw() < 0.3)
+  if (maySuspend && random() < 0.3)
     return {
       event: { type: 'paused', ...head, kind: 'human', continues: true },
       answer: { is: 'paused', how: 'open', continues: true },
     };
-  return successOf(node, head, draw);
+  return successOf(node, head, random);
 }
 
 type Head = { at: readonly number[]; atMs: number; attempt: number; resumes?: number };
 
-function failureOf(head: Head, draw: () => number): { event: Event; answer: Answer } {
-  const retryable = draw() < 0.8;
+function failureOf(head: Head, random: () => number): { event: Event; answer: Answer } {
+  const retryable = random() < 0.8;
   return {
-    event: { type: 'failed', ...head, retryable, jitter: draw() },
+    event: { type: 'failed', ...head, retryable, jitter: random() },
     answer: { is: retryable ? 'failed' : 'final' },
   };
 }
@@ -103,7 +103,7 @@ function numbersOf({ try: attempt, resumes }: { try?: number; resumes?: number |
   return { ...(attempt !== undefined && { attempt }), ...(resumes !== undefined && { resumes }) };
 }
 
-function successOf(node: Node, head: Head, draw: () => number): { event: Event; answer: Answer } {
+function successOf(node: Node, head: Head, random: () => number): { event: Event; answer: Answer } {
   if (node.class === 'pause' || node.class === 'wait') {
     const [kind, how] = node.class === 'pause' ? (['human', 'open'] as const) : (['time', 'wait'] as const);
     return {
@@ -111,14 +111,14 @@ function successOf(node: Node, head: Head, draw: () => number): { event: Event; 
       answer: { is: 'paused', how },
     };
   }
-  const port = ['source', 'a', 'b'][Math.floor(draw() * 3)] as string;
-  return port === 'source' && draw() < 0.5
+  const port = ['source', 'a', 'b'][Math.floor(random() * 3)] as string;
+  return port === 'source' && random() < 0.5
     ? { event: { type: 'completed', ...head }, answer: { is: 'done' } }
     : { event: { type: 'completed', ...head, port }, answer: { is: 'done', port } };
 }
 
 /** Returns random numbers that depend only on the scenario and the command. */
-function drawFor(scenario: Scenario, command: WorkCommand): () => number {
+function randomFor(scenario: Scenario, command: WorkCommand): () => number {
   const nth = command.type === 'run' ? command.try : command.type === 'expand' ? command.turn : 0;
   const resumes = command.type === 'run' ? (command.resumes ?? 0) : 0;
   return numbersFor(scenario.seed, [

@@ -20,7 +20,7 @@ interface Exploration {
   /** The different ends of the run, each with the work completed before it. */
   endings: Set<string>;
   /** States by the work completed before them. More than one state if the order matters. */
-  byDone: Map<string, Set<string>>;
+  statesByWork: Map<string, Set<string>>;
   /** False if there are too many states to visit all. */
   isComplete: boolean;
 }
@@ -29,7 +29,7 @@ const MAX_STATES = 2000;
 
 /** Explores every state that some order of answers leads to. Time does not advance, so states do not differ in time. */
 function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'started' }>> = {}): Exploration {
-  const explored: Exploration = { states: 0, endings: new Set(), byDone: new Map(), isComplete: true };
+  const explored: Exploration = { states: 0, endings: new Set(), statesByWork: new Map(), isComplete: true };
   const seen = new Set<string>();
   const { region: graph, start: first, graceMs } = scenario;
   const [root] = step(graph, initialState(), { type: 'started', atMs: 0, start: first, graceMs, ...start });
@@ -41,7 +41,7 @@ function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'star
     if (seen.has(`${text} ${completed}`)) continue;
     seen.add(`${text} ${completed}`);
     explored.states++;
-    explored.byDone.set(completed, (explored.byDone.get(completed) ?? new Set()).add(text));
+    explored.statesByWork.set(completed, (explored.statesByWork.get(completed) ?? new Set()).add(text));
     if (explored.states > MAX_STATES) return { ...explored, isComplete: false };
     checkCounters(graph, state);
     if (state.phase === 'ended') {
@@ -80,7 +80,7 @@ describe('every order of completion', () => {
     fc.assert(
       fc.property(smallScenarios('order-independent'), (scenario) => {
         const explored = explore(scenario);
-        for (const states of explored.byDone.values()) expect(states.size).toBe(1);
+        for (const states of explored.statesByWork.values()) expect(states.size).toBe(1);
         if (!explored.isComplete) return;
         complete++;
         expect([...explored.endings]).toHaveLength(1);

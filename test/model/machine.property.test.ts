@@ -12,7 +12,7 @@ import { reference } from './reference.ts';
 import type { Answer, Call, Environment } from './scope.ts';
 import { numbers } from '../support/seeded.ts';
 
-const kinds: readonly ScenarioKind[] = ['order-independent', 'unrestricted'];
+const scenarioKinds: readonly ScenarioKind[] = ['order-independent', 'unrestricted'];
 
 /** Maximum number of events of a run. Longer runs are cut off. */
 const MAX_EVENTS = 400;
@@ -41,29 +41,29 @@ function untilSettled(): Promise<void> {
   });
 }
 
-/** Feeds `blocked` events of child runs, which change only what the run waits for. */
-function reportBlockedChildren(run: CheckedRun, draw: () => number): void {
+/** Feeds a `blocked` event of a child run, or no event. The event changes only what the run waits for. */
+function reportBlockedChild(run: CheckedRun, random: () => number): void {
   const children = [...run.open.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, command] of children) {
-    if (command.type !== 'run' || nodeOf(run.region, command.at).class !== 'child' || draw() < 0.5) continue;
-    const on = draw() < 0.4 ? 'human' : draw() < 0.6 ? 'time' : null;
+    if (command.type !== 'run' || nodeOf(run.region, command.at).class !== 'child' || random() < 0.5) continue;
+    const on = random() < 0.4 ? 'human' : random() < 0.6 ? 'time' : null;
     run.feed({ type: 'blocked', at: command.at, atMs: run.nowMs, on });
     return;
   }
 }
 
-/** Answers the commands of a run in the order that `draw` decides, until its end or for `maxEvents` events. */
-function follow(run: CheckedRun, draw: () => number, maxEvents = MAX_EVENTS): void {
+/** Answers the commands of a run in a random order, until the run ends or has `maxEvents` more events. */
+function follow(run: CheckedRun, random: () => number, maxEvents = MAX_EVENTS): void {
   for (let count = 0; count < maxEvents && !run.end; count++) {
-    reportBlockedChildren(run, draw);
+    reportBlockedChild(run, random);
     const keys = run.answerableKeys();
     expect(keys.length, 'no progress').toBeGreaterThan(0);
-    run.answer(keys[Math.floor(draw() * keys.length)] as string);
+    run.answer(keys[Math.floor(random() * keys.length)] as string);
   }
 }
 
 /** Follows a run until its deadline fires. Returns its phase at that time; undefined if it had already ended. */
-function followToDeadline(run: CheckedRun, draw: () => number): Drain['why'] | 'running' | undefined {
+function followToDeadline(run: CheckedRun, random: () => number): Drain['why'] | 'running' | undefined {
   for (let count = 0; count < 60 && !run.end; count++) {
     const { busy, timers, humans, deadline, drain } = run.state;
     const isPaused = deadline?.activeOnly === true && busy + timers === 0 && humans > 0;
@@ -72,7 +72,7 @@ function followToDeadline(run: CheckedRun, draw: () => number): Drain['why'] | '
       run.answer([...run.open.keys()].find((key) => key.startsWith('deadline '))!);
       return drain?.why ?? 'running';
     }
-    follow(run, draw, 1);
+    follow(run, random, 1);
   }
   return undefined;
 }
@@ -81,16 +81,16 @@ function followToDeadline(run: CheckedRun, draw: () => number): Drain['why'] | '
 async function expectSameAsReference(scenario: Scenario): Promise<void> {
   const run = new CheckedRun(scenario);
   const environment = new WaitingEnvironment();
-  const draw = numbers(scenario.order);
+  const random = numbers(scenario.order);
   const ending = reference(scenario.region, scenario.start, environment, scenario.graceMs);
   run.start();
   for (let count = 0; count < MAX_EVENTS; count++) {
     await untilSettled();
     expect([...environment.open.keys()].sort()).toEqual(run.answerableKeys());
     if (run.end) break;
-    reportBlockedChildren(run, draw);
+    reportBlockedChild(run, random);
     const keys = run.answerableKeys();
-    const key = keys[Math.floor(draw() * keys.length)] as string;
+    const key = keys[Math.floor(random() * keys.length)] as string;
     const { answer } = respond(scenario, run.open.get(key)!, run.nowMs);
     const resolve = environment.open.get(key)!;
     environment.open.delete(key);
@@ -153,19 +153,19 @@ describe('the machine', () => {
     );
   });
 
-  it.each(kinds)('R30 ignores repeated, late and unexpected events (%s)', (kind) => {
+  it.each(scenarioKinds)('R30 ignores repeated, late and unexpected events (%s)', (kind) => {
     fc.assert(
       fc.property(scenarios(kind), (scenario) => {
         const run = new CheckedRun(scenario);
-        const draw = numbers(scenario.order);
+        const random = numbers(scenario.order);
         run.start();
         for (let count = 0; count < 60 && !run.end; count++) {
-          follow(run, draw, 1);
+          follow(run, random, 1);
           for (const event of run.events.slice(-3)) if (event.type !== 'blocked') run.expectVoid(event);
-          const event = run.events[Math.floor(draw() * run.events.length)]!;
+          const event = run.events[Math.floor(random() * run.events.length)]!;
           if (event.type === 'blocked' || event.type === 'started') continue;
           run.expectVoid(event);
-          const at = [Math.floor(draw() * 8), Math.floor(draw() * 4), Math.floor(draw() * 4)];
+          const at = [Math.floor(random() * 8), Math.floor(random() * 4), Math.floor(random() * 4)];
           if (!run.open.has(`run ${at.join('.')} 7`))
             run.expectVoid({ type: 'completed', at, atMs: run.nowMs, attempt: 7 });
         }
@@ -174,7 +174,7 @@ describe('the machine', () => {
     );
   });
 
-  it.each(kinds)('R29 ends when it is cancelled at any point, and aborts all open work once (%s)', (kind) => {
+  it.each(scenarioKinds)('R29 ends when it is cancelled at any point, and aborts all open work once (%s)', (kind) => {
     fc.assert(
       fc.property(scenarios(kind), fc.nat(40), (scenario, when) => {
         const run = new CheckedRun(scenario);
@@ -214,17 +214,17 @@ describe('the machine', () => {
         const [one, two] = [new CheckedRun(scenario), new CheckedRun(scenario)];
         one.start();
         two.start();
-        const [draw, sameDraw] = [numbers(scenario.order), numbers(scenario.order)];
-        follow(one, draw, when);
-        follow(two, sameDraw, when);
+        const [random, sameRandom] = [numbers(scenario.order), numbers(scenario.order)];
+        follow(one, random, when);
+        follow(two, sameRandom, when);
         // The second run discards its commands, and reads the pending commands from its state.
         expect([...two.open.keys()].sort()).toEqual([...one.open.keys()].sort());
         two.open.clear();
         if (!two.end)
           for (const command of pendingCommands(two.region, two.state) as WorkCommand[])
             two.open.set(keyOf(command), command);
-        follow(one, draw);
-        follow(two, sameDraw);
+        follow(one, random);
+        follow(two, sameRandom);
         expect(two.trace).toEqual(one.trace);
         expect(two.end).toEqual(one.end);
       }),

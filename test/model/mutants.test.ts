@@ -38,8 +38,8 @@ describe('the tests of the machine', () => {
     expect(new Set(mutants.map(mutatedText)).size).toBe(mutants.length);
   });
 
-  const sampled = sample(mutants, 12, 'mutants of the machine');
-  it.each(sampled.map((mutant) => [mutant.why, mutant.file, mutant] as const))(
+  const sampledMutants = sample(mutants, 12, 'mutants of the machine');
+  it.each(sampledMutants.map((mutant) => [mutant.why, mutant.file, mutant] as const))(
     'detect that %s (%s)',
     async (_, __, mutant) => {
       const failure = (await suites.rules.firstFailure(mutant)) ?? (await suites.model.firstFailure(mutant));

@@ -41,24 +41,24 @@ async function activate(
     if (!reached.has(index)) return null;
     const node = region.nodes[index] as Node;
     const taken = await Promise.all(node.ins.map(({ from }) => portOf(from)));
-    const live = node.ins.some(
+    const isLive = node.ins.some(
       ({ port }, i) =>
         taken[i] === port || (port === 'source' && ![null, 'error'].includes(taken[i] ?? null)),
     );
-    const first = start === undefined ? node.ins.length === 0 : index === start;
-    return live || first ? work(node, scope, [...base, index]) : null;
+    const isFirst = start === undefined ? node.ins.length === 0 : index === start;
+    return isLive || isFirst ? runNode(node, scope, [...base, index]) : null;
   };
   await waitForAll([...region.nodes.keys()].map(portOf));
 }
 
-async function work(node: Node, scope: Scope, at: readonly number[]): Promise<string> {
-  const port = node.subflow ? await container(node, node.subflow, scope, at) : await block(node, scope, at);
+async function runNode(node: Node, scope: Scope, at: readonly number[]): Promise<string> {
+  const port = node.subflow ? await runContainer(node, node.subflow, scope, at) : await runBlock(node, scope, at);
   if (node.answers && port === 'source') scope.root.drain('answered', at);
   return port;
 }
 
-/** Runs an attempt, with the answers to its pauses that continue it (R46). */
-async function attempt(node: Node, scope: Scope, at: readonly number[], nth: number): Promise<Answer> {
+/** Runs an attempt to its end. A pause that an answer continues is part of the attempt (R46). */
+async function runAttempt(node: Node, scope: Scope, at: readonly number[], nth: number): Promise<Answer> {
   let end = await scope.ask({ do: 'run', at, nth }, node.class !== 'child');
   for (let resumes = 0; end.is === 'paused' && end.continues; resumes++) {
     await scope.ask({ do: 'open', at, nth, resumes }, false);
@@ -67,10 +67,10 @@ async function attempt(node: Node, scope: Scope, at: readonly number[], nth: num
   return end;
 }
 
-async function block(node: Node, scope: Scope, at: readonly number[]): Promise<string> {
+async function runBlock(node: Node, scope: Scope, at: readonly number[]): Promise<string> {
   const { maxTries = 1, waitMs = 0 } = node.retry ?? {};
   for (let nth = 1; ; nth++) {
-    const end = await attempt(node, scope, at, nth);
+    const end = await runAttempt(node, scope, at, nth);
     if (end.is === 'done') return end.port ?? 'source';
     if (end.is === 'paused') {
       await scope.ask({ do: end.how, at, nth: 0 }, false);
@@ -81,33 +81,33 @@ async function block(node: Node, scope: Scope, at: readonly number[]): Promise<s
   }
 }
 
-async function container(node: Node, subflow: Subflow, outer: Scope, at: readonly number[]): Promise<string> {
-  const scope = node.handlesError ? outer.inner(at) : outer;
-  const branch = (index: number): Promise<boolean> => {
-    const inner = subflow.collectErrors ? scope.inner([...at, index]) : scope;
+async function runContainer(node: Node, subflow: Subflow, outer: Scope, at: readonly number[]): Promise<string> {
+  const scope = node.handlesError ? outer.createInner(at) : outer;
+  const runBranch = (index: number): Promise<boolean> => {
+    const inner = subflow.collectErrors ? scope.createInner([...at, index]) : scope;
     return runInScope(scope, inner, () => activate(subflow.body, inner, [...at, index]));
   };
   const expand = async (nth: number): Promise<number> => {
     const end = await scope.ask({ do: 'expand', at, nth }, true);
     return end.is === 'count' ? end.count : scope.drain('failed', at);
   };
-  const iterations = async (): Promise<void> => {
+  const runIterations = async (): Promise<void> => {
     for (let index = 0; (subflow.firstFree && index === 0) || (await expand(index)) > 0; index++) {
       if (index >= subflow.limit) scope.drain('failed', at);
-      await branch(index);
+      await runBranch(index);
     }
   };
-  const branches = async (): Promise<void> => {
+  const runBranches = async (): Promise<void> => {
     const count = subflow.count ?? (await expand(0));
     if (count > subflow.limit) scope.drain('failed', at);
-    const workers = Math.min(count, subflow.window ?? (node.kind === 'loop' ? 1 : count));
+    const workerCount = Math.min(count, subflow.window ?? (node.kind === 'loop' ? 1 : count));
     let next = 0;
-    const worker = async (): Promise<void> => {
-      while (next < count) await branch(next++);
+    const runWorker = async (): Promise<void> => {
+      while (next < count) await runBranch(next++);
     };
-    await waitForAll(Array.from({ length: workers }, worker));
+    await waitForAll(Array.from({ length: workerCount }, runWorker));
   };
-  return (await runInScope(outer, scope, subflow.perTurn ? iterations : branches)) ? 'source' : 'error';
+  return (await runInScope(outer, scope, subflow.perTurn ? runIterations : runBranches)) ? 'source' : 'error';
 }
 
 /** Runs `body` in `scope`. Returns false if only `scope` was drained, and throws if an outer scope was. */
@@ -127,7 +127,7 @@ async function runInScope(
   return true;
 }
 
-/** Waits like `Promise.all`, but for all promises even if one rejects, so that none continues unobserved. */
+/** Waits for all promises, so that none continues unobserved. Then throws the first rejection, if there is one. */
 async function waitForAll(parts: readonly Promise<unknown>[]): Promise<void> {
   for (const part of await Promise.allSettled(parts))
     if (part.status === 'rejected') throw part.reason as unknown;

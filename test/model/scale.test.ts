@@ -30,15 +30,15 @@ function withCountedNodes(graph: Region, count: { accesses: number }): Region {
   return { ...graph, nodes };
 }
 
-const started: Event = { type: 'started', atMs: 0, start: 0, graceMs: 0 };
+const STARTED: Event = { type: 'started', atMs: 0, start: 0, graceMs: 0 };
 
 function startRun(graph: Region): State {
   const state = initialState();
-  advance(graph, state, started);
+  advance(graph, state, STARTED);
   return state;
 }
 
-function completed(at: number[], port?: string): Event {
+function completedEvent(at: number[], port?: string): Event {
   return { type: 'completed', at, atMs: 0, attempt: 1, ...(port && { port }) };
 }
 
@@ -75,11 +75,11 @@ function fan(width: number): Region {
   };
 }
 
-/** Expects that accesses at one, two and three times `unit` nodes grow linearly, by at most `perUnit` per node. */
-function expectLinear(accesses: readonly number[], perUnit: number, unit: number): void {
+/** Expects that accesses at one, two and three times `unit` nodes grow linearly, by at most `perNode` per node. */
+function expectLinear(accesses: readonly number[], perNode: number, unit: number): void {
   const [a = 0, b = 0, c = 0] = accesses;
   expect(c - b).toBe(b - a);
-  expect(b - a).toBeLessThanOrEqual(perUnit * unit);
+  expect(b - a).toBeLessThanOrEqual(perNode * unit);
   expect(b - a).toBeGreaterThan(0);
 }
 
@@ -88,7 +88,7 @@ describe('a large graph', () => {
     const accesses = [10_000, 20_000, 30_000].map((length) => {
       const state = startRun(chain(length));
       const count = countCellAccess(state);
-      const { commands } = advance(chain(length), state, completed([0], 'no'));
+      const { commands } = advance(chain(length), state, completedEvent([0], 'no'));
       expect(commands).toEqual([{ type: 'end', status: 'completed' }]);
       return count.accesses;
     });
@@ -100,9 +100,9 @@ describe('a large graph', () => {
       const graph = fan(width);
       const state = startRun(graph);
       const count = countCellAccess(state);
-      advance(graph, state, completed([0]));
-      for (let i = 1; i < width; i++) expect(advance(graph, state, completed([i])).commands).toEqual([]);
-      expect(advance(graph, state, completed([width])).commands).toEqual([
+      advance(graph, state, completedEvent([0]));
+      for (let i = 1; i < width; i++) expect(advance(graph, state, completedEvent([i])).commands).toEqual([]);
+      expect(advance(graph, state, completedEvent([width])).commands).toEqual([
         { type: 'run', at: [width + 1], try: 1 },
       ]);
       return count.accesses;
@@ -116,7 +116,7 @@ describe('a large graph', () => {
       const body = withCountedNodes(region({ I: loop(region('x'), { count: 0 }) }), count);
       const middle = withCountedNodes(region({ M: loop(body, { count: 200 }) }), count);
       const graph = region('L -> end', { L: loop(middle, { count: iterations }) });
-      const { notices } = advance(graph, initialState(), started);
+      const { notices } = advance(graph, initialState(), STARTED);
       expect(notices.length).toBeGreaterThan(iterations * 200);
       return count.accesses;
     });
@@ -126,11 +126,11 @@ describe('a large graph', () => {
   it('R8 runs 100,000 iterations without commands in one event', () => {
     const body = region({ I: loop(region('x'), { count: 0 }) });
     const graph = region('L -> end', { L: loop(region({ M: loop(body, { count: 500 }) }), { count: 200 }) });
-    expect(advance(graph, initialState(), started).commands).toEqual([{ type: 'run', at: [1], try: 1 }]);
+    expect(advance(graph, initialState(), STARTED).commands).toEqual([{ type: 'run', at: [1], try: 1 }]);
   });
 
   it('R7 closes 100,000 empty frames in one event', () => {
     const graph = region('L -> end', { L: loop(region(), { count: 100_000 }) });
-    expect(advance(graph, initialState(), started).commands).toEqual([{ type: 'run', at: [1], try: 1 }]);
+    expect(advance(graph, initialState(), STARTED).commands).toEqual([{ type: 'run', at: [1], try: 1 }]);
   });
 });

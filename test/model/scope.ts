@@ -1,6 +1,6 @@
 /**
- * A request of a run to its environment. `nth` is the attempt of a block or the iteration of a container, `resumes` the
- * number of resumes of the attempt.
+ * A request of a run to its environment. `nth` is the attempt of a block or the iteration of a container. `resumes` is
+ * the number of resumes of the attempt.
  */
 export interface Call {
   do: 'run' | 'expand' | 'retry' | 'wait' | 'open' | 'grace';
@@ -13,7 +13,7 @@ export type Answer =
   | { is: 'done'; port?: string }
   /** A failure. `final`: no retry can help. */
   | { is: 'failed' | 'final' }
-  /** `continues`: the answer continues the attempt. */
+  /** `continues`: the attempt continues when the pause is answered. */
   | { is: 'paused'; how: 'open' | 'wait'; continues?: true }
   | { is: 'count'; count: number };
 
@@ -55,7 +55,7 @@ export class Scope {
     this.parent = parent;
   }
 
-  inner(at: readonly number[]): Scope {
+  createInner(at: readonly number[]): Scope {
     const scope = new Scope(this.#environment, this.#graceMs, at, this);
     this.#children.add(scope);
     return scope;
@@ -72,18 +72,19 @@ export class Scope {
 
   async ask(call: Call, hasGrace: boolean): Promise<Answer> {
     if (this.isDrained) throw DRAINED;
-    return this.#listen(call, hasGrace);
+    return this.#sendCall(call, hasGrace);
   }
 
+  /** Aborts the open calls. Calls with a grace period are aborted when the period ends. Always throws `DRAINED`. */
   drain(why: 'failed' | 'answered', cause: readonly number[]): never {
     this.why = why;
     this.cause = cause;
     this.#stop(({ hasGrace }) => !hasGrace);
     if (this.#graceMs === 0) this.#stop(() => true);
     else if (this.#isBusy())
-      this.#listen({ do: 'grace', at: this.#at, nth: 0 }, false).then(
+      this.#sendCall({ do: 'grace', at: this.#at, nth: 0 }, false).then(
         () => this.#stop(() => true),
-        () => undefined, // replaced by an outer scope, or no longer needed
+        () => undefined, // The timer was dropped: an outer scope drains, or no call is open.
       );
     throw DRAINED;
   }
@@ -94,7 +95,7 @@ export class Scope {
     if (this.parent) this.parent.#children.delete(this);
   }
 
-  #listen(call: Call, hasGrace: boolean): Promise<Answer> {
+  #sendCall(call: Call, hasGrace: boolean): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const open = { call, hasGrace, reject };
       this.#open.add(open);

@@ -1,10 +1,13 @@
 import { expect } from 'vitest';
 import { countOperations } from '../support/operations.ts';
 
+/** Work on inputs of growing size, whose operations are counted. */
 export interface Growth<T> {
   /** The size of the smallest input. From this size on, work that is limited has reached its limit. */
   size: number;
+  /** Returns an input of the size `n`. */
   make(n: number): T;
+  /** Does the work on the input. */
   pass(input: T): unknown;
 }
 
@@ -15,8 +18,8 @@ const MAX_RATIO = 2.6;
 const CONSTANT_COST = 5000;
 
 /**
- * Expects linear growth: the increase from `2n` to `4n` is at most twice that from `n` to `2n`, with room for a
- * logarithm.
+ * Expects linear growth: the increase from `2n` to `4n` is at most twice the increase from `n` to `2n`, with
+ * room for a logarithm.
  */
 export async function expectLinear<T>({ size, make, pass }: Growth<T>): Promise<void> {
   await pass(make(8));

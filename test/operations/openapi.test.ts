@@ -18,21 +18,21 @@ beforeAll(async () => {
   };
 });
 
-const each = <T>(n: number, make: (index: number) => [string, T]): { [key: string]: T } =>
+const objectOf = <T>(n: number, make: (index: number) => [string, T]): { [key: string]: T } =>
   Object.fromEntries(Array.from({ length: n }, (_, index) => make(index)));
 
-const list = <T>(n: number, make: (index: number) => T): T[] =>
+const listOf = <T>(n: number, make: (index: number) => T): T[] =>
   Array.from({ length: n }, (_, index) => make(index));
 
 /** Returns a document with `n` operations. */
-const paths = (n: number, operation: (index: number) => JsonObject, version = '3.0.0'): JsonObject => ({
+const documentWith = (n: number, operation: (index: number) => JsonObject, version = '3.0.0'): JsonObject => ({
   ...(version === '2.0' ? { swagger: version } : { openapi: version }),
   info: { title: 'T', version: '1' },
   servers: [{ url: 'https://h.test' }],
-  paths: each(n, (index) => [`/p${index}`, { post: operation(index) }]),
+  paths: objectOf(n, (index) => [`/p${index}`, { post: operation(index) }]),
 });
 
-const body = (schema: JsonObject): JsonObject => ({
+const bodyOf = (schema: JsonObject): JsonObject => ({
   requestBody: { content: { 'application/json': { schema } } },
 });
 
@@ -43,15 +43,15 @@ const LONG = 'x'.repeat(500);
 
 /** Documents, each with the size from which the limits for the schema of one tool apply. */
 const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => JsonObject][] = [
-  ['operations', 60, (n) => paths(n, (index) => ({ operationId: `o${index}`, ...body({ type: 'object' }) }))],
-  ['operations with the same name', 60, (n) => paths(n, () => ({ operationId: 'same' }))],
+  ['operations', 60, (n) => documentWith(n, (index) => ({ operationId: `o${index}`, ...bodyOf({ type: 'object' }) }))],
+  ['operations with the same name', 60, (n) => documentWith(n, () => ({ operationId: 'same' }))],
   [
     'operations that all need a long chain of schemas',
     80,
     (n) => ({
-      ...paths(n, () => body(ref('S0'))),
+      ...documentWith(n, () => bodyOf(ref('S0'))),
       components: {
-        schemas: each(n, (index) => [
+        schemas: objectOf(n, (index) => [
           `S${index}`,
           { type: 'object', properties: { [LONG]: ref(`S${index + 1}`) } },
         ]),
@@ -62,10 +62,10 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
     'operations that share a wide schema',
     80,
     (n) => ({
-      ...paths(n, () => body(ref('Wide'))),
+      ...documentWith(n, () => bodyOf(ref('Wide'))),
       components: {
         schemas: {
-          Wide: { type: 'object', properties: each(n, (index) => [`${LONG}${index}`, { type: 'string' }]) },
+          Wide: { type: 'object', properties: objectOf(n, (index) => [`${LONG}${index}`, { type: 'string' }]) },
         },
       },
     }),
@@ -74,9 +74,9 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
     'operations that share a parameter with many values',
     6000,
     (n) => ({
-      ...paths(n / 30, () => ({ parameters: [{ $ref: '#/components/parameters/P' }] })),
+      ...documentWith(n / 30, () => ({ parameters: [{ $ref: '#/components/parameters/P' }] })),
       components: {
-        parameters: { P: { name: 'p', in: 'query', schema: { enum: list(n, (index) => `v${index}`) } } },
+        parameters: { P: { name: 'p', in: 'query', schema: { enum: listOf(n, (index) => `v${index}`) } } },
       },
     }),
   ],
@@ -84,13 +84,13 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
     'operations that share a body with many media types and encodings',
     200,
     (n) => ({
-      ...paths(n, () => ({ requestBody: { $ref: '#/components/requestBodies/B' } })),
+      ...documentWith(n, () => ({ requestBody: { $ref: '#/components/requestBodies/B' } })),
       components: {
         requestBodies: {
           B: {
-            content: each(n, (index) => [
+            content: objectOf(n, (index) => [
               `application/x${index}`,
-              { encoding: each(n / 10, (at) => [`f${at}`, {}]) },
+              { encoding: objectOf(n / 10, (at) => [`f${at}`, {}]) },
             ]),
           },
         },
@@ -100,25 +100,25 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
   [
     'operations with many security alternatives',
     200,
-    (n) => ({ ...paths(n, () => ({})), security: list(n, (index) => ({ [`s${index}`]: [] })) }),
+    (n) => ({ ...documentWith(n, () => ({})), security: listOf(n, (index) => ({ [`s${index}`]: [] })) }),
   ],
   [
     'operations with many servers, tags and responses',
     200,
     (n) => ({
-      ...paths(n, () => ({ responses: { default: { $ref: '#/components/responses/R' } } })),
-      servers: list(n, (index) => ({ url: `https://h${index}.test` })),
-      tags: list(n, (index) => ({ name: `t${index}` })),
-      components: { responses: { R: { content: each(n, (index) => [`a/b${index}`, {}]) } } },
+      ...documentWith(n, () => ({ responses: { default: { $ref: '#/components/responses/R' } } })),
+      servers: listOf(n, (index) => ({ url: `https://h${index}.test` })),
+      tags: listOf(n, (index) => ({ name: `t${index}` })),
+      components: { responses: { R: { content: objectOf(n, (index) => [`a/b${index}`, {}]) } } },
     }),
   ],
   [
     'references that lead to one another',
     200,
     (n) => ({
-      ...paths(n, () => ({ parameters: [{ $ref: '#/components/parameters/P0' }] })),
+      ...documentWith(n, () => ({ parameters: [{ $ref: '#/components/parameters/P0' }] })),
       components: {
-        parameters: each(n, (index) => [`P${index}`, { $ref: `#/components/parameters/P${index + 1}` }]),
+        parameters: objectOf(n, (index) => [`P${index}`, { $ref: `#/components/parameters/P${index + 1}` }]),
       },
     }),
   ],
@@ -126,13 +126,13 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
     'definitions of Swagger 2.0',
     60,
     (n) => ({
-      ...paths(
+      ...documentWith(
         n,
         (index) => ({ parameters: [{ name: 'b', in: 'body', schema: { $ref: `#/definitions/D${index}` } }] }),
         '2.0',
       ),
       host: 'h.test',
-      definitions: each(n, (index) => [`D${index}`, { type: 'object' }]),
+      definitions: objectOf(n, (index) => [`D${index}`, { type: 'object' }]),
     }),
   ],
 ];
@@ -148,7 +148,7 @@ describe('files of tools', () => {
     const { importOpenApi } = modules;
     const filesBySize = new Map<number, unknown>();
     for (const n of [8, 60, 120, 240]) {
-      const document = paths(n, (index) => ({
+      const document = documentWith(n, (index) => ({
         operationId: `create thing ${index}`,
         summary: 'Create a thing',
       }));

@@ -8,7 +8,7 @@ export interface Shape {
   /** The `n` at which searches with a limit have reached this limit. */
   size?: number;
   /** Returns the workflow with `n` parts of one kind. */
-  draw(n: number): DrawnWorkflow;
+  make(n: number): DrawnWorkflow;
 }
 
 type Blocks = { [id: string]: DrawnBlock };
@@ -19,7 +19,7 @@ function list<T>(n: number, make: (index: number) => T): T[] {
   return Array.from({ length: n }, (_, index) => make(index));
 }
 
-function blocks(n: number, make: (index: number) => DrawnBlock): Blocks {
+function blocksOf(n: number, make: (index: number) => DrawnBlock): Blocks {
   return Object.fromEntries(list(n, (index) => [id(index), make(index)]));
 }
 
@@ -28,8 +28,8 @@ const chain = (n: number): string[] => [
   ...list(n - 1, (index) => `${id(index)} > ${id(index + 1)}`),
 ];
 
-/** Returns a block with these fields after a start, and a block named "Fetch" between them. */
-function reader(fields: JsonObject, properties: DrawnBlock = {}): DrawnWorkflow {
+/** Returns a chain of three blocks: a start, a block named "Fetch", and a block with these fields. */
+function readerOf(fields: JsonObject, properties: DrawnBlock = {}): DrawnWorkflow {
   return {
     blocks: {
       s: start(),
@@ -40,19 +40,19 @@ function reader(fields: JsonObject, properties: DrawnBlock = {}): DrawnWorkflow 
   };
 }
 
-const repeated = (n: number, text: (index: number) => string): string => list(n, text).join(' ');
+const repeat = (n: number, text: (index: number) => string): string => list(n, text).join(' ');
 
 const REFERENCES: readonly Shape[] = [
   {
     title: 'unknown names similar to one of many blocks',
     size: 1000,
-    draw: (n) => ({
+    make: (n) => ({
       blocks: {
         s: start(),
-        ...blocks(n, (index) => code('return 1', { name: `enrich the company ${index}` })),
+        ...blocksOf(n, (index) => code('return 1', { name: `enrich the company ${index}` })),
         r: {
           type: 'response',
-          fields: { data: repeated(n, (index) => `<enrichthecompanx${index}.result>`) },
+          fields: { data: repeat(n, (index) => `<enrichthecompanx${index}.result>`) },
         },
       },
       edges: chain(n),
@@ -60,20 +60,20 @@ const REFERENCES: readonly Shape[] = [
   },
   {
     title: 'many unknown names in one string',
-    draw: (n) => reader({ data: repeated(n, (index) => `<nosuch${index}.x>`) }),
+    make: (n) => readerOf({ data: repeat(n, (index) => `<nosuch${index}.x>`) }),
   },
   {
     title: 'unknown names in comments',
-    draw: (n) =>
-      reader(
-        { code: repeated(n, (index) => `// <fetchx${index}.y>\n`), language: 'javascript' },
+    make: (n) =>
+      readerOf(
+        { code: repeat(n, (index) => `// <fetchx${index}.y>\n`), language: 'javascript' },
         { type: 'function' },
       ),
   },
   {
     title: 'outputs that a block does not declare',
     size: 1000,
-    draw: (n) => ({
+    make: (n) => ({
       blocks: {
         s: start(),
         a: {
@@ -85,7 +85,7 @@ const REFERENCES: readonly Shape[] = [
             },
           },
         },
-        r: { type: 'response', fields: { data: repeated(n, (index) => `<writer.headlinx${index}>`) } },
+        r: { type: 'response', fields: { data: repeat(n, (index) => `<writer.headlinx${index}>`) } },
       },
       edges: ['s > a', 'a > r'],
     }),
@@ -93,8 +93,8 @@ const REFERENCES: readonly Shape[] = [
   {
     title: 'unknown variables among many',
     size: 1000,
-    draw: (n) => ({
-      ...reader({ data: repeated(n, (index) => `<variable.customernamx${index}>`) }),
+    make: (n) => ({
+      ...readerOf({ data: repeat(n, (index) => `<variable.customernamx${index}>`) }),
       state: {
         variables: Object.fromEntries(
           list(n, (index) => [
@@ -108,22 +108,22 @@ const REFERENCES: readonly Shape[] = [
   {
     title: 'references to blocks that run later',
     size: 1500,
-    draw: (n) => ({
-      blocks: { s: start(), ...blocks(n, () => code(`return <${id(n - 1)}.result>`)) },
+    make: (n) => ({
+      blocks: { s: start(), ...blocksOf(n, () => code(`return <${id(n - 1)}.result>`)) },
       edges: chain(n),
     }),
   },
   {
     title: 'known references in one string',
-    draw: (n) => reader({ data: repeated(n, () => '<fetch.result.a.b[0]>') }),
+    make: (n) => readerOf({ data: repeat(n, () => '<fetch.result.a.b[0]>') }),
   },
   {
     title: 'placeholders in one string',
-    draw: (n) => reader({ data: repeated(n, (index) => `{{NAME_${index}}}`) }),
+    make: (n) => readerOf({ data: repeat(n, (index) => `{{NAME_${index}}}`) }),
   },
   {
     title: 'references in rows of a condition',
-    draw: (n) => ({
+    make: (n) => ({
       blocks: {
         s: start(),
         f: code('return 1', { name: 'Fetch' }),
@@ -137,47 +137,47 @@ const REFERENCES: readonly Shape[] = [
 const NAMES: readonly Shape[] = [
   {
     title: 'many blocks with the same name',
-    draw: (n) => ({
-      blocks: { s: start(), ...blocks(n, () => code('return 1', { name: 'Same' })) },
+    make: (n) => ({
+      blocks: { s: start(), ...blocksOf(n, () => code('return 1', { name: 'Same' })) },
       edges: chain(n),
     }),
   },
   {
     title: 'long names',
-    draw: (n) => ({
-      blocks: { s: start(), ...blocks(n, () => code('return <nosuch.x>', { name: 'long '.repeat(190) })) },
+    make: (n) => ({
+      blocks: { s: start(), ...blocksOf(n, () => code('return <nosuch.x>', { name: 'long '.repeat(190) })) },
       edges: chain(n),
     }),
   },
   {
     title: 'a long id in the path of many diagnostics',
-    draw: (n) => ({
+    make: (n) => ({
       blocks: {
         s: start(),
-        ['x'.repeat(n)]: { type: 'response', fields: { data: repeated(n, (index) => `<no${index}.x>`) } },
+        ['x'.repeat(n)]: { type: 'response', fields: { data: repeat(n, (index) => `<no${index}.x>`) } },
       },
       edges: [`s > ${'x'.repeat(n)}`],
     }),
   },
   {
     title: 'a long field in the path of many diagnostics',
-    draw: (n) => reader({ ['x'.repeat(n)]: repeated(n, (index) => `<no${index}.x>`) }),
+    make: (n) => readerOf({ ['x'.repeat(n)]: repeat(n, (index) => `<no${index}.x>`) }),
   },
   {
     title: 'unknown fields of blocks',
-    draw: (n) => reader(Object.fromEntries(list(n, (index) => [`dataMod${index}`, 1]))),
+    make: (n) => readerOf(Object.fromEntries(list(n, (index) => [`dataMod${index}`, 1]))),
   },
   {
     title: 'types without an executor',
-    draw: (n) => ({
-      blocks: { s: start(), ...blocks(n, (index) => ({ type: `functio${index}` })) },
+    make: (n) => ({
+      blocks: { s: start(), ...blocksOf(n, (index) => ({ type: `functio${index}` })) },
       edges: chain(n),
     }),
   },
   {
     title: 'variables with the same name',
-    draw: (n) => ({
-      ...reader({ data: '' }),
+    make: (n) => ({
+      ...readerOf({ data: '' }),
       state: {
         variables: list(n, (index) => ({ id: `v${index}`, name: 'same', type: 'nosuch', value: index })),
       },
@@ -185,7 +185,7 @@ const NAMES: readonly Shape[] = [
   },
   {
     title: 'fields of an input format',
-    draw: (n) => ({
+    make: (n) => ({
       blocks: { s: start({ fields: { inputFormat: list(n, () => ({ name: 'error', type: 'string' })) } }) },
     }),
   },
@@ -194,39 +194,39 @@ const NAMES: readonly Shape[] = [
 const EDGES: readonly Shape[] = [
   {
     title: 'one block with many successors',
-    draw: (n) => ({
-      blocks: { s: start(), ...blocks(n, () => code('return 1')) },
+    make: (n) => ({
+      blocks: { s: start(), ...blocksOf(n, () => code('return 1')) },
       edges: list(n, (index) => `s > ${id(index)}`),
     }),
   },
   {
     title: 'one block with many predecessors',
-    draw: (n) => ({
-      blocks: { s: start(), ...blocks(n, () => code('return 1')), z: code('return 1') },
+    make: (n) => ({
+      blocks: { s: start(), ...blocksOf(n, () => code('return 1')), z: code('return 1') },
       edges: list(n, (index) => [`s > ${id(index)}`, `${id(index)} > z`]).flat(),
     }),
   },
   {
     title: 'many copies of an edge',
-    draw: (n) => ({ blocks: { s: start(), a: code('return 1') }, edges: list(n, () => 's > a') }),
+    make: (n) => ({ blocks: { s: start(), a: code('return 1') }, edges: list(n, () => 's > a') }),
   },
   {
     title: 'edges to unknown blocks, from a block to itself and from unknown ports',
-    draw: (n) => ({
+    make: (n) => ({
       blocks: { s: start(), a: code('return 1') },
       edges: list(n, (index) => [`s > gone${index}`, 'a > a', `s:port${index} > a`]).flat(),
     }),
   },
   {
     title: 'a condition with many rows and edges',
-    draw: (n) => ({
+    make: (n) => ({
       blocks: { s: start(), c: condition('c', ...list(n, (index) => `${index} > 1`)), a: code('return 1') },
       edges: ['s > c', ...list(n, (index) => `c:condition-c-${index} > a`)],
     }),
   },
   {
     title: 'a router with many routes and edges',
-    draw: (n) => ({
+    make: (n) => ({
       blocks: {
         s: start(),
         r: {
@@ -240,17 +240,17 @@ const EDGES: readonly Shape[] = [
   },
   {
     title: 'one long cycle',
-    draw: (n) => ({
-      blocks: { s: start(), ...blocks(n, () => code('')) },
+    make: (n) => ({
+      blocks: { s: start(), ...blocksOf(n, () => code('')) },
       edges: [...chain(n), `${id(n - 1)} > ${id(0)}`],
     }),
   },
   {
     title: 'many small cycles along one path',
-    draw: (n) => ({
+    make: (n) => ({
       blocks: {
         s: start(),
-        ...blocks(n, () => code('')),
+        ...blocksOf(n, () => code('')),
         ...Object.fromEntries(list(n, (index) => [`z${index}`, code('')])),
       },
       edges: [
@@ -261,11 +261,11 @@ const EDGES: readonly Shape[] = [
   },
   {
     title: 'many small cycles after one block',
-    draw: (n) => ({
+    make: (n) => ({
       blocks: {
         s: start(),
         a: code(''),
-        ...blocks(n, () => code('')),
+        ...blocksOf(n, () => code('')),
         ...Object.fromEntries(list(n, (index) => [`z${index}`, code('')])),
       },
       edges: [
@@ -281,8 +281,8 @@ const EDGES: readonly Shape[] = [
   },
   {
     title: 'cycles that all share a block',
-    draw: (n) => ({
-      blocks: { s: start(), z: code(''), ...blocks(n, () => code('')) },
+    make: (n) => ({
+      blocks: { s: start(), z: code(''), ...blocksOf(n, () => code('')) },
       edges: ['s > z', ...list(n, (index) => [`z > ${id(index)}`, `${id(index)} > z`]).flat()],
     }),
   },
@@ -297,14 +297,14 @@ const loopOf = (properties: DrawnBlock = {}): DrawnBlock => ({
 const CONTAINERS: readonly Shape[] = [
   {
     title: 'many empty containers',
-    draw: (n) => ({ blocks: { s: start(), ...blocks(n, () => loopOf()) }, edges: chain(n) }),
+    make: (n) => ({ blocks: { s: start(), ...blocksOf(n, () => loopOf()) }, edges: chain(n) }),
   },
   {
     title: 'many containers, each with a block',
-    draw: (n) => ({
+    make: (n) => ({
       blocks: {
         s: start(),
-        ...blocks(n, () => loopOf()),
+        ...blocksOf(n, () => loopOf()),
         ...Object.fromEntries(
           list(n, (index) => [`i${index}`, code('return <loop.index>', { parentId: id(index) })]),
         ),
@@ -314,30 +314,30 @@ const CONTAINERS: readonly Shape[] = [
   },
   {
     title: 'containers nested more deeply than allowed',
-    draw: (n) => ({
-      blocks: { s: start(), ...blocks(n, (index) => loopOf(index > 0 ? { parentId: id(index - 1) } : {})) },
+    make: (n) => ({
+      blocks: { s: start(), ...blocksOf(n, (index) => loopOf(index > 0 ? { parentId: id(index - 1) } : {})) },
       edges: ['s > b000000', ...list(n - 1, (index) => `${id(index)}:loop-start-source > ${id(index + 1)}`)],
     }),
   },
   {
     title: 'containers that form a cycle',
-    draw: (n) => ({
-      blocks: { s: start(), ...blocks(n, (index) => loopOf({ parentId: id((index + 1) % n) })) },
+    make: (n) => ({
+      blocks: { s: start(), ...blocksOf(n, (index) => loopOf({ parentId: id((index + 1) % n) })) },
       edges: ['s > b000000'],
     }),
   },
   {
     title: 'a stored map that lists nested children in the outermost container',
-    draw: (n) => ({
-      blocks: { s: start(), ...blocks(n, (index) => loopOf(index > 0 ? { parentId: id(index - 1) } : {})) },
+    make: (n) => ({
+      blocks: { s: start(), ...blocksOf(n, (index) => loopOf(index > 0 ? { parentId: id(index - 1) } : {})) },
       edges: ['s > b000000'],
       state: { loops: { [id(0)]: { id: id(0), nodes: list(n - 1, (index) => id(index + 1)) } } },
     }),
   },
   {
     title: 'a stored map for each container, each with the same nodes',
-    draw: (n) => ({
-      blocks: { s: start(), ...blocks(n, () => loopOf()), inner: code('') },
+    make: (n) => ({
+      blocks: { s: start(), ...blocksOf(n, () => loopOf()), inner: code('') },
       edges: chain(n),
       state: {
         loops: Object.fromEntries(
@@ -348,7 +348,7 @@ const CONTAINERS: readonly Shape[] = [
   },
   {
     title: 'a collection in a JSON string, and a count',
-    draw: (n) => ({
+    make: (n) => ({
       blocks: {
         s: start(),
         l: loopOf({
@@ -358,7 +358,7 @@ const CONTAINERS: readonly Shape[] = [
           },
         }),
         a: code('', { parentId: 'l' }),
-        p: { type: 'parallel', data: { parallelType: 'count', count: `1 + ${repeated(n, () => '+ 1')}` } },
+        p: { type: 'parallel', data: { parallelType: 'count', count: `1 + ${repeat(n, () => '+ 1')}` } },
         b: code('', { parentId: 'p' }),
       },
       edges: ['s > l', 'l:loop-start-source > a', 'l > p', 'p:parallel-start-source > b'],
@@ -369,26 +369,26 @@ const CONTAINERS: readonly Shape[] = [
 const VALUES: readonly Shape[] = [
   {
     title: 'a wide value',
-    draw: (n) => reader({ data: list(n, (index) => ({ [`k${index}`]: `<fetch.result.${index}>` })) }),
+    make: (n) => readerOf({ data: list(n, (index) => ({ [`k${index}`]: `<fetch.result.${index}>` })) }),
   },
   {
     title: 'values nested too deeply',
-    draw: (n) => {
+    make: (n) => {
       let value: Json = list(n, () => [[]]);
       for (let depth = 0; depth < 90; depth++) value = [value];
-      return reader({ data: value });
+      return readerOf({ data: value });
     },
   },
   {
     title: 'a long string',
-    draw: (n) => reader({ data: 'x '.repeat(n * 10), builderData: '{'.repeat(n * 10) }),
+    make: (n) => readerOf({ data: 'x '.repeat(n * 10), builderData: '{'.repeat(n * 10) }),
   },
   {
     title: 'invalid literals',
-    draw: (n) => ({
+    make: (n) => ({
       blocks: {
         s: start(),
-        ...blocks(n, () => ({
+        ...blocksOf(n, () => ({
           type: 'api',
           fields: { method: 'FETCH', retires: 1, url: 'x', timeout: 'soon' },
         })),
@@ -398,17 +398,17 @@ const VALUES: readonly Shape[] = [
   },
   {
     title: 'code that does not parse',
-    draw: (n) => ({ blocks: { s: start(), ...blocks(n, () => code('return (')) }, edges: chain(n) }),
+    make: (n) => ({ blocks: { s: start(), ...blocksOf(n, () => code('return (')) }, edges: chain(n) }),
   },
   {
     title: 'long code',
-    draw: (n) =>
-      reader({ code: repeated(n, (index) => `let v${index} = { a: [1, "x"] };\n`) }, { type: 'function' }),
+    make: (n) =>
+      readerOf({ code: repeat(n, (index) => `let v${index} = { a: [1, "x"] };\n`) }, { type: 'function' }),
   },
   {
     title: 'many declarations in one piece of code',
     size: 10_000,
-    draw: (n) => reader({ code: `let ${list(n, (index) => `v${index}`).join(', ')};` }, { type: 'function' }),
+    make: (n) => readerOf({ code: `let ${list(n, (index) => `v${index}`).join(', ')};` }, { type: 'function' }),
   },
 ];
 
@@ -416,6 +416,6 @@ const VALUES: readonly Shape[] = [
 export const SHAPES: readonly Shape[] = [...REFERENCES, ...NAMES, ...EDGES, ...CONTAINERS, ...VALUES];
 
 /** Returns the workflow file as JSON. */
-export function textOf(drawn: DrawnWorkflow): string {
-  return JSON.stringify(workflowFile(drawn));
+export function textOf(workflow: DrawnWorkflow): string {
+  return JSON.stringify(workflowFile(workflow));
 }

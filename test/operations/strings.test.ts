@@ -99,10 +99,10 @@ describe('finding and resolving references takes time at most proportional to th
     );
   });
 
-  const sampled = sample(TOKENS, 10, 'tokens in strings with references');
+  const sampledTokens = sample(TOKENS, 10, 'tokens in strings with references');
 
   it.each(Object.entries(PASSES))('of %s with a repeated token', async (_, pass) => {
-    for (const token of sampled) {
+    for (const token of sampledTokens) {
       for (const prefix of STARTS.slice(0, scale(1, STARTS.length)))
         await expectLinear({ size: 150, make: (n) => prefix + token.repeat(n), pass });
     }

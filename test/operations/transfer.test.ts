@@ -26,9 +26,12 @@ function block(id: string, fields: { [key: string]: [type: string, value: Json] 
   return { id, type: 'agent', name: id, subBlocks: Object.fromEntries(subBlocks) as JsonObject };
 }
 
-const blockWith = (type: string, value: Json) => [block('b', { tools: [type, value] })];
+const blocksWith = (type: string, value: Json) => [block('b', { tools: [type, value] })];
 const occurrenceOf = (subBlockKey: string) => ({
-  ...{ blockId: 'b', subBlockKey, valuePath: [] as (string | number)[], encoding: 'array' as const },
+  blockId: 'b',
+  subBlockKey,
+  valuePath: [] as (string | number)[],
+  encoding: 'array' as const,
 });
 
 interface Shape {
@@ -43,15 +46,15 @@ const SHAPES: readonly Shape[] = [
     blocks: (n) =>
       list(n, (i) => block(`b${i}`, { credential: ['oauth-input', `c${i}`], text: ['code', '{{A}}'] })),
   },
-  { title: 'placeholders with the same name', blocks: (n) => blockWith('code', '{{A}}'.repeat(n)) },
+  { title: 'placeholders with the same name', blocks: (n) => blocksWith('code', '{{A}}'.repeat(n)) },
   {
     title: 'placeholders with different names',
-    blocks: (n) => blockWith('code', list(n, (i) => `{{A${i}}}`).join('')),
+    blocks: (n) => blocksWith('code', list(n, (i) => `{{A${i}}}`).join('')),
   },
   {
     title: 'tools with accounts',
     blocks: (n) =>
-      blockWith(
+      blocksWith(
         'tool-input',
         list(n, (i) => ({ type: 'slack', params: { credential: `c${i}`, text: '{{A}}' } })),
       ),
@@ -59,7 +62,7 @@ const SHAPES: readonly Shape[] = [
   {
     title: 'tools in a JSON string',
     blocks: (n) =>
-      blockWith(
+      blocksWith(
         'tool-input',
         JSON.stringify(list(n, (i) => ({ type: 'slack', params: { credential: `c${i}` } }))),
       ),
@@ -75,7 +78,9 @@ const SHAPES: readonly Shape[] = [
     manifest: (n) => ({
       version: 1,
       references: list(n, (i) => ({
-        ...{ kind: 'credential', sourceId: `c${i}`, required: false },
+        kind: 'credential',
+        sourceId: `c${i}`,
+        required: false,
         occurrences: [{ ...occurrenceOf('credential'), blockId: `b${i}`, encoding: 'scalar' }],
       })),
     }),
@@ -92,8 +97,12 @@ describe('export and import take time at most proportional to the size of the wo
         const blocksById = Object.fromEntries(blocks(n).map((each) => [each['id'], each])) as JsonObject;
         const mappings = list(n, (i) => ({ kind: 'credential' as const, sourceId: `c${i}`, targetId: null }));
         const bindings = list(n, (i) => ({
-          ...{ kind: 'credential' as const, blockId: 'binds', subBlockKey: `k${i}`, targetId: 'c' },
-          ...{ valuePath: [], encoding: 'scalar' as const },
+          kind: 'credential' as const,
+          blockId: 'binds',
+          subBlockKey: `k${i}`,
+          targetId: 'c',
+          valuePath: [],
+          encoding: 'scalar' as const,
         }));
         blocksById['binds'] = block(
           'binds',

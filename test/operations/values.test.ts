@@ -10,7 +10,7 @@ import type * as mocks from '../../packages/engine/src/mocks/mocks.ts';
 import type * as redaction from '../../packages/engine/src/secrets/redactor.ts';
 import type * as cursors from '../../packages/api/src/cursor.ts';
 import type * as inputs from '../../packages/api/src/admission/input-limits.ts';
-import type * as answers from '../../packages/api/src/areas/runs/public-result.ts';
+import type * as publicResults from '../../packages/api/src/areas/runs/public-result.ts';
 import type * as selectors from '../../packages/api/src/areas/runs/selected.ts';
 import type * as graphs from '../../packages/service/src/workflows/graph.ts';
 import type * as requests from '../../packages/api/src/http/parse.ts';
@@ -30,7 +30,7 @@ type Modules = typeof blocks &
   typeof redaction &
   typeof cursors &
   typeof inputs &
-  typeof answers &
+  typeof publicResults &
   typeof selectors &
   typeof graphs &
   typeof linting &
@@ -64,8 +64,10 @@ beforeAll(async () => {
 });
 
 /** Request limits without maximum sizes and timeouts. */
-const RECEIVING = {
-  ...{ params: {}, limits: { bytes: Infinity, values: Infinity }, maxBytes: Infinity },
+const UNLIMITED = {
+  params: {},
+  limits: { bytes: Infinity, values: Infinity },
+  maxBytes: Infinity,
   every: () => () => undefined,
 };
 
@@ -77,7 +79,7 @@ function object(n: number, make: (index: number) => [string, Json]): JsonObject 
   return Object.fromEntries(list(n, make));
 }
 
-function nested(n: number): Json {
+function nestedValue(n: number): Json {
   let value: Json = 'end';
   for (let depth = 0; depth < n; depth++) value = depth % 2 === 0 ? [value] : { k: value };
   return value;
@@ -109,7 +111,7 @@ const VALUES: { [title: string]: (n: number) => Json } = {
   'a string that repeats a part of a secret': (n) => 'aaaaaaa '.repeat(n),
   'a string of a single letter': (n) => 'a'.repeat(n * 10),
   'many items': (n) => list(n, (index) => ({ id: index, files: [], text: '"' })),
-  'deep items': (n) => nested(Math.min(n, 900)),
+  'deep items': (n) => nestedValue(Math.min(n, 900)),
   'many keys': (n) => object(n, (index) => [`key${index}`, { type: 'file', name: 'x' }]),
 };
 
@@ -129,7 +131,7 @@ const PASSES: { [title: string]: (value: Json) => unknown } = {
     return modules.withContents(value, ({ id }) => (known.has(id) ? '' : undefined));
   },
   'the count of values in a body': (value) => modules.expectFewValues(value, { values: Infinity }),
-  'the answer to a caller without a credential': (value) => modules.withoutStdout({ results: [value] }),
+  'the response to a caller without a credential': (value) => modules.withoutStdout({ results: [value] }),
   'the output of a start': (value) =>
     modules.startOutput(modules.blockOf({ type: 'start_trigger', trigger: true }), value),
   'the mocks of a run': (value) => {
@@ -144,11 +146,11 @@ const PASSES: { [title: string]: (value: Json) => unknown } = {
       pausedMs: 0,
       nowMs: 0,
     } as never),
-  'the data of a response': (value) => respond({ dataMode: 'json', data: value }),
-  'the built data of a response': (value) => respond({ builderData: [{ name: 'a', type: 'object', value }] }),
+  'the data of a response': (value) => executeResponse({ dataMode: 'json', data: value }),
+  'the built data of a response': (value) => executeResponse({ builderData: [{ name: 'a', type: 'object', value }] }),
 };
 
-function respond(params: JsonObject): unknown {
+function executeResponse(params: JsonObject): unknown {
   const executor = modules.builtInExecutors.find(({ types }) => types.includes('response'))!;
   return executor.execute(modules.contextOf({ type: 'response', params }));
 }
@@ -164,7 +166,7 @@ it('the redaction of many equal keys takes time at most proportional to their nu
   await expectLinear({ size: 1500, make: VALUES['keys that are equal after redaction']!, pass });
 });
 
-const named = (n: number) => list(n, (index) => ({ blockId: `block_${index}`, name: `Block ${index}` }));
+const namedBlocks = (n: number) => list(n, (index) => ({ blockId: `block_${index}`, name: `Block ${index}` }));
 
 /** A store that is never read: no selector here refers to the workflow itself. */
 const STORE = { store: {} } as never;
@@ -173,28 +175,28 @@ const OPERATION = { params: z.object({}), query: z.object({}) } as never;
 
 /** Passes over input with many parts. */
 const GROWTHS: { [title: string]: Growth<unknown> } = {
-  'selectors of many blocks, by id, by name and by prefix': grow({
+  'selectors of many blocks, by id, by name and by prefix': growthOf({
     make: (n) => list(n, (index) => [`block_${index}.a`, `Block ${index}.a`, `block_${index}_a`]).flat(),
     pass: (selectors) =>
-      modules.resolveSelectors(STORE, selectors, { workflow: WORKFLOW, blocks: named(selectors.length / 3) }),
+      modules.resolveSelectors(STORE, selectors, { workflow: WORKFLOW, blocks: namedBlocks(selectors.length / 3) }),
   }),
-  'a selector of many underscores': grow({
+  'a selector of many underscores': growthOf({
     make: (n) => `block_0_${'_'.repeat(n)}`,
-    pass: (selector) => modules.resolveSelectors(STORE, [selector], { workflow: WORKFLOW, blocks: named(5) }),
+    pass: (selector) => modules.resolveSelectors(STORE, [selector], { workflow: WORKFLOW, blocks: namedBlocks(5) }),
   }),
-  'the position of a cursor': grow({
+  'the position of a cursor': growthOf({
     make: (n) => modules.cursorCodec(z.array(z.string())).encode(list(n, String), { sort: 'name' }) ?? '',
     pass: (cursor) => modules.cursorCodec(z.array(z.string())).decode(cursor, { sort: 'name' }),
   }),
-  'keys of a query': grow({
+  'keys of a query': growthOf({
     make: (n) => `https://example.com/?${list(n, (index) => `k${index}=1`).join('&')}`,
-    pass: (url) => modules.readRequest(OPERATION, new Request(url), RECEIVING),
+    pass: (url) => modules.readRequest(OPERATION, new Request(url), UNLIMITED),
   }),
-  'assignments of many variables': grow({
+  'assignments of many variables': growthOf({
     make: (n) => list(n, (index) => ({ variableName: `v${index}`, type: 'string', value: 'x' })),
-    pass: (rows) => assign(rows, rows.length),
+    pass: (rows) => executeVariables(rows, rows.length),
   }),
-  'declared fields of a start and their values': grow({
+  'declared fields of a start and their values': growthOf({
     make: (n) => object(n, (index) => [`f${index}`, index]),
     pass: (input) =>
       modules.startOutput(
@@ -206,16 +208,16 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
         input,
       ),
   }),
-  'containers of a draft': grow({
+  'containers of a draft': growthOf({
     make: (n) =>
-      modules.graphOf({ blocks: object(n, loop), edges: [] } as never, { variables: {} } as never).graph,
+      modules.graphOf({ blocks: object(n, containerEntry), edges: [] } as never, { variables: {} } as never).graph,
     pass: (graph) => {
       modules.graphOf({ blocks: graph.blocks, edges: [] } as never, graph);
       modules.graphHash(graph);
       modules.idsOf(graph);
     },
   }),
-  'warnings about a draft': grow({
+  'warnings about a draft': growthOf({
     make: (n) => {
       const edges = list(n, (index) => ({
         id: `e${index}`,
@@ -223,60 +225,65 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
         target: `b${index}`,
         sourceHandle: 'x',
       }));
-      return modules.graphOf({ blocks: object(n, loop), edges } as never, { variables: {} } as never).graph;
+      return modules.graphOf({ blocks: object(n, containerEntry), edges } as never, { variables: {} } as never).graph;
     },
     pass: (graph) => {
       const diagnostics = graph.edges.map((_, index) => ({
-        ...{ code: 'PORT_UNKNOWN', severity: 'warning' as const, path: ['edges', index, 'sourceHandle'] },
-        ...{ blockId: `b${index}`, message: '', hint: '' },
+        code: 'PORT_UNKNOWN',
+        severity: 'warning' as const,
+        path: ['edges', index, 'sourceHandle'],
+        blockId: `b${index}`,
+        message: '',
+        hint: '',
       }));
-      modules.lintReport(graph, { diagnostics, missing: [], resources: [], context: NOTHING });
+      modules.lintReport(graph, { diagnostics, missing: [], resources: [], context: EMPTY_CONTEXT });
     },
   }),
-  'ports of a draft with unknown targets': grow({
+  'ports of a draft with unknown targets': growthOf({
     make: (n) => {
       const rows = list(n, (index) => ({ id: `r${index}`, title: 'if', value: 'true' }));
       const edges = list(n, (index) => ({ source: 'c', target: 'x', sourceHandle: `condition-r${index}` }));
-      const blocks = { c: field('condition', 'conditions', rows), x: field('function', 'code', '') };
+      const blocks = { c: blockWithField('condition', 'conditions', rows), x: blockWithField('function', 'code', '') };
       return { blocks, edges, loops: {}, parallels: {}, variables: {} };
     },
     pass: (graph) =>
-      modules.lintReport(graph, { diagnostics: [], missing: [], resources: [], context: NOTHING }),
+      modules.lintReport(graph, { diagnostics: [], missing: [], resources: [], context: EMPTY_CONTEXT }),
   }),
-  'tools and placeholders of a draft': grow({
+  'tools and placeholders of a draft': growthOf({
     make: (n) => {
       const tools = list(n, (index) => ({ type: `t${index}`, params: { text: `{{N${index}}}` } }));
-      const blocks = { a: field('agent', 'tools', JSON.stringify(tools)) };
+      const blocks = { a: blockWithField('agent', 'tools', JSON.stringify(tools)) };
       return { blocks, edges: [], loops: {}, parallels: {}, variables: {} };
     },
     pass: (graph) =>
       modules.unresolvedResources(graph, {
-        ...{ db: undefined as never, workspaceId: 'w' },
+        db: undefined as never,
+        workspaceId: 'w',
         context: { ...NOTHING, tools: [{ id: 'known' }], names: new Set<string>() },
       }),
   }),
-  'bindings of a draft': grow({
+  'bindings of a draft': growthOf({
     make: (n) => {
       const ids = list(n, (index) => `id${index}`).join(',');
-      const blocks = { a: field('table', 'tableId', ids), b: field('x', 'credential', ids) };
+      const blocks = { a: blockWithField('table', 'tableId', ids), b: blockWithField('x', 'credential', ids) };
       return { blocks, edges: [], loops: {}, parallels: {}, variables: {} };
     },
     pass: (graph) => modules.removedBindings(graph, { ...graph, blocks: {} }),
   }),
 };
 
-function grow<T>(growth: Omit<Growth<T>, 'size'>): Growth<unknown> {
+function growthOf<T>(growth: Omit<Growth<T>, 'size'>): Growth<unknown> {
   return { ...growth, size: 200 } as unknown as Growth<unknown>;
 }
 
-/** Empty data for the comparison of drafts. */
-const NOTHING = { requiredFields: undefined, names: undefined, sandboxes: false, tools: undefined };
+/** The context of lint reports that know no fields, names, sandboxes or tools. */
+const EMPTY_CONTEXT = { requiredFields: undefined, names: undefined, sandboxes: false, tools: undefined };
 
-function field(type: string, name: string, value: Json): JsonObject {
+function blockWithField(type: string, name: string, value: Json): JsonObject {
   return { type, name: type, subBlocks: { [name]: { id: name, type: 'short-input', value } } };
 }
 
-function loop(index: number): [string, Json] {
+function containerEntry(index: number): [string, Json] {
   const data = { loopType: 'for', count: 1, ...(index > 0 && { parentId: `b${index >> 1}` }) };
   return [
     `b${index}`,
@@ -284,7 +291,7 @@ function loop(index: number): [string, Json] {
   ];
 }
 
-function assign(variables: Json, count: number): unknown {
+function executeVariables(variables: Json, count: number): unknown {
   const executor = modules.builtInExecutors.find(({ types }) => types.includes('variables'))!;
   const known = list(count, (index) => ({
     id: `id${index}`,

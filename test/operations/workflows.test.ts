@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 describe('parsing, checking and compiling a workflow takes time at most proportional to its size', () => {
-  it.each(sample(SHAPES, 6, 'shapes of workflows'))('with $title', async ({ draw, size = 300 }) => {
-    await expectLinear({ size, make: (n) => textOf(draw(n)), pass: check });
+  it.each(sample(SHAPES, 6, 'shapes of workflows'))('with $title', async ({ make, size = 300 }) => {
+    await expectLinear({ size, make: (n) => textOf(make(n)), pass: check });
   });
 });

@@ -49,12 +49,12 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     };
     await runs.create(newRun(argument), startedEntry());
     let seq = 1;
-    let answer: Json = 'written';
-    while (answer === 'written') {
-      answer = await resultOf(() => runs.append(argument, [entry(seq + 1, 'x'.repeat(5000))]));
-      if (answer === 'written') seq += 1;
+    let result: Json = 'written';
+    while (result === 'written') {
+      result = await resultOf(() => runs.append(argument, [entry(seq + 1, 'x'.repeat(5000))]));
+      if (result === 'written') seq += 1;
     }
-    print(answer);
+    print(result);
     print(await resultOf(() => values.put(JSON.stringify('x'.repeat(2_000_000)))));
     print(seq);
   },

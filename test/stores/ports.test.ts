@@ -14,7 +14,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 const SECRET = 'x'.repeat(32);
 
 /** Returns a function that sends requests to an API on the store as the user. */
-async function callerOf(store: ServiceStore, userId: string) {
+async function createCaller(store: ServiceStore, userId: string) {
   const engine = await createEngine(ownership(store));
   const api = await serviceApi({ engine, store });
   onTestFinished(async () => {
@@ -63,7 +63,7 @@ function describePorts(name: string, open: () => Promise<ServiceStore>): void {
 
   describeDefinitions(name, async () => {
     const { store, userId, workspaceIds } = await openStore();
-    const call = await callerOf(store, userId);
+    const call = await createCaller(store, userId);
     return {
       definitions: store.definitions,
       workspaceIds,
@@ -92,10 +92,10 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   beforeAll(async () => {
     url = await postgresDatabase();
   });
-  const schemaOf = (): string => `s${crypto.randomUUID()}`;
+  const newSchema = (): string => `s${crypto.randomUUID()}`;
 
   describePorts('PostgreSQL', () =>
-    openServiceStore({ postgres: { url, schema: schemaOf() }, secret: SECRET }),
+    openServiceStore({ postgres: { url, schema: newSchema() }, secret: SECRET }),
   );
 
   describeLimits('PostgreSQL', async (limits) => {
@@ -104,7 +104,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     };
     // Many concurrent checks wait for four connections.
     const timeoutMs = 60_000;
-    const shared = await openSharedLimits({ url, schema: schemaOf(), ...limits, timeoutMs, report });
+    const shared = await openSharedLimits({ url, schema: newSchema(), ...limits, timeoutMs, report });
     onTestFinished(() => shared.close());
     return shared;
   });

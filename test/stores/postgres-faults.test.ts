@@ -13,8 +13,8 @@ const PASSWORD = 'very-secret-7';
 
 let url = '';
 
-const open = (more: Partial<PostgresOptions> = {}): Promise<SharedStores> => openAt({ url, ...more });
-const rows = (query: string): Promise<unknown[]> => rowsAt(url, query);
+const open = (options: Partial<PostgresOptions> = {}): Promise<SharedStores> => openAt({ url, ...options });
+const runQuery = (query: string): Promise<unknown[]> => rowsAt(url, query);
 
 function urlWith(change: (changed: URL) => void): string {
   const changed = new URL(url);
@@ -45,13 +45,13 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     server.on('connection', (socket) => socket.destroy());
-    const at = (host: string): string => `postgresql://me:${PASSWORD}@${host}/db`;
-    expect((await expectError(() => open({ url: at('127.0.0.1:1') }), 'DATA_UNREACHABLE')).message).toBe(
+    const urlAt = (host: string): string => `postgresql://me:${PASSWORD}@${host}/db`;
+    expect((await expectError(() => open({ url: urlAt('127.0.0.1:1') }), 'DATA_UNREACHABLE')).message).toBe(
       'The database "db" at 127.0.0.1:1 cannot be used: nothing listens at that address. Start the database, or correct the host and the port.',
     );
-    await expectError(() => open({ url: at(`127.0.0.1:${port}`) }), 'DATA_UNREACHABLE');
+    await expectError(() => open({ url: urlAt(`127.0.0.1:${port}`) }), 'DATA_UNREACHABLE');
     expect(
-      (await expectError(() => open({ url: at('no.such.host.invalid') }), 'DATA_UNREACHABLE')).message,
+      (await expectError(() => open({ url: urlAt('no.such.host.invalid') }), 'DATA_UNREACHABLE')).message,
     ).toMatch(/host name (is unknown|cannot be resolved)/);
   });
 
@@ -86,19 +86,19 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
   it('is refused, and not changed, if the schema has a newer format', async () => {
     const schema = `s ${randomUUID()}`;
     await (await open({ schema })).close();
-    await rows(`UPDATE "${schema}".format SET format = 99`);
+    await runQuery(`UPDATE "${schema}".format SET format = 99`);
     const { message } = await expectError(() => open({ schema }), 'DATA_FORMAT_UNSUPPORTED');
     expect(message).toMatch(
       /it has format 99, and this version of Heddle knows formats up to 8\. Use the newer/,
     );
-    expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 99 }]);
+    expect(await runQuery(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 99 }]);
   });
 
   it('is refused if the schema has tables of another program, but not if it is empty', async () => {
-    await rows('CREATE SCHEMA theirs; CREATE TABLE theirs.plans (x integer)');
+    await runQuery('CREATE SCHEMA theirs; CREATE TABLE theirs.plans (x integer)');
     const { message } = await expectError(() => open({ schema: 'theirs' }), 'DATA_FORMAT_UNSUPPORTED');
     expect(message).toMatch(/"theirs".*has tables, but not those of Heddle\. Choose another schema/);
-    await rows('CREATE SCHEMA "prepared ""one"""');
+    await runQuery('CREATE SCHEMA "prepared ""one"""');
     expect(await (await open({ schema: 'prepared "one"' })).runs.open()).toEqual([]);
   });
 
@@ -113,8 +113,8 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
 
   it('throws DATA_UNWRITABLE if the user lacks rights, or the server is read-only', async () => {
     const user = `user_${randomUUID().replaceAll('-', '')}`;
-    await rows(`CREATE USER ${user} PASSWORD '${PASSWORD}'`);
-    onTestFinished(async () => void (await rows(`DROP USER ${user}`)));
+    await runQuery(`CREATE USER ${user} PASSWORD '${PASSWORD}'`);
+    onTestFinished(async () => void (await runQuery(`DROP USER ${user}`)));
     const limitedUrl = urlWith((changed) => {
       changed.username = user;
       changed.password = PASSWORD;
@@ -124,7 +124,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     );
     const schema = `s ${randomUUID()}`;
     await (await open({ schema })).close();
-    await rows(
+    await runQuery(
       `GRANT USAGE ON SCHEMA "${schema}" TO ${user}; GRANT SELECT ON ALL TABLES IN SCHEMA "${schema}" TO ${user}`,
     );
     const reader = await open({ url: limitedUrl, schema });
@@ -138,7 +138,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     expect((await expectError(() => readOnly.values.put('1'), 'DATA_UNWRITABLE')).message).toContain(
       'it is read-only',
     );
-    await rows(`DROP OWNED BY ${user}`);
+    await runQuery(`DROP OWNED BY ${user}`);
   });
 
   it('reports data that was changed outside Heddle', async () => {
@@ -146,13 +146,13 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     const { runs } = await open({ schema });
     await runs.create(newRun('r'), startedEntry());
     await runs.append('r', [entry(2), entry(3)]);
-    await rows(`DELETE FROM "${schema}".journal WHERE seq = 2`);
+    await runQuery(`DELETE FROM "${schema}".journal WHERE seq = 2`);
     await expectError(() => runs.journal('r'), 'JOURNAL_CORRUPT');
-    await rows(`UPDATE "${schema}".journal SET entry = 'x'`);
+    await runQuery(`UPDATE "${schema}".journal SET entry = 'x'`);
     await expectError(() => runs.tail('r', 2), 'JOURNAL_CORRUPT');
-    await rows(`DELETE FROM "${schema}".journal`);
+    await runQuery(`DELETE FROM "${schema}".journal`);
     await expectError(() => runs.journal('r'), 'JOURNAL_CORRUPT');
-    await rows(`DROP TABLE "${schema}".journal`);
+    await runQuery(`DROP TABLE "${schema}".journal`);
     const { message } = await expectError(() => runs.journal('r'), 'DATA_FORMAT_UNSUPPORTED');
     expect(message).toContain(`the tables in the schema "${schema}" were changed outside Heddle`);
   });

@@ -20,13 +20,13 @@ import { child } from './process.ts';
 
 let url = '';
 
-const open = (more: Partial<PostgresOptions> = {}): Promise<SharedStores> => openAt({ url, ...more });
-const rows = (query: string): Promise<unknown[]> => rowsAt(url, query);
+const open = (options: Partial<PostgresOptions> = {}): Promise<SharedStores> => openAt({ url, ...options });
+const runQuery = (query: string): Promise<unknown[]> => rowsAt(url, query);
 
 /** Terminates the connections in this state, and returns their number. `active`: only those that wait for a lock. */
 async function cutConnections(state: 'idle' | 'active'): Promise<number> {
   const waiting = state === 'active' ? "AND wait_event_type = 'Lock'" : '';
-  const terminated = await rows(
+  const terminated = await runQuery(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
      AND pid <> pg_backend_pid() AND state = '${state}' ${waiting}`,
   );
@@ -38,7 +38,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     url = await postgresDatabase();
   });
 
-  const both = async <Name extends keyof SharedStores>(name: Name) => {
+  const openTwice = async <Name extends keyof SharedStores>(name: Name) => {
     const schema = `s ${randomUUID()}`;
     return { one: (await open({ schema }))[name], other: (await open({ schema }))[name] };
   };
@@ -48,9 +48,9 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     () => describePruning('postgres', open),
     () => describeRunChanges('postgres', open),
     () => describeConversations('postgres', async () => (await open()).conversations),
-    () => describeLiveEvents('postgres', () => both('live')),
-    () => describeSpending('postgres', () => both('spending')),
-    () => describeRates('postgres', () => both('rates')),
+    () => describeLiveEvents('postgres', () => openTwice('live')),
+    () => describeSpending('postgres', () => openTwice('spending')),
+    () => describeRates('postgres', () => openTwice('rates')),
     () => describeDefinitionStore('postgres', async () => (await open()).definitions),
   ];
   for (const describeSuite of sample(suites, 4, 'suites of stores on PostgreSQL')) describeSuite();
@@ -78,7 +78,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       await first.runs.create(newRun('r'), startedEntry());
       await second.runs.append('r', [entry(2)]);
       expect(await first.runs.tail('r', 1)).toEqual([entry(2)]);
-      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 8 }]);
+      expect(await runQuery(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 8 }]);
     });
 
     it('migrate a schema of format 2 so that runs have their parents and old values are never pruned', async () => {
@@ -88,9 +88,9 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       await migrate(database, MIGRATIONS.slice(0, 2));
       const parent = { runId: 'p', block: 'b', scope: [], depth: 1 };
       const header = JSON.stringify(newRun('r', { parent, mocks: { text: '\u0000' } }));
-      await rows(`INSERT INTO "${schema}".runs (run_id, workflow_id, created_ms, header, ended)
+      await runQuery(`INSERT INTO "${schema}".runs (run_id, workflow_id, created_ms, header, ended)
         VALUES ('r', 'w', 1, '${header}', true)`);
-      await rows(`INSERT INTO "${schema}".stored_values VALUES ('k', '"old"')`);
+      await runQuery(`INSERT INTO "${schema}".stored_values VALUES ('k', '"old"')`);
       const { runs, values } = await open({ schema });
       expect(await runs.children('p')).toEqual(['r']);
       await values.prune(['k'], 0);
@@ -176,7 +176,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       const ids = Array.from({ length: 30 }, (_, index) => `r${index}`);
       await Promise.all(ids.map(async (id) => stores.runs.create(newRun(id), startedEntry())));
       expect(await stores.runs.open()).toHaveLength(30);
-      expect(await rows("SELECT pid FROM pg_stat_activity WHERE application_name = 'few'")).toHaveLength(2);
+      expect(await runQuery("SELECT pid FROM pg_stat_activity WHERE application_name = 'few'")).toHaveLength(2);
     });
   });
 

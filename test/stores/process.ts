@@ -12,12 +12,13 @@ export interface Child {
   pid: number;
   /** The values printed so far. */
   lines: Json[];
+  /** Returns the text on stderr so far. */
   errors: () => string;
-  /** Resolves once it has printed `count` lines. */
+  /** Resolves with all lines when the process has printed `count` lines. */
   waitForLines(count: number): Promise<Json[]>;
   /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<void>;
-  /** Resolves with its exit code. */
+  /** Resolves with the exit code. */
   ended: Promise<number | null>;
 }
 

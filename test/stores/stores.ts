@@ -3,7 +3,7 @@ import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { StoreOptions } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
 
-/** Opens stores, which are closed after the test. */
+/** Opens stores. They are closed after the test. */
 export function stores(options: StoreOptions): Stores {
   const opened = openStores(options);
   onTestFinished(() => opened.close());

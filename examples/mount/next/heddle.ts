@@ -5,16 +5,16 @@ import { createEngine } from '@heddle/engine';
 import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
 
 const data = process.env['HEDDLE_DATA'] ?? './.heddle';
-type Served = Pick<Api, 'fetch' | 'close'>;
-const globals = globalThis as { heddleApi?: Promise<Served> };
+type MountedApi = Pick<Api, 'fetch' | 'close'>;
+const globals = globalThis as { heddleApi?: Promise<MountedApi> };
 
 /** Returns the API of this process. `globalThis` stores it, because the development server reloads this file. */
-export function heddle(): Promise<Served> {
+export function heddle(): Promise<MountedApi> {
   globals.heddleApi ??= start();
   return globals.heddleApi;
 }
 
-async function start(): Promise<Served> {
+async function start(): Promise<MountedApi> {
   const store = await openServiceStore({ data });
   const { resolveChild, tenant } = store.definitions;
   const engine = await createEngine({ data, resolveChild, tenant });

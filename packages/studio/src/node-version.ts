@@ -1,4 +1,4 @@
-// Imported first by every entry: an older Node.js would otherwise fail later with an unrelated error.
+// Imported first by every entry point: an older Node.js would otherwise fail later with an unrelated error.
 
 /** Minimum major version of Node.js. */
 const MIN_MAJOR = 24;

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
 export interface StudioOptions {
-  /** The path below which the HTTP API is served: `/internal/heddle`. Default: the root. */
+  /** The path below which the HTTP API is served, for example `/internal/heddle`. Default: the root. */
   basePath?: string;
 }
 
@@ -58,7 +58,7 @@ export function studioPages({ basePath = '' }: StudioOptions = {}): Pages {
     const [, name] = ASSET_PATH.exec(path) ?? [];
     if (name !== undefined) {
       const asset = await assetOf(name);
-      return asset && answerAsset(request, asset);
+      return asset && respondWithAsset(request, asset);
     }
     const [first = ''] = path.split('/');
     return PAGES.has(first) ? renderPage(request, `${basePath}/`) : undefined;
@@ -77,7 +77,7 @@ async function readAsset(name: string): Promise<Asset | undefined> {
   }
 }
 
-function answerAsset(request: Request, { type, plain, compressed }: Asset): Response {
+function respondWithAsset(request: Request, { type, plain, compressed }: Asset): Response {
   const acceptsGzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '');
   const body = acceptsGzip ? compressed : plain;
   const headers = {

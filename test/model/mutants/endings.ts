@@ -1,7 +1,10 @@
 import { mutantsOf } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Mutants of the code for drains: grace periods, nested drains, the end. */
+/**
+ * Mutants of the code for the end of a run, and for drains. In a drain, a part of a run starts no more blocks, and its
+ * running blocks get a grace period.
+ */
 export const endings: readonly Mutant[] = [
   ...mutantsOf('drain.ts', [
     {

@@ -88,7 +88,7 @@ it('R29 the state of a drained run is cleared at its end', () => {
   run.complete('s');
   run.fail('a');
   run.complete('b');
-  const { phase, end, frame, busy, timers, humans, graceMs, ...more } = run.state;
+  const { phase, end, frame, busy, timers, humans, graceMs, ...otherFields } = run.state;
   expect([phase, end, frame]).toEqual(['ended', { status: 'failed' }, { left: 0, cells: [] }]);
-  expect([busy, timers, humans, graceMs, more]).toEqual([0, 0, 0, 50, {}]);
+  expect([busy, timers, humans, graceMs, otherFields]).toEqual([0, 0, 0, 50, {}]);
 });

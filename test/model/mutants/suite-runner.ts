@@ -14,7 +14,7 @@ const MODEL = fileURLToPath(new URL('..', import.meta.url));
 /** The test suites of the machine: its own tests, and the tests of the model. */
 export type Suite = 'rules' | 'model';
 
-interface Case {
+interface TestCase {
   title: string;
   run: () => unknown;
 }
@@ -57,11 +57,11 @@ export class SuiteRunner {
     });
   }
 
-  /** Returns the title of the first test that fails on the mutant, or on the unchanged machine without one. */
+  /** Returns the title of the first test that fails on the mutant. Without a mutant, tests the unchanged machine. */
   async firstFailure(mutant?: Mutant): Promise<string | undefined> {
     this.#mutant = mutant;
     const { outputFiles } = await (await this.#context).rebuild();
-    for (const { title, run } of collect(outputFiles[0]!.text)) {
+    for (const { title, run } of collectTests(outputFiles[0]!.text)) {
       try {
         await run();
       } catch {
@@ -101,8 +101,8 @@ function testsOf(suite: Suite): string[] {
 }
 
 /** Returns the tests that `script` declares, without running them. */
-function collect(script: string): Case[] {
-  const cases: Case[] = [];
+function collectTests(script: string): TestCase[] {
+  const cases: TestCase[] = [];
   const titles: string[] = [];
   const it = (title: string, run: () => unknown): void => {
     cases.push({ title: [...titles, title].join(' '), run });

@@ -8,7 +8,7 @@ export interface RunRef {
   runId: string;
 }
 
-/** Cancels a run. Throws if it has ended. */
+/** Cancels a run. Throws if the run has ended. */
 export async function cancelRun(path: RunRef): Promise<void> {
   const url = '/api/v2/workflows/{workflowId}/runs/{runId}/cancel';
   const { data } = await dataOf(client.POST(url, { params: { path } }));
@@ -16,7 +16,7 @@ export async function cancelRun(path: RunRef): Promise<void> {
     throw new RequestError(409, `The run was not cancelled: ${data.reason.replace('_', ' ')}.`);
 }
 
-/** Where and on which version a run starts again, and the values that replace earlier ones. */
+/** The block at which a run starts again, the version of its workflow, and the values that replace recorded values. */
 export interface RerunBody {
   blockId?: string;
   iterations?: number[];
@@ -51,7 +51,7 @@ export async function downloadValue(runId: string, address: ValueAddress): Promi
 /** Downloads a path of the HTTP API as a file. A plain link would lack the header that a session requires. */
 export async function save(path: string, name: string): Promise<void> {
   const response = await fetch(BASE + path, { headers: HEADERS });
-  if (!response.ok) throw new RequestError(response.status, `The server answered ${response.status}.`);
+  if (!response.ok) throw new RequestError(response.status, `The server responded with the status ${response.status}.`);
   const objectUrl = URL.createObjectURL(await response.blob());
   const link = document.createElement('a');
   link.href = objectUrl;

@@ -4,7 +4,7 @@ import type { paths } from './schema.ts';
 /** The base path of the HTTP API, without a trailing slash. The server writes it into the page. */
 export const BASE = new URL(document.baseURI).pathname.replace(/\/$/, '');
 
-/** Tells the server that a request comes from its own page. */
+/** Headers that tell the server that a request comes from a page of the Studio. */
 export const HEADERS = { 'X-Heddle-Studio': '1' };
 
 const client = createClient<paths>({ baseUrl: location.origin + BASE, headers: HEADERS });
@@ -37,7 +37,7 @@ export async function dataOf<Data>(request: Promise<ClientResponse<Data>>): Prom
     throw new RequestError(0, `The server cannot be reached: ${String(cause)}`);
   });
   if (response.ok && data !== undefined) return data as Exclude<Data, string>;
-  throw new RequestError(response.status, messageIn(error) ?? `The server answered ${response.status}.`);
+  throw new RequestError(response.status, messageIn(error) ?? `The server responded with the status ${response.status}.`);
 }
 
 function messageIn(error: unknown): string | undefined {

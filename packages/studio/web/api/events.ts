@@ -26,7 +26,7 @@ export async function followRun(
       const path = `${BASE}/api/v2/logs/${encodeURIComponent(runId)}/events`;
       const response = await fetch(path, { headers, signal });
       if (!response.ok || !response.body) return;
-      for await (const { id, data } of framesIn(response.body)) {
+      for await (const { id, data } of readServerSentEvents(response.body)) {
         lastEventId = id ?? lastEventId;
         if (data === '[DONE]') return;
         onEvent(data as RunEvent);
@@ -40,7 +40,7 @@ export async function followRun(
   }
 }
 
-async function* framesIn(
+async function* readServerSentEvents(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): AsyncGenerator<{ id: string | undefined; data: unknown }> {
   let text = '';
@@ -49,11 +49,11 @@ async function* framesIn(
     const { done, value } = await reader.read();
     if (done) return;
     text += value;
-    const frames = text.split('\n\n');
-    text = frames.pop() ?? '';
-    for (const frame of frames) {
-      const data = /^data: (.*)$/m.exec(frame)?.[1];
-      if (data !== undefined) yield { id: /^id: (.*)$/m.exec(frame)?.[1], data: JSON.parse(data) as unknown };
+    const eventTexts = text.split('\n\n');
+    text = eventTexts.pop() ?? '';
+    for (const eventText of eventTexts) {
+      const data = /^data: (.*)$/m.exec(eventText)?.[1];
+      if (data !== undefined) yield { id: /^id: (.*)$/m.exec(eventText)?.[1], data: JSON.parse(data) as unknown };
     }
   }
 }

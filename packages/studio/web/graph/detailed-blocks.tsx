@@ -20,8 +20,8 @@ interface DetailedBlocksProps {
 }
 
 /**
- * The blocks and lines in view. Their boxes are known, so nothing is measured. They do not render again while the
- * view moves within a step.
+ * The blocks and lines in view. The boxes of blocks are known, so nothing is measured. Blocks do not render again while
+ * the view moves by less than a step of `partInView`.
  */
 export function DetailedBlocks({
   graph,

@@ -23,7 +23,7 @@ import { useLayout } from './use-layout.ts';
 const READABLE_ZOOM = 25 / BLOCK_HEIGHT;
 const PADDING = 0.05;
 const MIN_ZOOM = 0.02;
-/** With more blocks, those that are too small to read are drawn as a few paths, not as thousands of elements. */
+/** With more blocks, a graph whose text is too small to read is drawn as a few paths, not as thousands of elements. */
 const MAX_ELEMENTS = 300;
 /** Windows up to this width show only the beginning of a graph whose names would be too small to read. */
 const NARROW_PX = 600;
@@ -139,7 +139,7 @@ function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (e
   return { fit, onMoved };
 }
 
-/** Returns the view of the whole graph; in a narrow window, of the beginning of a small graph, with readable names. */
+/** Returns a view of the whole graph. In a narrow window, a small graph is cut off so that its names are readable. */
 function viewportOf(boxes: ReadonlyMap<string, Box>, { width, height }: Size): Viewport {
   const bounds = boundsOf(boxes.values());
   const fullView = getViewportForBounds(bounds, width, height, MIN_ZOOM, 1, PADDING);

@@ -34,7 +34,7 @@ export interface Line {
   box: Box;
 }
 
-/** The blocks at one depth of nesting, and the lines to them, which are drawn below the blocks. */
+/** The blocks at one depth of nesting, and the lines to these blocks. The lines are drawn below the blocks. */
 export interface Layer {
   lines: Line[];
   blocks: PositionedBlock[];
@@ -78,7 +78,10 @@ function linesOf(
     if (!from || !to || parents.get(target) === source) return [];
     const label = port === 'error' ? 'error' : titles.get(port);
     return {
-      ...{ id: `${index}`, source, target, isError: port === 'error' },
+      id: `${index}`,
+      source,
+      target,
+      isError: port === 'error',
       label: label === '' ? undefined : label,
       ...curve(
         { x: from.x + from.width, y: portY(from, containers.has(source)) },

@@ -26,10 +26,13 @@ export const BLOCK_HEIGHT = 56;
 const TITLE_HEIGHT = 44;
 const PADDING = 20;
 const GAP = 40;
-/** Maximum number of blocks of a container that dagre lays out, with few crossings but in more than linear time. */
+/**
+ * Maximum number of blocks of a container that dagre lays out. Dagre avoids crossings of edges, but takes more than
+ * linear time.
+ */
 const MAX_DAGRE_BLOCKS = 500;
 
-/** Maximum numbers of blocks for a layout within about 20 ms: of those that dagre lays out, and of all. */
+/** Maximum numbers of blocks for a layout within about 20 ms: `dagre` for those that dagre lays out, `all` for all. */
 const MAX_QUICK_BLOCKS = { dagre: 60, all: 2500 };
 
 /** True if the layout of a graph probably takes longer than the start of a worker. */

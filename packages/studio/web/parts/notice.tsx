@@ -25,7 +25,7 @@ export function Failed({ error, retry }: { error: Error; retry?: () => unknown }
   );
 }
 
-/** A page whose main request has failed. `what` is its heading. */
+/** A page whose main request has failed. `what` is the heading of the page. */
 export function FailedPage({ what, ...failure }: { what: string; error: Error; retry: () => unknown }) {
   return (
     <div className="page">

@@ -26,7 +26,7 @@ interface DetailsProps {
   go: (change: Partial<RunSearch>) => void;
 }
 
-/** The values of the selected span; of the run if nothing is selected. */
+/** The values of the selected span, or of the run if nothing is selected. */
 export function Details({ run, selection, pane, go }: DetailsProps) {
   const { block, spanId, state } = selection;
   const isIteration = spanId !== '' && scopeOf(run.graph, spanId) === spanId;

@@ -69,7 +69,7 @@ function ToolCalls({ runId, spanId }: ModelUseProps) {
   );
 }
 
-/** Returns a part of the output; undefined if the output does not have it, or if it is larger than one response. */
+/** Returns a part of the output; undefined if the output has no such part, or if the part exceeds one response. */
 function usePart({ runId, spanId }: ModelUseProps, path: string): { isPending: boolean; value: unknown } {
   const { data, isPending } = useQuery(valueQuery(runId, { spanId, part: 'output', path }));
   return {

@@ -11,7 +11,7 @@ export interface PauseCall {
   parameters: { [key: string]: unknown };
 }
 
-/** The entries of a person for a tool call. */
+/** What a person has entered for a tool call. */
 export interface CallDecision {
   kind: '' | 'approve' | 'edit' | 'deny';
   /** The entered text of each field of the arguments. */
@@ -30,7 +30,8 @@ export function callsOf(output: unknown): PauseCall[] {
     const { id, name, arguments: args, parameters } = call;
     return [
       {
-        ...{ id, name },
+        id,
+        name,
         arguments: isObject(args) ? args : {},
         parameters: isObject(parameters) ? parameters : {},
       },
@@ -47,7 +48,8 @@ export function fieldsOfCall({ arguments: args, parameters }: PauseCall): PauseF
     const schema = isObject(properties[name]) ? properties[name] : {};
     const type = typeOf(schema['type'], value);
     return {
-      ...{ name, type },
+      name,
+      type,
       description: typeof schema['description'] === 'string' ? schema['description'] : '',
       initial:
         value === undefined
@@ -68,7 +70,10 @@ function typeOf(type: unknown, value: unknown): string {
   return type === undefined && typeof value === 'string' ? 'string' : 'object';
 }
 
-/** Returns a decision for each call. Throws an Error that names a call without one, or a field that is not JSON. */
+/**
+ * Returns a decision for each call. Throws an Error that names a call without a decision, or a field whose text is not
+ * JSON.
+ */
 export function decisionsOf(
   calls: readonly PauseCall[],
   decisions: { readonly [id: string]: CallDecision },

@@ -15,7 +15,10 @@ export interface PauseField {
 export function fieldsOf(format: unknown): PauseField[] {
   return inputFields(format as Json | undefined).map(
     ({ name, type, description = '', required, value = '' }) => ({
-      ...{ name, type, description, required },
+      name,
+      type,
+      description,
+      required,
       initial: typeof value === 'string' ? value : JSON.stringify(value),
     }),
   );

@@ -81,7 +81,10 @@ interface RunFromProps {
   spanId: string;
 }
 
-/** Returns a function that starts the new run and opens it, the form for a change before the start, and its reset. */
+/**
+ * Returns `start`, which starts the new run and opens its page; `editor`, the form that changes a value before the
+ * start; and `reset`, which clears the form.
+ */
 function useRerun(run: Overview, targets: readonly EditTarget[]) {
   const navigate = useNavigate();
   const [choice, setChoice] = useState('');

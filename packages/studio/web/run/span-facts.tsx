@@ -59,8 +59,8 @@ function BlockDetails({ runId, span, type }: { runId: string; span: Span; type: 
 }
 
 /**
- * Returns a span; null if it does not exist. Requests only the spans of its block in its scope; for an iteration, those
- * with its number.
+ * Returns a span; null if it does not exist. Requests only the spans of the same block in the same scope. For the span
+ * of an iteration, requests only the spans with the same number.
  */
 async function spanOf(run: Overview, spanId: string): Promise<Span | null> {
   const scope = scopeOf(run.graph, spanId);

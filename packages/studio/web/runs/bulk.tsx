@@ -19,7 +19,10 @@ interface BulkProps {
   hasFilters: boolean;
 }
 
-/** Buttons that cancel runs or start them again: the selected runs, or with filters the newest runs that match. */
+/**
+ * Buttons that cancel runs or start them again. They act on the selected runs or, without a selection, on the newest
+ * runs that match the filters.
+ */
 export function BulkActions({ rows, selected, select, filters, hasFilters }: BulkProps) {
   const queries = useQueryClient();
   const [report, setReport] = useState('');
@@ -37,7 +40,7 @@ export function BulkActions({ rows, selected, select, filters, hasFilters }: Bul
       ? { data: rows.filter(({ runId }) => selected.has(runId)) }
       : await matchingRuns(filters);
     const outcome = await actOn(runs.filter(isApplicable), act);
-    setReport(reportOf(verb, { ...outcome, isCut: nextCursor !== null }));
+    setReport(reportOf(verb, { ...outcome, isTruncated: nextCursor !== null }));
     select(new Set());
     await queries.invalidateQueries({ queryKey: ['runs'] });
   };
@@ -82,10 +85,10 @@ export function BulkActions({ rows, selected, select, filters, hasFilters }: Bul
 
 function reportOf(
   verb: string,
-  { done, failed, reason, isCut }: { done: number; failed: number; reason: string; isCut: boolean },
+  { done, failed, reason, isTruncated }: { done: number; failed: number; reason: string; isTruncated: boolean },
 ): string {
   const failures = failed > 0 ? ` Refused: ${failed} (${reason}).` : '';
-  const limitNote = isCut ? ` Only the newest ${MAX_RUNS} runs were included.` : '';
+  const limitNote = isTruncated ? ` Only the newest ${MAX_RUNS} runs were included.` : '';
   return `${verb}: ${done}.${failures}${limitNote}`;
 }
 

@@ -101,7 +101,9 @@ function PageFailed({ error, reset }: ErrorComponentProps) {
 
 export function makeRouter(queries: QueryClient) {
   return createRouter({
-    ...{ routeTree, basepath: BASE === '' ? '/' : BASE, context: { queries } },
+    routeTree,
+    basepath: BASE === '' ? '/' : BASE,
+    context: { queries },
     defaultPreload: 'intent',
     // Loaders skip data that is already loaded. A preloaded route has loaded only its code.
     defaultPreloadStaleTime: 0,

@@ -10,10 +10,10 @@ export function SignedIn({ refusal, children }: { refusal: string | undefined; c
   if (session.isPending) return <Loading what="the Studio" />;
   if (session.error) return <Failed error={session.error} retry={session.refetch} />;
   if (session.data.signedIn) return children;
-  return <SignIn refusal={refusal} hasToken={session.data.ways?.includes('token') ?? false} />;
+  return <SignIn refusal={refusal} acceptsToken={session.data.ways?.includes('token') ?? false} />;
 }
 
-function SignIn({ refusal, hasToken }: { refusal: string | undefined; hasToken: boolean }) {
+function SignIn({ refusal, acceptsToken }: { refusal: string | undefined; acceptsToken: boolean }) {
   const queries = useQueryClient();
   const [key, setKey] = useState('');
   const action = useMutation({
@@ -24,7 +24,7 @@ function SignIn({ refusal, hasToken }: { refusal: string | undefined; hasToken: 
   return (
     <main className="sign-in">
       <h1>Heddle Studio</h1>
-      {hasToken && <p>Open the URL that heddle serve printed when it started, or use an API key.</p>}
+      {acceptsToken && <p>Open the URL that heddle serve printed when it started, or use an API key.</p>}
       <form
         onSubmit={(event) => {
           event.preventDefault();

@@ -10,7 +10,7 @@ interface CompareProps {
   versions: readonly number[];
 }
 
-/** The difference between two versions: blocks, with their changed texts line by line; connections; variables. */
+/** The changed blocks, connections and variables between two versions. Changed texts are compared line by line. */
 export function Compare({ workflowId, versions }: CompareProps) {
   const [base, setBase] = useState(versions[1] ?? 0);
   const [target, setTarget] = useState(versions[0] ?? 0);

@@ -47,7 +47,11 @@ export function folderRows(folders: readonly Folder[], open: ReadonlySet<string>
       const isOpen = children.has(path) ? open.has(path) : undefined;
       const fixedRows = level === 1 ? 2 : 0;
       rows.push({
-        ...{ path, name, locked, level, isOpen },
+        path,
+        name,
+        locked,
+        level,
+        isOpen,
         size: siblings.length + fixedRows,
         position: index + 1 + fixedRows,
       });
@@ -94,7 +98,7 @@ function leftOf(
 
 /** Returns the path of a subfolder of a folder. */
 export function pathIn(parentPath: string, name: string): string {
-  // encodeURIComponent does not encode these.
+  // encodeURIComponent does not encode these characters.
   const encoded = encodeURIComponent(name).replaceAll(
     /[!'()*]/g,
     (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,

@@ -127,7 +127,7 @@ function TreeItem({ row, top, isActive, isSelected, itemRef, choose, setOpen }: 
   );
 }
 
-/** Returns the ancestors of a folder, which are open at first so that it is visible. */
+/** Returns the ancestors of a folder. They are open at first, so that the folder is visible. */
 function ancestorsOf(path: string): Set<string> {
   const ancestors = new Set<string>();
   for (let each = parentOf(path); each !== parentOf(each); each = parentOf(each)) ancestors.add(each);

@@ -51,8 +51,8 @@ export function Triggers({ workflowId }: { workflowId: string }) {
 }
 
 /**
- * Consecutive failures and the last error, unless it is the error of the webhook at the provider, which has its own
- * column.
+ * The number of consecutive failures, and the last error. The error of the webhook at the provider is left out, because
+ * it has its own column.
  */
 function Health({ health, hookError }: Pick<Trigger, 'health'> & { hookError: string | null }) {
   const { failures, lastError } = health;
