@@ -52,7 +52,7 @@ async function rowsOf(runId: string): Promise<Row[]> {
     .map(({ output }) => output.result);
 }
 
-async function newestRun(): Promise<string | undefined> {
+async function readNewestRunId(): Promise<string | undefined> {
   const { data } = await heddle<{ data: { runId: string }[] }>('runs', 'list', '--limit', '1', '--json');
   return data[0]?.runId;
 }
@@ -61,7 +61,7 @@ function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-const previousRunId = await newestRun();
+const previousRunId = await readNewestRunId();
 const firstWorker = await startWorker('one');
 const run = start('run', WORKFLOW, '--runtime', 'temporal', '--no-worker', ...SERVER);
 const output = text(run.stdout);
@@ -70,7 +70,7 @@ const exited = once(run, 'exit');
 let runId: string | undefined;
 while (runId === undefined || runId === previousRunId) {
   await sleep(200);
-  runId = await newestRun();
+  runId = await readNewestRunId();
 }
 const secondWorker = await startWorker('two');
 let woven = await rowsOf(runId);

@@ -60,7 +60,7 @@ export function describeAbuse(environment: () => Environment): void {
 
     it('the run ids "." and "..", and ids with the format of child run ids, are refused', async () => {
       const path = await deploy(GREETING);
-      for (const id of ['.', '..', childId('any-run', 'Call')]) {
+      for (const id of ['.', '..', childIdOf('any-run', 'Call')]) {
         const reply = await call('admin', 'POST', `${path}/execute`, {
           headers: { 'X-Run-Id': id },
           body: {},
@@ -135,7 +135,7 @@ export function describeAbuse(environment: () => Environment): void {
       );
       const theirs = await deploy(workflow([fn('F', 'return "forged"')], ['Start -> F']), 'stranger');
       // The id that a child would have if ids were computed without a secret key.
-      const guessed = childId('parent-1', 'Call');
+      const guessed = childIdOf('parent-1', 'Call');
       const claim = { headers: { 'X-Run-Id': guessed }, body: {} };
       expect(await call('stranger', 'POST', `${theirs}/execute`, claim)).toMatchObject({ status: 400 });
       const ran = await call('admin', 'POST', `${parent}/execute`, {
@@ -215,7 +215,7 @@ export function describeAbuse(environment: () => Environment): void {
       const { workspaces } = environment().service;
       const path = await deploy(GREETING);
       const workspaceId = workspaces.first;
-      const forged = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+      const encodeCursor = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
       const requests: readonly (readonly [method: string, path: string, body?: unknown])[] = [
         ['POST', '/api/v2/workflows', { workspaceId, name: 'a\0b' }],
         ['POST', '/api/v2/workflows', { workspaceId, name: 'a\ud800b' }],
@@ -242,9 +242,9 @@ export function describeAbuse(environment: () => Environment): void {
         ].flatMap(
           (value) =>
             [
-              ['GET', `/api/v2/workflows?workspaceId=${workspaceId}&cursor=${forged(value)}`],
-              ['GET', `${path}/runs?cursor=${forged(value)}`],
-              ['GET', `${path}/versions?cursor=${forged(value)}`],
+              ['GET', `/api/v2/workflows?workspaceId=${workspaceId}&cursor=${encodeCursor(value)}`],
+              ['GET', `${path}/runs?cursor=${encodeCursor(value)}`],
+              ['GET', `${path}/versions?cursor=${encodeCursor(value)}`],
             ] as const,
         ),
       ];
@@ -278,7 +278,7 @@ export function describeAbuse(environment: () => Environment): void {
     it('URLs in responses have the origin of the server, regardless of the Host header', async () => {
       const { service } = environment();
       const path = await deploy(GREETING);
-      const statusUrl = await statusUrlForForgedHost(service, `${path}/execute`);
+      const statusUrl = await startRunWithForgedHost(service, `${path}/execute`);
       expect(statusUrl.startsWith(`${service.url}/`)).toBe(true);
     });
 
@@ -355,7 +355,7 @@ export function describeAbuse(environment: () => Environment): void {
 }
 
 /** Returns the id of a child, derived without a key from the parent's id, the block and the attempt. */
-function childId(parent: string, blockId: string): string {
+function childIdOf(parent: string, blockId: string): string {
   const hex = createHash('sha256').update(`${parent}\n${blockId}\n1`).digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
   return [
@@ -393,7 +393,7 @@ function openIdleConnection(origin: string, path: string): Promise<Socket> {
 }
 
 /** Starts a run with a forged Host header. Returns its `statusUrl`. */
-function statusUrlForForgedHost(service: Service, path: string): Promise<string> {
+function startRunWithForgedHost(service: Service, path: string): Promise<string> {
   const { hostname, port } = new URL(service.url);
   return new Promise((resolve, reject) => {
     const outgoing = request(

@@ -130,7 +130,7 @@ const ALLOWED: {
 
 const RANK = { any: 0, read: 1, write: 2, admin: 3 };
 
-function servedOperation(id: string): AnyOperation {
+function findOperation(id: string): AnyOperation {
   const operation = SERVED.find((each) => each.id === id);
   if (!operation) throw new Error(`There is no operation ${id}: remove it from the table.`);
   return operation;
@@ -138,7 +138,7 @@ function servedOperation(id: string): AnyOperation {
 
 /** Calls the operation as this caller. */
 function callAs(call: Service['call'], caller: Caller, id: string, subject: Subject): Promise<Reply> {
-  const { method, path, body } = requestOf(servedOperation(id), subject);
+  const { method, path, body } = requestOf(findOperation(id), subject);
   return call(caller, method, path, body === undefined ? {} : { body });
 }
 
@@ -152,7 +152,7 @@ function refusalOf({ status, text }: Reply): 401 | 403 | 404 | undefined {
   return isConcealed ? 404 : undefined;
 }
 
-function expectedRefusal(caller: Caller, [minimum, key]: readonly [keyof typeof RANK, boolean]) {
+function expectedRefusalOf(caller: Caller, [minimum, key]: readonly [keyof typeof RANK, boolean]) {
   if (caller === 'nobody') return 401;
   if (minimum === 'any') return undefined;
   if (caller === 'stranger' || caller === 'foreign') return 404;
@@ -177,7 +177,7 @@ export function describeAuthorization(service: () => Service): void {
       request: async (method, at, body) => (await call('admin', method, at, { body })).body?.data,
     });
     const subject: Subject = { workflowId, runId: run.runId, workspaceId: workspaces.first, triggers };
-    const newWorkflowId = async (): Promise<string> => (await deploy(GREETING)).split('/').at(-1) ?? '';
+    const deployNewWorkflow = async (): Promise<string> => (await deploy(GREETING)).split('/').at(-1) ?? '';
     const ids = Object.keys(ALLOWED);
     expect(ids.toSorted()).toEqual(SERVED.map(({ id }) => id).toSorted());
     const ordered = [...ids.filter((id) => !DESTRUCTIVE.includes(id)), ...DESTRUCTIVE];
@@ -187,11 +187,11 @@ export function describeAuthorization(service: () => Service): void {
       for (const caller of CALLERS) {
         // A caller with access archives the workflow: each caller gets a new one.
         const target =
-          id === 'deleteWorkflowV2' ? { ...subject, workflowId: await newWorkflowId() } : subject;
+          id === 'deleteWorkflowV2' ? { ...subject, workflowId: await deployNewWorkflow() } : subject;
         const reply = await callAs(call, caller, id, target);
         expect(reply.status, `${id} as ${caller}: ${reply.text}`).toBeLessThan(500);
         refusals.push({ id, caller, refusal: refusalOf(reply) });
-        expected.push({ id, caller, refusal: expectedRefusal(caller, ALLOWED[id] ?? ['admin', false]) });
+        expected.push({ id, caller, refusal: expectedRefusalOf(caller, ALLOWED[id] ?? ['admin', false]) });
       }
     }
     expect(refusals).toEqual(expected);

@@ -135,7 +135,7 @@ describe('an area of a host', () => {
 });
 
 it('the most specific route handles a request, regardless of the order of the areas', async () => {
-  const echoArea = (id: string, lastSegment: string, params: z.ZodObject): Area => ({
+  const createEchoArea = (id: string, lastSegment: string, params: z.ZodObject): Area => ({
     name: id,
     operations: {
       [id]: operationsOf<object>()({
@@ -158,8 +158,8 @@ it('the most specific route handles a request, regardless of the order of the ar
     services: () => ({}),
   });
   const place = z.string();
-  const named = echoArea('named', 'own', z.strictObject({ place }));
-  const open = echoArea('open', '{part}', z.strictObject({ place, part: z.string() }));
+  const named = createEchoArea('named', 'own', z.strictObject({ place }));
+  const open = createEchoArea('open', '{part}', z.strictObject({ place, part: z.string() }));
   for (const areas of [
     [named, open],
     [open, named],
@@ -211,7 +211,7 @@ it('a resource of several workspaces needs access to all of them, and is conceal
 });
 
 describe('a resource of an organization', () => {
-  const organizationArea = (changes: object = {}): Area => ({
+  const createOrganizationArea = (changes: object = {}): Area => ({
     name: 'organizations',
     operations: {
       readOrganization: operationsOf<object>()({
@@ -245,7 +245,7 @@ describe('a resource of an organization', () => {
   });
 
   it('needs the role that the host sets, conceals other organizations, and refuses all workspace keys', async () => {
-    const { call, store, workspaceId } = await testApi({ areas: [organizationArea()], access });
+    const { call, store, workspaceId } = await testApi({ areas: [createOrganizationArea()], access });
     const { key } = await store.keys.create({ workspaceId }, 'of a workspace');
     const getOrganization = (id: string, apiKey?: string) =>
       call('GET', `/api/v2/organizations/${id}`, apiKey === undefined ? {} : { key: apiKey });
@@ -269,7 +269,7 @@ describe('a resource of an organization', () => {
       return Promise.resolve({ value: id, workspaceIds: [orgApi.workspaceId], organizationIds: [id] });
     });
     const orgApi = await testApi({
-      areas: [organizationArea({ resource: linked, role: 'read' })],
+      areas: [createOrganizationArea({ resource: linked, role: 'read' })],
       access,
     });
     expect((await orgApi.call('GET', '/api/v2/organizations/mine')).status).toBe(200);
@@ -279,11 +279,11 @@ describe('a resource of an organization', () => {
   });
 
   it('needs an access port with checkOrganization, and accepts no workspace keys', async () => {
-    await expect(testApi({ areas: [organizationArea()] })).rejects.toThrow(
+    await expect(testApi({ areas: [createOrganizationArea()] })).rejects.toThrow(
       'The operation readOrganization acts on an organization: the port `access` needs `checkOrganization`.',
     );
     const open = testApi({
-      areas: [organizationArea({ principals: AUTHENTICATED_PRINCIPALS, role: 'read' })],
+      areas: [createOrganizationArea({ principals: AUTHENTICATED_PRINCIPALS, role: 'read' })],
       access,
     });
     await expect(open).rejects.toThrow(/the key of a workspace has access to no organization/);

@@ -154,11 +154,11 @@ function defineTests(open: () => Promise<TestApi>): void {
     for (const list of lists) {
       const { nextCursor } = (await api.call('GET', list)).body as { nextCursor: string };
       const { of } = JSON.parse(Buffer.from(nextCursor, 'base64url').toString()) as { of: string };
-      const engineCursor = (value: unknown): string =>
+      const encodeEngineCursor = (value: unknown): string =>
         Buffer.from(JSON.stringify(value)).toString('base64url');
       const positions = [
         ...[[], ['a\0'], [null, null], [1e300, 'x'], [1.5, 'x'], [4e9, 'x'], [-4e9], [4e9], ['x'], [{}], 7],
-        ...[[engineCursor([1e300, 'x'])], [engineCursor([1, 'a\0'])], [engineCursor([1.5, 'a'])]],
+        ...[[encodeEngineCursor([1e300, 'x'])], [encodeEngineCursor([1, 'a\0'])], [encodeEngineCursor([1.5, 'a'])]],
         ...[
           [null, 'x'],
           ['a\0', 'x'],

@@ -31,10 +31,10 @@ describe('the audit event of an engine action', () => {
 
   const database = (): Kysely<unknown> => api.store.database as Kysely<unknown>;
   const pathOf = (runId: string, action: string) => `/api/v2/workflows/${workflowId}/runs/${runId}/${action}`;
-  const status = async (): Promise<string> =>
+  const readStatus = async (): Promise<string> =>
     (await api.call<ShownRun>('GET', `/api/v2/workflows/${workflowId}/runs/${run.runId}`)).data.status;
 
-  async function events(): Promise<object[]> {
+  async function readEvents(): Promise<object[]> {
     const { rows } = await sql<{ action: string; outcome: string | null }>`
       select action, outcome from audit where resource_type = 'run' order by created_at`.execute(database());
     return rows.map(({ action, outcome }) => ({ action, outcome }));
@@ -43,20 +43,20 @@ describe('the audit event of an engine action', () => {
   /** Returns the action of this event: on the paused run, or on a new completed run. */
   async function actionOf(event: string): Promise<Action> {
     if (event === 'RUN_CANCELLED') {
-      const isDone = async () => (await status()) === 'cancelled';
+      const isDone = async () => (await readStatus()) === 'cancelled';
       return { event, path: pathOf(run.runId, 'cancel'), isDone };
     }
     if (event === 'RUN_RESUMED') {
       const [pause] = (await api.engine.getRun(run.runId)).pauses;
       const body = { contextId: pause?.token, input: { ok: true } };
-      const isDone = async () => (await status()) === 'completed';
+      const isDone = async () => (await readStatus()) === 'completed';
       return { event, path: pathOf(run.runId, 'resume'), body, isDone };
     }
     workflowId = await api.deploy(REPLIES);
     const first = await api.call<ShownRun>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} });
-    const runs = async () =>
+    const countRuns = async () =>
       (await api.call<unknown[]>('GET', `/api/v2/workflows/${workflowId}/runs`)).data.length;
-    return { event, path: pathOf(first.data.runId, 'rerun'), isDone: async () => (await runs()) === 2 };
+    return { event, path: pathOf(first.data.runId, 'rerun'), isDone: async () => (await countRuns()) === 2 };
   }
 
   const EVENTS = ['RUN_CANCELLED', 'RUN_RESUMED', 'RUN_RERUN'];
@@ -65,7 +65,7 @@ describe('the audit event of an engine action', () => {
   it.each(EVENTS)('%s is recorded after the engine has executed the action', async (event) => {
     const action = await actionOf(event);
     expect((await send(action)).status).toBeLessThan(300);
-    expect(await events()).toEqual([{ action: event, outcome: null }]);
+    expect(await readEvents()).toEqual([{ action: event, outcome: null }]);
   });
 
   it.each(EVENTS)(
@@ -88,7 +88,7 @@ describe('the audit event of an engine action', () => {
     );
     expect((await send(action)).status).toBe(500);
     await expect.poll(() => action.isDone()).toBe(true);
-    expect(await events()).toEqual([{ action: event, outcome: 'intended' }]);
+    expect(await readEvents()).toEqual([{ action: event, outcome: 'intended' }]);
   });
 
   it('is deleted when the action is refused, or has no effect', async () => {
@@ -96,11 +96,11 @@ describe('the audit event of an engine action', () => {
     expect((await api.call('POST', pathOf(run.runId, 'resume'), { body })).status).toBeLessThan(500);
     const unknown = pathOf(run.runId, 'rerun');
     expect((await api.call('POST', unknown, { body: { blockId: 'unknown' } })).status).toBeLessThan(500);
-    expect(await events()).toEqual([]);
+    expect(await readEvents()).toEqual([]);
     await api.call('POST', pathOf(run.runId, 'cancel'));
     const secondCancel = await api.call('POST', pathOf(run.runId, 'cancel'));
     expect(secondCancel).toMatchObject({ status: 200, data: { success: false } });
-    expect(await events()).toEqual([{ action: 'RUN_CANCELLED', outcome: null }]);
+    expect(await readEvents()).toEqual([{ action: 'RUN_CANCELLED', outcome: null }]);
   });
 
   it('stays when the outcome of the action is unknown', async () => {
@@ -117,6 +117,6 @@ describe('the audit event of an engine action', () => {
       }),
     });
     expect((await broken.call('POST', path, { key: api.key })).status).toBe(500);
-    expect(await events()).toEqual([{ action: 'RUN_CANCELLED', outcome: 'intended' }]);
+    expect(await readEvents()).toEqual([{ action: 'RUN_CANCELLED', outcome: 'intended' }]);
   });
 });

@@ -17,7 +17,7 @@ afterAll(() => server.close().closeAllConnections());
 const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 /** Returns `get /path` for each operation. */
-async function documentedOperations(): Promise<string[]> {
+async function readDocumentedOperations(): Promise<string[]> {
   const document = (await (await fetch(`${origin}/openapi.json`)).json()) as { paths: object };
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods as object).map((method) => `${method} ${path}`),
@@ -57,7 +57,7 @@ describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => 
       }),
     );
     expect(shown.length).toBeGreaterThan(16);
-    expect(shown.toSorted()).toEqual((await documentedOperations()).toSorted());
+    expect(shown.toSorted()).toEqual((await readDocumentedOperations()).toSorted());
     await page.locator('.opblock-summary').first().click();
     await page.waitForSelector('.opblock-body');
     expect(urls.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([]);

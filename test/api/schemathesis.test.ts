@@ -99,7 +99,7 @@ const PARTS: readonly (readonly [string, readonly string[]])[] = isFull
     )
   : [['of a part of the operations', SAMPLE]];
 
-async function run(operations: readonly string[]) {
+async function testOperations(operations: readonly string[]) {
   const store = await openServiceStore();
   const images = openImages({ javascript: fakeBuilder(), python: fakeBuilder() });
   const sandboxes = openSandboxes({ store, images: async () => images, onError: () => undefined });
@@ -134,7 +134,7 @@ describe.skipIf(!tool)('calls that are generated from /openapi.json', () => {
     '%s get responses that match the document, and no internal errors',
     { timeout: isFull ? 1_800_000 : 300_000 },
     async (_name, operations) => {
-      const { code, output, statusesById, faults } = await run(operations);
+      const { code, output, statusesById, faults } = await testOperations(operations);
       expect(Number(/ {2}Tested: (\d+)/.exec(output)?.[1])).toBe(operations.length);
       expect({
         code,

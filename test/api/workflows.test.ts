@@ -278,8 +278,8 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       code: 'CONFLICT',
       details: { code: 'OPERATIONS_NOT_APPLIED', skipped: [{ type: 'block_not_found' }], droppedInputs: [] },
     });
-    const state = () => api.call<{ blocks: JsonObject; edges: JsonObject[] }>('GET', `${WORKFLOWS}/${id}/state`);
-    expect(Object.keys((await state()).data.blocks)).toEqual([start]);
+    const readState = () => api.call<{ blocks: JsonObject; edges: JsonObject[] }>('GET', `${WORKFLOWS}/${id}/state`);
+    expect(Object.keys((await readState()).data.blocks)).toEqual([start]);
     expect(await api.listActions(id)).toEqual(['WORKFLOW_CREATED']);
     const done = await apply({ operations: [add, wire, bad] });
     expect(done.data).toMatchObject({
@@ -288,7 +288,7 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       skipped: [{ type: 'block_not_found' }],
       lint: { orphanBlocks: [] },
     });
-    expect((await state()).data.edges).toMatchObject([
+    expect((await readState()).data.edges).toMatchObject([
       { source: start, target: (done.data['mintedBlockIds'] as JsonObject)['fn'] },
     ]);
     const { data } = await api.call('GET', `${WORKFLOWS}/${id}/inspect`);
@@ -308,19 +308,19 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
 
   it('hides workflows and folders from other people, and refuses draft edits by workspace keys', async () => {
     const { id } = await api.createWorkflow(workspaceId, 'private');
-    const email = (who: string) => `${who}-${crypto.randomUUID()}@heddle.test`;
-    const stranger = await api.store.workspaces.createUser({ email: email('s'), name: 'S' });
+    const emailOf = (who: string) => `${who}-${crypto.randomUUID()}@heddle.test`;
+    const stranger = await api.store.workspaces.createUser({ email: emailOf('s'), name: 'S' });
     const { key: foreign } = await api.store.keys.create({ userId: stranger }, 's');
     const { key: shared } = await api.store.keys.create({ workspaceId }, 'w');
     const operations = { operations: [{ operation_type: 'delete', block_id: 'x' }] };
-    const status = async (key: string, method: string, path: string, body?: object) =>
+    const statusOf = async (key: string, method: string, path: string, body?: object) =>
       (await api.call(method, path, { key, ...(body && { body }) })).status;
-    expect(await status(foreign, 'DELETE', `${WORKFLOWS}/${id}`)).toBe(404);
-    expect(await status(foreign, 'GET', `${WORKFLOWS}/${id}/inspect`)).toBe(404);
-    expect(await status(foreign, 'GET', `${FOLDERS}?workspaceId=${workspaceId}`)).toBe(404);
-    expect(await status(shared, 'POST', `${WORKFLOWS}/${id}/operations`, operations)).toBe(403);
-    expect(await status(shared, 'GET', `${WORKFLOWS}/${id}/inspect`)).toBe(200);
-    expect(await status(shared, 'DELETE', `${WORKFLOWS}/${id}`)).toBe(200);
+    expect(await statusOf(foreign, 'DELETE', `${WORKFLOWS}/${id}`)).toBe(404);
+    expect(await statusOf(foreign, 'GET', `${WORKFLOWS}/${id}/inspect`)).toBe(404);
+    expect(await statusOf(foreign, 'GET', `${FOLDERS}?workspaceId=${workspaceId}`)).toBe(404);
+    expect(await statusOf(shared, 'POST', `${WORKFLOWS}/${id}/operations`, operations)).toBe(403);
+    expect(await statusOf(shared, 'GET', `${WORKFLOWS}/${id}/inspect`)).toBe(200);
+    expect(await statusOf(shared, 'DELETE', `${WORKFLOWS}/${id}`)).toBe(200);
   });
 
   it('allows at most 10,000 folders in a workspace', async () => {
@@ -361,14 +361,14 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     const { id, blocks } = await api.createWorkflow(api.workspaceId, 'Compared');
     const path = `${WORKFLOWS}/${id}`;
     const [start] = blocks;
-    const state = (name: string) => ({
+    const draftWith = (name: string) => ({
       blocks: {
         [start?.id ?? '']: { ...start, name, position: { x: 1, y: 2 }, subBlocks: {}, enabled: true },
       },
       edges: [],
     });
     expect((await api.call('POST', `${path}/deploy`)).status).toBe(200);
-    expect((await api.call('PUT', `${path}/state`, { body: state('Begin') })).status).toBe(200);
+    expect((await api.call('PUT', `${path}/state`, { body: draftWith('Begin') })).status).toBe(200);
     expect((await api.call('POST', `${path}/deploy`)).status).toBe(200);
     const compare = async (query: string) =>
       (await api.call<object>('GET', `${path}/versions/compare?${query}`)).data;

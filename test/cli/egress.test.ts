@@ -17,13 +17,13 @@ async function startInternalServer(): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-const folderWithApiBlock = (port: number): string =>
+const createFolderWithApiBlock = (port: number): string =>
   folderWith({
     blocks: { s: start(), call: { type: 'api', name: 'Call', fields: { url: `http://localhost:${port}/` } } },
     edges: ['s > call'],
   });
 
-const folderWithFetch = (port: number): string =>
+const createFolderWithFetch = (port: number): string =>
   folderWith({
     blocks: { s: start(), get: code(`return (await fetch('http://localhost:${port}/')).text()`) },
     edges: ['s > get'],
@@ -34,8 +34,8 @@ const run = (cwd: string, args: string[], env: { [name: string]: string } = {}) 
 
 describe('requests of blocks to an internal network', { timeout: 60_000 }, () => {
   it.each([
-    ['api blocks', folderWithApiBlock],
-    ['code', folderWithFetch],
+    ['api blocks', createFolderWithApiBlock],
+    ['code', createFolderWithFetch],
   ])('are denied to %s with a hint that names the option that allows them', async (_, folderFor) => {
     const port = await startInternalServer();
     const cwd = folderFor(port);
@@ -52,7 +52,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
 
   it('are allowed by a range, by any port, and by HEDDLE_ALLOW_HOSTS', async () => {
     const port = await startInternalServer();
-    const cwd = folderWithApiBlock(port);
+    const cwd = createFolderWithApiBlock(port);
     expect((await run(cwd, ['--allow-host', `127.0.0.0/8:${port}`])).exit).toBe(0);
     expect((await run(cwd, ['--allow-host', 'a.test', '--allow-host', 'localhost:*'])).exit).toBe(0);
     expect((await run(cwd, [], { HEDDLE_ALLOW_HOSTS: `a.test, localhost:${port}` })).exit).toBe(0);
@@ -61,7 +61,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
 
   it('are denied by --deny-host, even if another option allows them', async () => {
     const port = await startInternalServer();
-    const cwd = folderWithApiBlock(port);
+    const cwd = createFolderWithApiBlock(port);
     const allow = ['--allow-host', 'localhost:*'];
     for (const denied of [
       await run(cwd, [...allow, '--deny-host', `localhost:${port}`]),
@@ -88,7 +88,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
       const { stdout } = await heddle([command, '--help']);
       for (const option of ['--allow-host <host[:port]>', '--deny-host <host[:port]>'])
         expect(stdout).toContain(option);
-      const cwd = folderWithApiBlock(1);
+      const cwd = createFolderWithApiBlock(1);
       const args =
         command === 'run' ? ['run', 'flow.json'] : [command, ...(command === 'serve' ? ['--port', '0'] : [])];
       if (command === 'dev') return;

@@ -19,7 +19,7 @@ function startRun(work: DrawnBlock, ...args: string[]): { cwd: string; command: 
   return { cwd, command: startHeddle(['run', 'flow.json', ...args], { cwd }) };
 }
 
-async function latestRun(cwd: string): Promise<{ runId: string; status: string }> {
+async function readLatestRun(cwd: string): Promise<{ runId: string; status: string }> {
   const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
   return (JSON.parse(stdout) as { data: [{ runId: string; status: string }] }).data[0];
 }
@@ -37,7 +37,7 @@ describe('Ctrl-C', () => {
     expect(normalizeOutput(stderr)).toMatch(
       /○ Cancelling … \(Ctrl-C again to kill\)\n(.*\n)?○ Cancelled after TIME, 2 blocks {2}run RUN\n$/,
     );
-    expect((await latestRun(cwd)).status).toBe('cancelled');
+    expect((await readLatestRun(cwd)).status).toBe('cancelled');
   });
 
   it('that arrives twice, from the terminal and from a package runner, counts once', async () => {
@@ -51,7 +51,7 @@ describe('Ctrl-C', () => {
   it('with --json still prints the cancelled run', async () => {
     const { cwd, command } = startRun(NAP, '--json');
     // This mode prints no progress, so the test waits until the run is in the list.
-    await expect.poll(async () => (await latestRun(cwd))?.status, { timeout: 20_000 }).toBe('paused');
+    await expect.poll(async () => (await readLatestRun(cwd))?.status, { timeout: 20_000 }).toBe('paused');
     command.child.kill('SIGINT');
     const { exit, stdout, stderr } = await command.ended;
     expect({ exit, stderr }).toEqual({ exit: 4, stderr: '' });
@@ -65,10 +65,10 @@ describe('Ctrl-C', () => {
     await command.until('Cancelling');
     command.child.kill('SIGKILL');
     await command.ended;
-    const { runId } = await latestRun(cwd);
+    const { runId } = await readLatestRun(cwd);
     const { exit } = await heddle(['runs', 'resume', runId], { cwd });
     // 2: the process recorded the cancel before it was killed.
     expect([2, 4]).toContain(exit);
-    expect((await latestRun(cwd)).status).toBe('cancelled');
+    expect((await readLatestRun(cwd)).status).toBe('cancelled');
   });
 });

@@ -24,13 +24,13 @@ describe('a run whose process died', () => {
     writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(workflow)));
     const command = startHeddle(['run', 'flow.json'], { cwd });
     await command.until(output);
-    expect(await latestRun(cwd)).toMatchObject({ interrupted: false });
+    expect(await readLatestRun(cwd)).toMatchObject({ interrupted: false });
     command.child.kill('SIGKILL');
     await command.ended;
-    return (await latestRun(cwd)).runId;
+    return (await readLatestRun(cwd)).runId;
   }
 
-  async function latestRun(cwd: string): Promise<{ runId: string; status: string; interrupted: boolean }> {
+  async function readLatestRun(cwd: string): Promise<{ runId: string; status: string; interrupted: boolean }> {
     const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
     return (JSON.parse(stdout) as { data: [{ runId: string; status: string; interrupted: boolean }] })
       .data[0];
@@ -39,7 +39,7 @@ describe('a run whose process died', () => {
   it('is shown as interrupted, with the command that resumes it, until it continues', async () => {
     const cwd = dataFolder();
     const runId = await killRun(cwd, STUCK, '… Stuck is still running');
-    expect(await latestRun(cwd)).toMatchObject({ status: 'running', interrupted: true });
+    expect(await readLatestRun(cwd)).toMatchObject({ status: 'running', interrupted: true });
     expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('running (interrupted)');
     const { stdout } = await heddle(['runs', 'show', runId], { cwd });
     expect(stdout).toContain('status   running (interrupted)\n');

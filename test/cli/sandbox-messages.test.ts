@@ -170,14 +170,14 @@ describe('Ctrl-C', () => {
   it('cancels a build without leftovers, and the build can start again immediately', async () => {
     const { cwd, registry, sandbox, start } = await sandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
     const { answer } = registry;
-    const requested = new Promise<void>((resolve) => {
+    const firstRequest = new Promise<void>((resolve) => {
       registry.answer = () => {
         resolve();
         return true;
       };
     });
     const build = start('build', 'spec.json');
-    await requested;
+    await firstRequest;
     build.child.kill('SIGINT');
     const { exit, stdout, stderr } = await build.ended;
     expect({ exit, stdout, stderr }).toEqual({
@@ -196,14 +196,14 @@ describe('Ctrl-C', () => {
       'spec.json': JSON.stringify(SPEC),
       'b.js': 'return 1',
     });
-    const requested = new Promise<void>((resolve) => {
+    const firstRequest = new Promise<void>((resolve) => {
       registry.answer = () => {
         resolve();
         return true;
       };
     });
     const building = start('run', 'b.js', '--image', 'spec.json', '--json');
-    await requested;
+    await firstRequest;
     building.child.kill('SIGINT');
     const result = await building.ended;
     expect(result).toMatchObject({ exit: 1, stderr: '' });

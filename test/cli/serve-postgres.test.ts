@@ -47,7 +47,7 @@ async function deploy(server: RunningServer, name: string, exported: Json): Prom
   return path;
 }
 
-const wait = (name: string, seconds: number) =>
+const waitBlock = (name: string, seconds: number) =>
   block(name, 'wait', { timeValue: String(seconds), timeUnit: 'seconds' });
 const ASK = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
 
@@ -104,7 +104,7 @@ describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', {
     }
 
     // A cancel in one process reaches a run of the other process.
-    const slow = await deploy(first, 'Slow', workflow([wait('T', 3600)], ['Start -> T']));
+    const slow = await deploy(first, 'Slow', workflow([waitBlock('T', 3600)], ['Start -> T']));
     const started = await call(first, 'POST', `${slow}/execute`, { body: { async: true } });
     await expect
       .poll(async () => (await call(second, 'GET', `${slow}/runs/${started.runId}`)).data.status, TIMEOUT)
@@ -118,7 +118,7 @@ describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', {
     const waits = await deploy(
       first,
       'Wait',
-      workflow([wait('T', 4), fn('F', 'return 7')], ['Start -> T -> F']),
+      workflow([waitBlock('T', 4), fn('F', 'return 7')], ['Start -> T -> F']),
     );
     const accepted = await Promise.all(
       Array.from({ length: 6 }, () => call(first, 'POST', `${waits}/execute`, { body: { async: true } })),

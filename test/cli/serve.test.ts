@@ -11,8 +11,8 @@ import type { RunningServer } from '../support/heddle.ts';
 import { sampledTests } from '../support/scale.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
-function startServer(data: string, ...more: string[]): Promise<RunningServer> {
-  return startServe(['--data', data, '--grace', '5', ...more]);
+function startServer(data: string, ...options: string[]): Promise<RunningServer> {
+  return startServe(['--data', data, '--grace', '5', ...options]);
 }
 
 const ASK = workflow(
@@ -163,7 +163,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       workspaceId,
     });
     expect(listed.stdout).not.toContain(key);
-    const set = (state: string, ...more: string[]) =>
+    const set = (state: string, ...options: string[]) =>
       heddle([
         'workspaces',
         'set',
@@ -172,7 +172,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
         state,
         '--data',
         data,
-        ...more,
+        ...options,
       ]);
     expect(await set('off')).toMatchObject({ exit: 0, stdout: `${workspaceId}: personal keys off\n` });
     const path = `${url}/api/v2/workspaces/${workspaceId}`;
@@ -208,7 +208,7 @@ describe('heddle serve', { timeout: 120_000 }, () => {
         [fn('F', 'return [Object.keys(environmentVariables), "{{KEY}}".length, <start.text>]')],
         ['Start -> F'],
       );
-      const outputs = async (workspaceId: string | undefined): Promise<unknown[]> => {
+      const outputsOf = async (workspaceId: string | undefined): Promise<unknown[]> => {
         const path = await deploy(call, workspaceId, source);
         const input = { text: 'sk-very-secret' };
         const bodies = [{ input }, { input, run: { source: 'manual' } }];
@@ -219,8 +219,8 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       };
       const ownEnvironment = [['KEY'], 14, '«redacted:KEY»'];
       const noEnvironment = [[], '{{KEY}}'.length, 'sk-very-secret'];
-      expect(await outputs(first.workspaceId)).toEqual([ownEnvironment, ownEnvironment]);
-      expect(await outputs(other)).toEqual([noEnvironment, noEnvironment]);
+      expect(await outputsOf(first.workspaceId)).toEqual([ownEnvironment, ownEnvironment]);
+      expect(await outputsOf(other)).toEqual([noEnvironment, noEnvironment]);
       first.process.child.kill('SIGTERM');
       await first.process.ended;
     },
@@ -250,12 +250,12 @@ describe('heddle serve', { timeout: 120_000 }, () => {
   });
 
   sampledIt('starts URLs in responses with its own origin, regardless of the Host header', async () => {
-    for (const [more, origin] of [
+    for (const [options, origin] of [
       [[], undefined],
       [['--host', '0.0.0.0'], undefined],
       [['--origin', 'https://heddle.example'], 'https://heddle.example'],
     ] as const) {
-      const server = await startServer(dataFolder(), ...more);
+      const server = await startServer(dataFolder(), ...options);
       const expectedOrigin = origin ?? server.url.replace('0.0.0.0', '127.0.0.1');
       const path = await deploy(createCaller(server), server.workspaceId, ECHO);
       const forged = { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' };

@@ -101,7 +101,7 @@ describe('a faulty executor', () => {
     ['a wait until NaN', () => ({ waitUntilMs: Number.NaN, waiting: {}, output: {} }), /an invalid result/],
     ['a bigint', () => ({ output: { deep: [{ n: 1n }] } }), /"deep\.0\.n" is a bigint/],
     ['a function', () => ({ output: { call: () => 1 } }), /"call" is a function/],
-    ['a circular value', () => ({ output: circular() }), /contains itself/],
+    ['a circular value', () => ({ output: createCircularValue() }), /contains itself/],
   ])('that returns %s fails its block with a clear message', async (_title, execute, message) => {
     const engine = await openWith(execute);
     const result = await engine.execute(chain);
@@ -117,7 +117,7 @@ describe('a faulty executor', () => {
     ['nothing', undefined, 'The block threw undefined, which is not an error.'],
     ['an object', { code: 7 }, 'The block threw {"code":7}, which is not an error.'],
     ['an object without a prototype', Object.create(null), 'The block threw {}, which is not an error.'],
-    ['a circular value', circular(), 'The block threw a value of type object, which is not an error.'],
+    ['a circular value', createCircularValue(), 'The block threw a value of type object, which is not an error.'],
     ['an error without a message', new TypeError(), 'TypeError'],
   ])('that throws %s fails its block', async (_title, thrown, message) => {
     const engine = await openWith(() => {
@@ -240,7 +240,7 @@ describe('values from callers', () => {
   });
 });
 
-function circular(): { [key: string]: unknown } {
+function createCircularValue(): { [key: string]: unknown } {
   const value: { [key: string]: unknown } = {};
   value['self'] = value;
   return value;

@@ -102,20 +102,20 @@ describe.each(NAMES)('the index of runs on %s', (name) => {
     const index = await openIndexed({ url: await open() });
     const { engine, indexer, db } = index;
     const [okId, pausingId] = [await deploy(index, OK_WORKFLOW), await deploy(index, PAUSING_WORKFLOW)];
-    const counts = async () => {
+    const readCounts = async () => {
       const rows = await db.selectFrom('run_counts').selectAll().orderBy('workflow_id').execute();
       return Object.fromEntries(rows.map(({ workflow_id: id, runs }) => [id, runs]));
     };
     await engine.execute(pausingId, {}, { runId: 'paused' });
     await engine.execute(okId, {}, { runId: 'done' });
     await indexer.update();
-    expect(await counts()).toEqual({ [okId]: 1, [pausingId]: 0 });
+    expect(await readCounts()).toEqual({ [okId]: 1, [pausingId]: 0 });
     await engine.resume('paused');
     await indexer.update();
-    expect(await counts()).toEqual({ [okId]: 1, [pausingId]: 1 });
+    expect(await readCounts()).toEqual({ [okId]: 1, [pausingId]: 1 });
     await engine.deleteRun('done');
     await indexer.update();
-    expect(await counts()).toEqual({ [okId]: 1, [pausingId]: 1 });
+    expect(await readCounts()).toEqual({ [okId]: 1, [pausingId]: 1 });
   });
 
   it('counts each run once if several processes index it, and has the start of the last run', async () => {

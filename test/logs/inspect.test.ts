@@ -206,13 +206,13 @@ describe('a rerun', () => {
     const again = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, { body: {} });
     expect(again.status).toBe(202);
     expect(again.data.runId).not.toBe(runId);
-    const input = async (id: string) =>
+    const readInput = async (id: string) =>
       (await api.call<{ text: string }>('GET', `/api/v2/logs/${id}/value?part=input&path=/n`)).data.text;
-    expect(await input(again.data.runId)).toBe('7');
+    expect(await readInput(again.data.runId)).toBe('7');
     const other = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
       body: { input: { n: 8 } },
     });
-    expect(await input(other.data.runId)).toBe('8');
+    expect(await readInput(other.data.runId)).toBe('8');
   });
 
   it('from a block keeps the outputs of earlier blocks', async () => {

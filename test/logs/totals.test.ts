@@ -25,7 +25,7 @@ const START = Date.parse('2026-01-01T00:00:00.000Z');
 const NAMES = sampledStores('totals of the log');
 
 /** Returns runs of three workflows at random times within ten days. Some have not ended. */
-function randomRuns(count: number): NewLog[] {
+function createRandomRuns(count: number): NewLog[] {
   const random = numbers(15);
   const integerBelow = (below: number): number => Math.floor(random() * below);
   return Array.from({ length: count }, (_, index) => {
@@ -45,7 +45,7 @@ function randomRuns(count: number): NewLog[] {
 }
 
 /** Returns the statistics of the runs, computed run by run. */
-function expectedRows(runs: readonly NewLog[], filters: Partial<LogFilters>, window: Window): StatsRow[] {
+function computeRows(runs: readonly NewLog[], filters: Partial<LogFilters>, window: Window): StatsRow[] {
   const periods = periodsOf(window);
   const matching = runs.filter(
     ({ workflow_id: id, trigger, level }) =>
@@ -99,7 +99,7 @@ const FILTERS: readonly Partial<LogFilters>[] = [
 async function expectExact(db: LogDb, runs: readonly NewLog[]): Promise<void> {
   for (const window of WINDOWS)
     for (const filters of FILTERS)
-      expect(await readStats(db, filters, window)).toEqual(expectedRows(runs, filters, window));
+      expect(await readStats(db, filters, window)).toEqual(computeRows(runs, filters, window));
 }
 
 async function totalAll(db: LogDb): Promise<void> {
@@ -122,7 +122,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
   it('do not change the statistics, with any number of runs', async () => {
     const db = await logDatabase(url);
     for (const id of ['w0', 'w1', 'w2']) await addWorkflow(db, id);
-    const runs = randomRuns(700);
+    const runs = createRandomRuns(700);
     await saveLogs(db, runs);
     await expectExact(db, runs);
     expect(await totalBatch(db)).toBe(true);
@@ -136,7 +136,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
   it('follow changes of ended runs and deletions, and are empty without runs', async () => {
     const db = await logDatabase(url);
     await addWorkflow(db, 'w0');
-    const runs = randomRuns(60).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
+    const runs = createRandomRuns(60).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
     await saveLogs(db, runs);
     await totalAll(db);
     const ids = runs.slice(0, 20).map(({ engine_id: id }) => id);
@@ -159,7 +159,7 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
   it('have each run once if several processes add runs', async () => {
     const db = await logDatabase(url);
     await addWorkflow(db, 'w0');
-    const runs = randomRuns(900).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
+    const runs = createRandomRuns(900).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
     await saveLogs(db, runs);
     await Promise.all([totalAll(db), totalAll(db), totalAll(db)]);
     await totalAll(db);

@@ -35,7 +35,7 @@ function nameOf(call: Call): string {
 }
 
 /** Waits until all promises that do not wait for an answer have settled. */
-function untilSettled(): Promise<void> {
+function waitUntilSettled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
@@ -85,7 +85,7 @@ async function expectSameAsReference(scenario: Scenario): Promise<void> {
   const ending = reference(scenario.region, scenario.start, environment, scenario.graceMs);
   run.start();
   for (let count = 0; count < MAX_EVENTS; count++) {
-    await untilSettled();
+    await waitUntilSettled();
     expect([...environment.open.keys()].sort()).toEqual(run.answerableKeys());
     if (run.end) break;
     reportBlockedChild(run, random);

@@ -49,7 +49,7 @@ const lookup: blocks.Lookup = {
   describe: () => ({ name: 'A', type: 'function' }),
 };
 
-function reader(): Parameters<Compiler['compileTemplate']>[1] {
+function createReader(): Parameters<Compiler['compileTemplate']>[1] {
   const table = compiler.buildNames(
     [{ id: 'a', name: 'a', type: 'function', enabled: true }],
     [{ id: 'v', name: 'v' }],
@@ -68,23 +68,23 @@ function ignoreBlockError(pass: () => unknown): void {
 
 const PASSES: { [title: string]: (text: string) => void } = {
   'a field': (input) =>
-    void compiler.resolveTemplate(compiler.compileTemplate(input, reader()).template, lookup, 'text'),
+    void compiler.resolveTemplate(compiler.compileTemplate(input, createReader()).template, lookup, 'text'),
   'the JSON of a field': (input) => {
-    const { template } = compiler.compileTemplate(input, reader());
+    const { template } = compiler.compileTemplate(input, createReader());
     compiler.isJsonText(template);
     compiler.fillJsonText(template, lookup);
     compiler.resolveJson(template, lookup);
   },
   'a URL': (input) => {
-    const { template } = compiler.compileTemplate(input, reader());
+    const { template } = compiler.compileTemplate(input, createReader());
     ignoreBlockError(() => compiler.readUrl(template, { lookup, compat: false } as never));
   },
   JavaScript: (input) =>
-    void compiler.bindCode(compiler.compileCode(input, 'javascript', reader()).code, lookup),
-  Python: (input) => void compiler.bindCode(compiler.compileCode(input, 'python', reader()).code, lookup),
-  'a script': (input) => void compiler.bindCode(compiler.compileCode(input, 'shell', reader()).code, lookup),
+    void compiler.bindCode(compiler.compileCode(input, 'javascript', createReader()).code, lookup),
+  Python: (input) => void compiler.bindCode(compiler.compileCode(input, 'python', createReader()).code, lookup),
+  'a script': (input) => void compiler.bindCode(compiler.compileCode(input, 'shell', createReader()).code, lookup),
   'a condition': (input) => {
-    const { expression } = compiler.compileExpression(input, reader(), 'condition');
+    const { expression } = compiler.compileExpression(input, createReader(), 'condition');
     ignoreBlockError(() => compiler.bindExpression(expression, lookup));
   },
 };

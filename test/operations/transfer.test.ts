@@ -18,7 +18,7 @@ beforeAll(async () => {
   };
 });
 
-const list = <T>(n: number, make: (index: number) => T): T[] =>
+const listOf = <T>(n: number, make: (index: number) => T): T[] =>
   Array.from({ length: n }, (_, at) => make(at));
 
 function block(id: string, fields: { [key: string]: [type: string, value: Json] }): JsonObject {
@@ -44,19 +44,19 @@ const SHAPES: readonly Shape[] = [
   {
     title: 'blocks with references',
     blocks: (n) =>
-      list(n, (i) => block(`b${i}`, { credential: ['oauth-input', `c${i}`], text: ['code', '{{A}}'] })),
+      listOf(n, (i) => block(`b${i}`, { credential: ['oauth-input', `c${i}`], text: ['code', '{{A}}'] })),
   },
   { title: 'placeholders with the same name', blocks: (n) => blocksWith('code', '{{A}}'.repeat(n)) },
   {
     title: 'placeholders with different names',
-    blocks: (n) => blocksWith('code', list(n, (i) => `{{A${i}}}`).join('')),
+    blocks: (n) => blocksWith('code', listOf(n, (i) => `{{A${i}}}`).join('')),
   },
   {
     title: 'tools with accounts',
     blocks: (n) =>
       blocksWith(
         'tool-input',
-        list(n, (i) => ({ type: 'slack', params: { credential: `c${i}`, text: '{{A}}' } })),
+        listOf(n, (i) => ({ type: 'slack', params: { credential: `c${i}`, text: '{{A}}' } })),
       ),
   },
   {
@@ -64,20 +64,20 @@ const SHAPES: readonly Shape[] = [
     blocks: (n) =>
       blocksWith(
         'tool-input',
-        JSON.stringify(list(n, (i) => ({ type: 'slack', params: { credential: `c${i}` } }))),
+        JSON.stringify(listOf(n, (i) => ({ type: 'slack', params: { credential: `c${i}` } }))),
       ),
   },
   {
     title: 'ids in a list',
-    blocks: (n) => [block('b', { knowledgeBaseIds: ['x', list(n, (i) => `k${i}`)] })],
+    blocks: (n) => [block('b', { knowledgeBaseIds: ['x', listOf(n, (i) => `k${i}`)] })],
   },
   {
     title: 'a manifest with many references',
     blocks: (n) =>
-      list(n, (i) => block(`b${i}`, { credential: ['oauth-input', null], text: ['code', '{{A}}'] })),
+      listOf(n, (i) => block(`b${i}`, { credential: ['oauth-input', null], text: ['code', '{{A}}'] })),
     manifest: (n) => ({
       version: 1,
-      references: list(n, (i) => ({
+      references: listOf(n, (i) => ({
         kind: 'credential',
         sourceId: `c${i}`,
         required: false,
@@ -95,8 +95,8 @@ describe('export and import take time at most proportional to the size of the wo
       size: SIZE,
       make: (n) => {
         const blocksById = Object.fromEntries(blocks(n).map((each) => [each['id'], each])) as JsonObject;
-        const mappings = list(n, (i) => ({ kind: 'credential' as const, sourceId: `c${i}`, targetId: null }));
-        const bindings = list(n, (i) => ({
+        const mappings = listOf(n, (i) => ({ kind: 'credential' as const, sourceId: `c${i}`, targetId: null }));
+        const bindings = listOf(n, (i) => ({
           kind: 'credential' as const,
           blockId: 'binds',
           subBlockKey: `k${i}`,
@@ -106,7 +106,7 @@ describe('export and import take time at most proportional to the size of the wo
         }));
         blocksById['binds'] = block(
           'binds',
-          Object.fromEntries(list(n, (i) => [`k${i}`, ['oauth-input', null] as [string, Json]])),
+          Object.fromEntries(listOf(n, (i) => [`k${i}`, ['oauth-input', null] as [string, Json]])),
         );
         const file = {
           state: { blocks: blocksById, edges: [], variables: {} },

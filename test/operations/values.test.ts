@@ -71,12 +71,12 @@ const UNLIMITED = {
   every: () => () => undefined,
 };
 
-function list<T>(n: number, make: (index: number) => T): T[] {
+function listOf<T>(n: number, make: (index: number) => T): T[] {
   return Array.from({ length: n }, (_, index) => make(index));
 }
 
-function object(n: number, make: (index: number) => [string, Json]): JsonObject {
-  return Object.fromEntries(list(n, make));
+function objectOf(n: number, make: (index: number) => [string, Json]): JsonObject {
+  return Object.fromEntries(listOf(n, make));
 }
 
 function nestedValue(n: number): Json {
@@ -97,30 +97,30 @@ const SPELLINGS = [
   ...IN_URLS,
   ...IN_URLS.map((text) => text.replace(/%../g, (hex) => hex.toLowerCase())),
 ];
-const redactor = () => modules.createRedactor({ KEY: SECRET, OTHER: 'aaaaaaaa' });
+const createTestRedactor = () => modules.createRedactor({ KEY: SECRET, OTHER: 'aaaaaaaa' });
 
 /** Returns one of 8^5 keys that are all equal after redaction: each digit is a spelling of the secret. */
-const collidingKey = (number: number): string =>
-  list(5, (digit) => SPELLINGS[(number >> (3 * digit)) & 7] as string).join('-');
+const createCollidingKey = (number: number): string =>
+  listOf(5, (digit) => SPELLINGS[(number >> (3 * digit)) & 7] as string).join('-');
 
 /** Values of callers that are expensive to compare, count and copy. */
 const VALUES: { [title: string]: (n: number) => Json } = {
-  'keys that are equal after redaction': (n) => object(n, (index) => [collidingKey(index), index]),
-  'keys that look like numbered keys': (n) => object(n, (index) => [`${SECRET} (${index})`, index]),
+  'keys that are equal after redaction': (n) => objectOf(n, (index) => [createCollidingKey(index), index]),
+  'keys that look like numbered keys': (n) => objectOf(n, (index) => [`${SECRET} (${index})`, index]),
   'a string full of secrets': (n) => SPELLINGS.join(' ').repeat(n),
   'a string that repeats a part of a secret': (n) => 'aaaaaaa '.repeat(n),
   'a string of a single letter': (n) => 'a'.repeat(n * 10),
-  'many items': (n) => list(n, (index) => ({ id: index, files: [], text: '"' })),
+  'many items': (n) => listOf(n, (index) => ({ id: index, files: [], text: '"' })),
   'deep items': (n) => nestedValue(Math.min(n, 900)),
-  'many keys': (n) => object(n, (index) => [`key${index}`, { type: 'file', name: 'x' }]),
+  'many keys': (n) => objectOf(n, (index) => [`key${index}`, { type: 'file', name: 'x' }]),
 };
 
 /** The execution of a block, or another pass, over a caller's value. */
 const PASSES: { [title: string]: (value: Json) => unknown } = {
-  'the redaction of a value': (value) => redactor().json(value),
-  'the redaction of the JSON of a value': (value) => redactor().text(JSON.stringify(value)),
+  'the redaction of a value': (value) => createTestRedactor().json(value),
+  'the redaction of the JSON of a value': (value) => createTestRedactor().text(JSON.stringify(value)),
   'the redaction of a stream with the JSON of a value': (value) => {
-    const stream = redactor().stream();
+    const stream = createTestRedactor().stream();
     const text = JSON.stringify(value);
     for (let at = 0; at < text.length; at += 3) stream.push(text.slice(at, at + 3));
     return stream.end();
@@ -162,11 +162,11 @@ describe.each(Object.entries(PASSES))('%s takes time at most proportional to its
 });
 
 it('the redaction of many equal keys takes time at most proportional to their number', async () => {
-  const pass = (value: Json): unknown => redactor().json(value);
+  const pass = (value: Json): unknown => createTestRedactor().json(value);
   await expectLinear({ size: 1500, make: VALUES['keys that are equal after redaction']!, pass });
 });
 
-const namedBlocks = (n: number) => list(n, (index) => ({ blockId: `block_${index}`, name: `Block ${index}` }));
+const namedBlocks = (n: number) => listOf(n, (index) => ({ blockId: `block_${index}`, name: `Block ${index}` }));
 
 /** A store that is never read: no selector here refers to the workflow itself. */
 const STORE = { store: {} } as never;
@@ -176,7 +176,7 @@ const OPERATION = { params: z.object({}), query: z.object({}) } as never;
 /** Passes over input with many parts. */
 const GROWTHS: { [title: string]: Growth<unknown> } = {
   'selectors of many blocks, by id, by name and by prefix': growthOf({
-    make: (n) => list(n, (index) => [`block_${index}.a`, `Block ${index}.a`, `block_${index}_a`]).flat(),
+    make: (n) => listOf(n, (index) => [`block_${index}.a`, `Block ${index}.a`, `block_${index}_a`]).flat(),
     pass: (selectors) =>
       modules.resolveSelectors(STORE, selectors, { workflow: WORKFLOW, blocks: namedBlocks(selectors.length / 3) }),
   }),
@@ -185,19 +185,19 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
     pass: (selector) => modules.resolveSelectors(STORE, [selector], { workflow: WORKFLOW, blocks: namedBlocks(5) }),
   }),
   'the position of a cursor': growthOf({
-    make: (n) => modules.cursorCodec(z.array(z.string())).encode(list(n, String), { sort: 'name' }) ?? '',
+    make: (n) => modules.cursorCodec(z.array(z.string())).encode(listOf(n, String), { sort: 'name' }) ?? '',
     pass: (cursor) => modules.cursorCodec(z.array(z.string())).decode(cursor, { sort: 'name' }),
   }),
   'keys of a query': growthOf({
-    make: (n) => `https://example.com/?${list(n, (index) => `k${index}=1`).join('&')}`,
+    make: (n) => `https://example.com/?${listOf(n, (index) => `k${index}=1`).join('&')}`,
     pass: (url) => modules.readRequest(OPERATION, new Request(url), UNLIMITED),
   }),
   'assignments of many variables': growthOf({
-    make: (n) => list(n, (index) => ({ variableName: `v${index}`, type: 'string', value: 'x' })),
+    make: (n) => listOf(n, (index) => ({ variableName: `v${index}`, type: 'string', value: 'x' })),
     pass: (rows) => executeVariables(rows, rows.length),
   }),
   'declared fields of a start and their values': growthOf({
-    make: (n) => object(n, (index) => [`f${index}`, index]),
+    make: (n) => objectOf(n, (index) => [`f${index}`, index]),
     pass: (input) =>
       modules.startOutput(
         modules.blockOf({
@@ -210,7 +210,7 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
   }),
   'containers of a draft': growthOf({
     make: (n) =>
-      modules.graphOf({ blocks: object(n, containerEntry), edges: [] } as never, { variables: {} } as never).graph,
+      modules.graphOf({ blocks: objectOf(n, containerEntry), edges: [] } as never, { variables: {} } as never).graph,
     pass: (graph) => {
       modules.graphOf({ blocks: graph.blocks, edges: [] } as never, graph);
       modules.graphHash(graph);
@@ -219,13 +219,13 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
   }),
   'warnings about a draft': growthOf({
     make: (n) => {
-      const edges = list(n, (index) => ({
+      const edges = listOf(n, (index) => ({
         id: `e${index}`,
         source: `b${index}`,
         target: `b${index}`,
         sourceHandle: 'x',
       }));
-      return modules.graphOf({ blocks: object(n, containerEntry), edges } as never, { variables: {} } as never).graph;
+      return modules.graphOf({ blocks: objectOf(n, containerEntry), edges } as never, { variables: {} } as never).graph;
     },
     pass: (graph) => {
       const diagnostics = graph.edges.map((_, index) => ({
@@ -241,8 +241,8 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
   }),
   'ports of a draft with unknown targets': growthOf({
     make: (n) => {
-      const rows = list(n, (index) => ({ id: `r${index}`, title: 'if', value: 'true' }));
-      const edges = list(n, (index) => ({ source: 'c', target: 'x', sourceHandle: `condition-r${index}` }));
+      const rows = listOf(n, (index) => ({ id: `r${index}`, title: 'if', value: 'true' }));
+      const edges = listOf(n, (index) => ({ source: 'c', target: 'x', sourceHandle: `condition-r${index}` }));
       const blocks = { c: blockWithField('condition', 'conditions', rows), x: blockWithField('function', 'code', '') };
       return { blocks, edges, loops: {}, parallels: {}, variables: {} };
     },
@@ -251,7 +251,7 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
   }),
   'tools and placeholders of a draft': growthOf({
     make: (n) => {
-      const tools = list(n, (index) => ({ type: `t${index}`, params: { text: `{{N${index}}}` } }));
+      const tools = listOf(n, (index) => ({ type: `t${index}`, params: { text: `{{N${index}}}` } }));
       const blocks = { a: blockWithField('agent', 'tools', JSON.stringify(tools)) };
       return { blocks, edges: [], loops: {}, parallels: {}, variables: {} };
     },
@@ -264,7 +264,7 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
   }),
   'bindings of a draft': growthOf({
     make: (n) => {
-      const ids = list(n, (index) => `id${index}`).join(',');
+      const ids = listOf(n, (index) => `id${index}`).join(',');
       const blocks = { a: blockWithField('table', 'tableId', ids), b: blockWithField('x', 'credential', ids) };
       return { blocks, edges: [], loops: {}, parallels: {}, variables: {} };
     },
@@ -293,7 +293,7 @@ function containerEntry(index: number): [string, Json] {
 
 function executeVariables(variables: Json, count: number): unknown {
   const executor = modules.builtInExecutors.find(({ types }) => types.includes('variables'))!;
-  const known = list(count, (index) => ({
+  const known = listOf(count, (index) => ({
     id: `id${index}`,
     name: `v${index}`,
     type: 'string' as const,

@@ -92,10 +92,10 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   beforeAll(async () => {
     url = await postgresDatabase();
   });
-  const newSchema = (): string => `s${crypto.randomUUID()}`;
+  const createSchemaName = (): string => `s${crypto.randomUUID()}`;
 
   describePorts('PostgreSQL', () =>
-    openServiceStore({ postgres: { url, schema: newSchema() }, secret: SECRET }),
+    openServiceStore({ postgres: { url, schema: createSchemaName() }, secret: SECRET }),
   );
 
   describeLimits('PostgreSQL', async (limits) => {
@@ -104,7 +104,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
     };
     // Many concurrent checks wait for four connections.
     const timeoutMs = 60_000;
-    const shared = await openSharedLimits({ url, schema: newSchema(), ...limits, timeoutMs, report });
+    const shared = await openSharedLimits({ url, schema: createSchemaName(), ...limits, timeoutMs, report });
     onTestFinished(() => shared.close());
     return shared;
   });

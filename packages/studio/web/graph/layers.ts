@@ -83,7 +83,7 @@ function linesOf(
       target,
       isError: port === 'error',
       label: label === '' ? undefined : label,
-      ...curve(
+      ...curveBetween(
         { x: from.x + from.width, y: portY(from, containers.has(source)) },
         { x: to.x, y: portY(to, containers.has(target)) },
       ),
@@ -99,7 +99,7 @@ function portY({ y, height }: Box, isContainer: boolean): number {
 type Point = Pick<Box, 'x' | 'y'>;
 
 /** Returns a curve that leaves a block to the right and arrives at the next one from the left. */
-function curve(from: Point, to: Point): Pick<Line, 'path' | 'labelAt' | 'box'> {
+function curveBetween(from: Point, to: Point): Pick<Line, 'path' | 'labelAt' | 'box'> {
   const distance = to.x - from.x;
   const controlDistance = distance >= 0 ? distance / 2 : 6.25 * Math.sqrt(-distance);
   const [firstX, secondX] = [from.x + controlDistance, to.x - controlDistance];

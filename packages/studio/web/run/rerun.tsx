@@ -90,12 +90,12 @@ function useRerun(run: Overview, targets: readonly EditTarget[]) {
   const [choice, setChoice] = useState('');
   const [edit, setEdit] = useState<{ original: unknown; text: string }>();
   const target = targets[Number(choice)];
-  const changes = (): RerunEdits =>
+  const collectEdits = (): RerunEdits =>
     choice === '' || !target || !edit ? {} : editsOf(target, edit.original, edit.text);
   const start = async (body: Pick<RerunBody, 'blockId' | 'iterations' | 'version'>): Promise<void> => {
     const { id: workflowId } = run.workflow;
     if (workflowId === null) return;
-    const runId = await rerun({ runId: run.runId, workflowId }, { ...body, ...changes() });
+    const runId = await rerun({ runId: run.runId, workflowId }, { ...body, ...collectEdits() });
     await navigate({ to: '/runs/$runId', params: { runId }, search: {} });
   };
   const editor = (

@@ -24,7 +24,7 @@ const MIN_WIDTH = 0.002;
  * Returns the scale of spans. `nowMs`: the time since the start of the run, for spans that are open. Takes O(n log n).
  */
 export function timeScale(spans: readonly Times[], nowMs: number): TimeScale {
-  const periods = busyPeriods(spans, nowMs);
+  const periods = busyPeriodsOf(spans, nowMs);
   const workMs = periods.reduce((sum, { from, to }) => sum + (to - from), 0);
   const maxGapMs = Math.max(workMs * MAX_GAP_SHARE, 1);
   let collapsedMs = 0;
@@ -59,7 +59,7 @@ interface Period {
 }
 
 /** Returns the periods in which blocks ran, in order and without overlaps. */
-function busyPeriods(spans: readonly Times[], nowMs: number): Period[] {
+function busyPeriodsOf(spans: readonly Times[], nowMs: number): Period[] {
   const leaves = spans
     .filter(({ childCount }) => childCount === 0)
     .map(({ relativeStartMs: from, durationMs }) => ({

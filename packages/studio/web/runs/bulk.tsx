@@ -38,7 +38,7 @@ export function BulkActions({ rows, selected, select, filters, hasFilters }: Bul
   ) => {
     const { data: runs, nextCursor = null } = isSelection
       ? { data: rows.filter(({ runId }) => selected.has(runId)) }
-      : await matchingRuns(filters);
+      : await fetchMatchingRuns(filters);
     const outcome = await actOn(runs.filter(isApplicable), act);
     setReport(reportOf(verb, { ...outcome, isTruncated: nextCursor !== null }));
     select(new Set());
@@ -97,7 +97,7 @@ function refOf({ runId, workflowId }: LogEntry) {
 }
 
 /** Returns the first page of the runs that match the filters, newest first. */
-function matchingRuns(filters: RunFilters) {
+function fetchMatchingRuns(filters: RunFilters) {
   const query = { ...filters, limit: MAX_RUNS };
   return dataOf(client.GET('/api/v2/logs', { params: { query } }));
 }
