@@ -21,7 +21,7 @@ const IMPORTED = { version: '1.0', workflow: { name: 'Imported' }, state: { bloc
 
 type Run = ShownRun & { files: { id: string }[] | null };
 
-/** Executes the workflow. Returns its run. */
+/** Executes the workflow. Returns the run. */
 async function executeWorkflow(api: TestApi, workflowId: string, input: object = {}): Promise<Run> {
   const path = `/api/v2/workflows/${workflowId}`;
   const { data } = await api.call<Run>('POST', `${path}/execute`, { body: { input } });
@@ -51,7 +51,7 @@ async function createResources(api: TestApi, archived: string) {
   return { sandboxId: sandbox.data.id, ...(await createSkills(api)) };
 }
 
-/** Creates skills, with an editor to revoke and a member to grant. */
+/** Creates two skills, an editor of the first skill, and a member who is no editor yet. Returns the skills' ids. */
 async function createSkills(api: TestApi) {
   const { workspaceId, store } = api;
   const ids: string[] = [];

@@ -234,7 +234,7 @@ describe('a resource of an organization', () => {
     },
     services: () => ({}),
   });
-  /** People can see `guild`, and are admins of `mine`. */
+  /** Every caller can see `guild`, and is an admin of `mine`. */
   const checkOrganization: Access['checkOrganization'] = (_principal, id, role) => {
     if (id === 'mine') return Promise.resolve('granted');
     return Promise.resolve(id === 'guild' && role === 'admin' ? 'ORGANIZATION_ADMIN_REQUIRED' : 'concealed');

@@ -40,7 +40,7 @@ describe('the audit event of an engine action', () => {
     return rows.map(({ action, outcome }) => ({ action, outcome }));
   }
 
-  /** Returns the action of this event: on the paused run, or on a new completed run. */
+  /** Returns the action that causes this event. It acts on the paused run, or on a new completed run. */
   async function actionOf(event: string): Promise<Action> {
     if (event === 'RUN_CANCELLED') {
       const isDone = async () => (await readStatus()) === 'cancelled';

@@ -67,7 +67,7 @@ async function expectRefused(
 
 const TABLE = SERVED.map((operation) => [`${operation.method} ${operation.path}`, operation] as const);
 const SAMPLE = sample(TABLE, Math.ceil(TABLE.length / 3), 'operations that record nothing when they refuse');
-/** The body of these operations is any input. */
+/** Operations whose body may have any fields. */
 const OPEN_BODIES = new Set(['executeWorkflow', 'resumeExecution']);
 
 describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) => {

@@ -30,7 +30,7 @@ describe('heddle sandbox doctor', () => {
     expect(stdout).toMatch(/^✗ \/nowhere\/bwrap cannot be run\n {2}→ correct isolation\.bubblewrap$/m);
   });
 
-  it.runIf(isLinux && othersPass)('requires standard by default, and prints JSON', async () => {
+  it.runIf(isLinux && othersPass)('requires the level standard by default, and prints JSON', async () => {
     const { exit, stdout } = await heddle(['sandbox', 'doctor', '--json', '--bubblewrap', '/nowhere/bwrap']);
     expect(exit).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({

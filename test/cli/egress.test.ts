@@ -73,7 +73,7 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
     }
   });
 
-  it('are allowed to files that heddle sandbox run executes', async () => {
+  it('are allowed by --allow-host in files that heddle sandbox run executes', async () => {
     const port = await startInternalServer();
     const cwd = folderWith('{}');
     writeFileSync(join(cwd, 'get.js'), `return (await fetch('http://localhost:${port}/')).text()`);

@@ -254,7 +254,7 @@ describe('a workflow from standard input', () => {
     expect((await heddle(['check', '-'], { cwd, input: '{' })).stdout).toContain('stdin:1:2  JSON_INVALID');
   });
 
-  it('excludes an input from standard input', async () => {
+  it('allows no input from standard input', async () => {
     const { exit, stderr } = await heddle(['run', '-', '--input', '-'], { cwd: dataFolder(), input: text });
     expect(exit).toBe(2);
     expect(stderr).toContain('Standard input cannot be both');

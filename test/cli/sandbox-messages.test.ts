@@ -54,7 +54,7 @@ describe('heddle sandbox run as text', () => {
     expect(existsSync(join(cwd, '.heddle'))).toBe(false);
   });
 
-  it('does not mistake a folder for an image, and reports the language of an image', async () => {
+  it('does not mistake a folder for an image, and refuses code in a language that the image does not support', async () => {
     const { cwd, sandbox } = await sandboxFolder({
       'spec.json': JSON.stringify(SPEC),
       'a.js': 'import { greet } from "greeter";\nreturn greet(input);',

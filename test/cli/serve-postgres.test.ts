@@ -18,7 +18,7 @@ const TIMEOUT = { timeout: 60_000, interval: 100 };
 
 let url = '';
 
-/** Starts a process that serves the database. The key is that of `other`, because only the first one prints it. */
+/** Starts a process that serves the database. Only the first process prints a key; the next ones copy it from `other`. */
 async function startServer(other?: RunningServer): Promise<RunningServer> {
   return { ...other, ...(await startServe(['--postgres', url, '--grace', '5'], { env: SECRET })) };
 }
@@ -51,7 +51,7 @@ const waitBlock = (name: string, seconds: number) =>
   block(name, 'wait', { timeValue: String(seconds), timeUnit: 'seconds' });
 const ASK = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
 
-describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', { timeout: 180_000 }, () => {
+describe.skipIf(!hasPostgres)('several processes of heddle serve on PostgreSQL', { timeout: 180_000 }, () => {
   beforeAll(async () => {
     url = await postgresDatabase();
   });

@@ -182,7 +182,7 @@ describe('Segments', () => {
     expect(await stores.runs.record(runId)).toMatchObject({ status: 'completed' });
   });
 
-  it('discards speculative entries that did not become part of the journal', async () => {
+  it('discard speculative entries that did not become part of the journal', async () => {
     const script = new Script({}, () => ({ output: { n: 1 } }));
     const { stores, record, run } = openWorker(script);
     const { runId, owed } = await record(['A', 'B'], ['Start -> A', 'Start -> B']);

@@ -11,7 +11,7 @@ export interface Growth<T> {
   pass(input: T): unknown;
 }
 
-/** Maximum ratio of the second increase to the first: 2, with room for a logarithm. A quadratic pass has 4. */
+/** Maximum ratio of the second increase to the first: 2, with room for a logarithm. Quadratic work has a ratio of 4. */
 const MAX_RATIO = 2.6;
 
 /** The cost of the first calls of a function, and other constant costs. */

@@ -115,7 +115,7 @@ const VALUES: { [title: string]: (n: number) => Json } = {
   'many keys': (n) => objectOf(n, (index) => [`key${index}`, { type: 'file', name: 'x' }]),
 };
 
-/** The execution of a block, or another pass, over a caller's value. */
+/** Work on a caller's value, such as the execution of a block. */
 const PASSES: { [title: string]: (value: Json) => unknown } = {
   'the redaction of a value': (value) => createTestRedactor().json(value),
   'the redaction of the JSON of a value': (value) => createTestRedactor().text(JSON.stringify(value)),
@@ -173,7 +173,7 @@ const STORE = { store: {} } as never;
 const WORKFLOW = { id: 'w' } as never;
 const OPERATION = { params: z.object({}), query: z.object({}) } as never;
 
-/** Passes over input with many parts. */
+/** Work on input with many parts. */
 const GROWTHS: { [title: string]: Growth<unknown> } = {
   'selectors of many blocks, by id, by name and by prefix': growthOf({
     make: (n) => listOf(n, (index) => [`block_${index}.a`, `Block ${index}.a`, `block_${index}_a`]).flat(),

@@ -13,7 +13,7 @@ function print(value: Json): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-/** Opens the stores in `data`: a data folder, or `schema` of a database. */
+/** Opens the stores in `data`: in a data folder, or in the schema of a database. */
 async function openShared(schema: string): Promise<SharedStores> {
   return data.startsWith('postgresql:')
     ? openPostgres({ url: data, schema })
