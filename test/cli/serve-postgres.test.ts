@@ -18,7 +18,7 @@ const TIMEOUT = { timeout: 60_000, interval: 100 };
 
 let url = '';
 
-/** Starts a process that serves the database. Only the first process prints a key; the next ones copy it from `other`. */
+/** Starts a process that serves the database. Only the first process prints a key; the others get it from `other`. */
 async function startServer(other?: RunningServer): Promise<RunningServer> {
   return { ...other, ...(await startServe(['--postgres', url, '--grace', '5'], { env: SECRET })) };
 }

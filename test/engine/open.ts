@@ -19,7 +19,7 @@ export function lastingStores(): Stores {
   return { ...openStores(), close: () => undefined };
 }
 
-/** Returns stores that reject writes of a run while `errorFor` returns an error. */
+/** Returns stores that reject writes to an existing run while `errorFor` returns an error for the run. */
 export function rejectingStores(stores: Stores, errorFor: (runId: string) => Error | undefined): Stores {
   const { runs } = stores;
   const check = (runId: string): void => {

@@ -5,7 +5,7 @@ import workerUrl from './layout-worker.ts?worker&url';
 
 type Layout = ReadonlyMap<string, Box>;
 
-/** Returns the places of the blocks. If the layout is slow, the result is undefined until a worker has computed them. */
+/** Returns the places of the blocks. If the layout is slow, the result is undefined until a worker has finished. */
 export function useLayout(graph: LayoutGraph): Layout | undefined {
   const quickPlaces = useMemo(() => (needsLayoutWorker(graph) ? undefined : layoutGraph(graph)), [graph]);
   const [workerPlaces, setWorkerPlaces] = useState<{ graph: LayoutGraph; places: Layout }>();

@@ -27,7 +27,7 @@ function shellQuote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Returns a test that runs the exported workflow with the same input and expects the same outcome. */
+/** Returns the code of a test that runs the exported workflow with the same input and expects the same outcome. */
 export function testOf({ name, input, status, output, errorCode }: CopiedRun): string {
   const expected = errorCode === undefined ? { status, output } : { status, error: { code: errorCode } };
   return `import { readFileSync } from 'node:fs';

@@ -47,10 +47,12 @@ export function startOf(graph: Graph, block: Block): Block {
 }
 
 /**
- * Returns the values that can be changed before a run starts at `start`. If `start` is in no iteration and no block
- * leads to it, this is the input of the run. Otherwise these are the fields of `start`, unless it is a container, and
- * the outputs of the blocks that lead to it, nearest first. `scope`: the iterations in which the run starts, outermost
- * first.
+ * Returns the values that can be changed before a run starts at `start`:
+ * - the input of the run, if `start` is in no iteration and no block leads to `start`;
+ * - otherwise the fields of `start`, unless `start` is a container, and the outputs of the blocks that lead to `start`,
+ *   nearest first.
+ *
+ * `scope`: the iterations in which the run starts, outermost first.
  */
 export function targetsOf(graph: Graph, start: Block, scope: readonly Iteration[] = []): EditTarget[] {
   const prefix = prefixOf(scope);

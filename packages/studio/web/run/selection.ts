@@ -68,7 +68,7 @@ export function partsAround(graph: Graph, block: Graph['blocks'][number], spanId
   return parts.at(-1)?.blockId === block.id ? parts.slice(0, -1) : parts;
 }
 
-/** Returns the span of the iteration that contains a span; empty at the top level. */
+/** Returns the span of the innermost iteration around a span: for an iteration, its own span; at the top level, ''. */
 export function scopeOf(graph: Graph, spanId: string): string {
   return scopeParts(graph, spanId).at(-1)?.spanId ?? '';
 }

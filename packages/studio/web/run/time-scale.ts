@@ -1,5 +1,5 @@
-/** The times of a span. */
-interface Times {
+/** The start and the duration of a span. */
+interface SpanTiming {
   relativeStartMs: number;
   /** null while the span is open. */
   durationMs: number | null;
@@ -10,7 +10,7 @@ interface Times {
 export interface TimeScale {
   /** Returns the position of a time since the start of the run. */
   at(ms: number): number;
-  width(span: Times): number;
+  width(span: SpanTiming): number;
   /** Total idle time that the axis leaves out. */
   collapsedMs: number;
 }
@@ -23,7 +23,7 @@ const MIN_WIDTH = 0.002;
 /**
  * Returns the scale of spans. `nowMs`: the time since the start of the run, for spans that are open. Takes O(n log n).
  */
-export function timeScale(spans: readonly Times[], nowMs: number): TimeScale {
+export function timeScale(spans: readonly SpanTiming[], nowMs: number): TimeScale {
   const periods = busyPeriodsOf(spans, nowMs);
   const workMs = periods.reduce((sum, { from, to }) => sum + (to - from), 0);
   const maxGapMs = Math.max(workMs * MAX_GAP_SHARE, 1);
@@ -45,7 +45,7 @@ export function timeScale(spans: readonly Times[], nowMs: number): TimeScale {
     const limit = next ? next.from - next.collapsedBeforeMs : total;
     return Math.min(Math.max(Math.min(shifted, limit), 0) / total, 1);
   };
-  const width = (span: Times): number =>
+  const width = (span: SpanTiming): number =>
     Math.max(
       at(span.relativeStartMs + (span.durationMs ?? nowMs - span.relativeStartMs)) - at(span.relativeStartMs),
       MIN_WIDTH,
@@ -59,7 +59,7 @@ interface Period {
 }
 
 /** Returns the periods in which blocks ran, in order and without overlaps. */
-function busyPeriodsOf(spans: readonly Times[], nowMs: number): Period[] {
+function busyPeriodsOf(spans: readonly SpanTiming[], nowMs: number): Period[] {
   const leaves = spans
     .filter(({ childCount }) => childCount === 0)
     .map(({ relativeStartMs: from, durationMs }) => ({
