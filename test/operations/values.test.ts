@@ -259,7 +259,7 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
       modules.unresolvedResources(graph, {
         db: undefined as never,
         workspaceId: 'w',
-        context: { ...NOTHING, tools: [{ id: 'known' }], names: new Set<string>() },
+        context: { ...EMPTY_CONTEXT, tools: [{ id: 'known' }], names: new Set<string>() },
       }),
   }),
   'bindings of a draft': growthOf({
