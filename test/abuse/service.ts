@@ -124,7 +124,12 @@ function serviceOf(
       ...(text !== undefined && { body: text }),
     });
     const responseText = await response.text();
-    return { status: response.status, headers: response.headers, text: responseText, body: jsonOf(responseText) };
+    return {
+      status: response.status,
+      headers: response.headers,
+      text: responseText,
+      body: jsonOf(responseText),
+    };
   };
   return {
     url,

@@ -301,7 +301,11 @@ describe('createApi refuses', () => {
   };
   const authenticator = { authenticate: () => Promise.resolve(undefined) };
 
-  async function tryCreate(areas: readonly Area[], separatesWorkspaces = true, basePath = ''): Promise<string> {
+  async function tryCreate(
+    areas: readonly Area[],
+    separatesWorkspaces = true,
+    basePath = '',
+  ): Promise<string> {
     const { resolveChild, tenant } = ports.definitions;
     const engine = await createEngine(separatesWorkspaces ? { resolveChild, tenant } : {});
     try {
@@ -320,7 +324,7 @@ describe('createApi refuses', () => {
   });
 
   it('areas with the same name, and areas with the same function', async () => {
-    expect(await tryCreate([execute(), execute()])).toBe('Two areas have the area "execute".');
+    expect(await tryCreate([execute(), execute()])).toBe('Two areas have the name "execute".');
     const other = { ...runs(), name: 'other' };
     expect(await tryCreate([runs(), other])).toBe('Two areas have the function "listWorkflowRuns".');
   });

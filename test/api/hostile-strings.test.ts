@@ -126,19 +126,22 @@ function defineTests(open: () => Promise<TestApi>): void {
         variables: { v: { name: text, type: 'string', value: 1 } },
       }),
     ],
-  ])('a name or id with NUL or half of a surrogate pair is refused in the body of %s', async (title, bodyOf) => {
-    const [method = '', path = ''] = title.split(' ');
-    const accepted = calls[title];
-    const filledPath = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
-    for (const text of HOSTILE) {
-      const response = await api.call(method, filledPath, { body: bodyOf(text) });
-      expectRefused(response);
-      expect(response.status).toBe(400);
-      expect(response.body).toMatchObject({
-        error: { message: expect.stringMatching(/ must not contain NUL or half of a surrogate pair$/) },
-      });
-    }
-  });
+  ])(
+    'a name or id with NUL or half of a surrogate pair is refused in the body of %s',
+    async (title, bodyOf) => {
+      const [method = '', path = ''] = title.split(' ');
+      const accepted = calls[title];
+      const filledPath = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
+      for (const text of HOSTILE) {
+        const response = await api.call(method, filledPath, { body: bodyOf(text) });
+        expectRefused(response);
+        expect(response.status).toBe(400);
+        expect(response.body).toMatchObject({
+          error: { message: expect.stringMatching(/ must not contain NUL or half of a surrogate pair$/) },
+        });
+      }
+    },
+  );
 
   it('forged cursors are refused', async () => {
     const id = calls['POST /api/v2/workflows/{workflowId}/execute']?.path['workflowId'] ?? '';
@@ -158,7 +161,11 @@ function defineTests(open: () => Promise<TestApi>): void {
         Buffer.from(JSON.stringify(value)).toString('base64url');
       const positions = [
         ...[[], ['a\0'], [null, null], [1e300, 'x'], [1.5, 'x'], [4e9, 'x'], [-4e9], [4e9], ['x'], [{}], 7],
-        ...[[encodeEngineCursor([1e300, 'x'])], [encodeEngineCursor([1, 'a\0'])], [encodeEngineCursor([1.5, 'a'])]],
+        ...[
+          [encodeEngineCursor([1e300, 'x'])],
+          [encodeEngineCursor([1, 'a\0'])],
+          [encodeEngineCursor([1.5, 'a'])],
+        ],
         ...[
           [null, 'x'],
           ['a\0', 'x'],

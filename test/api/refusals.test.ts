@@ -117,7 +117,9 @@ describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) 
       const foreign = await expectStatus(415, { options: { raw: '<a/>', headers } });
       expect(foreign).toMatchObject({ message: 'Request body must be sent as application/json' });
       const large = { raw: JSON.stringify({ a: 'x'.repeat(AUTHENTICATED_LIMITS.bytes) }) };
-      expect(await expectStatus(413, { options: large })).toMatchObject({ message: 'Request body is too large' });
+      expect(await expectStatus(413, { options: large })).toMatchObject({
+        message: 'Request body is too large',
+      });
       if (!bodyOptional) await expectStatus(400, { options: { raw: '', body: undefined } });
       for (const raw of ['[]', 'null', '7']) await expectStatus(400, { options: { raw } });
     });

@@ -16,7 +16,9 @@ import { acceptedCalls } from './accepted.ts';
 
 const tool = requireTool('schemathesis');
 /** Cache for the character tables and constants of Hypothesis. Without it each process builds them in three seconds. */
-const HYPOTHESIS_CACHE = fileURLToPath(new URL('../../node_modules/.cache/heddle-test/hypothesis', import.meta.url));
+const HYPOTHESIS_CACHE = fileURLToPath(
+  new URL('../../node_modules/.cache/heddle-test/hypothesis', import.meta.url),
+);
 const HOOKS = fileURLToPath(new URL('schemathesis.py', import.meta.url));
 
 /**
@@ -81,7 +83,11 @@ async function startServer({ api }: TestApi): Promise<{ url: string; statusesByI
 }
 
 /** Runs schemathesis. Returns its output and its exit code, which is 1 when a check fails. */
-function runSchemathesis(args: string[], cwd: string, env: object): Promise<{ code: number; output: string }> {
+function runSchemathesis(
+  args: string[],
+  cwd: string,
+  env: object,
+): Promise<{ code: number; output: string }> {
   const { promise, resolve } = Promise.withResolvers<{ code: number; output: string }>();
   const options = { cwd, env: { ...tool?.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
   execFile(tool?.path ?? '', args, options, (error, stdout, stderr) => {

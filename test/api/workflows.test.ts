@@ -39,11 +39,14 @@ async function setUp(postgres: string | undefined): Promise<WorkflowsApi> {
     database: store.database,
     createWorkspace: () => store.workspaces.createWorkspace('Other', api.userId),
     async createWorkflow(workspaceId, name, folderPath) {
-      const { status, data } = await call<Item>('POST', WORKFLOWS, { body: { workspaceId, name, folderPath } });
+      const { status, data } = await call<Item>('POST', WORKFLOWS, {
+        body: { workspaceId, name, folderPath },
+      });
       expect(status).toBe(201);
       return data;
     },
-    createFolder: async (workspaceId, path) => (await call('POST', FOLDERS, { body: { workspaceId, path } })).status,
+    createFolder: async (workspaceId, path) =>
+      (await call('POST', FOLDERS, { body: { workspaceId, path } })).status,
     async listFolders(workspaceId, query = '') {
       const { data } = await call<{ path: string }[]>('GET', `${FOLDERS}?workspaceId=${workspaceId}${query}`);
       return data.map(({ path }) => path);
@@ -194,7 +197,11 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
 
   it('archives and restores workflows; a restored name that is in use gets a number', async () => {
     const { id } = await api.createWorkflow(workspaceId, 'Phoenix');
-    expect((await api.call('DELETE', `${WORKFLOWS}/${id}`)).data).toEqual({ id, deleted: true, archived: true });
+    expect((await api.call('DELETE', `${WORKFLOWS}/${id}`)).data).toEqual({
+      id,
+      deleted: true,
+      archived: true,
+    });
     expect((await api.call('DELETE', `${WORKFLOWS}/${id}`)).status).toBe(404);
     expect((await api.call('PATCH', `${WORKFLOWS}/${id}`, { body: { name: 'x' } })).status).toBe(404);
     await api.createWorkflow(workspaceId, 'Phoenix');
@@ -211,7 +218,9 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     expect(Object.keys(data.blocks)).not.toContain(source.blocks[0]!.id);
     const put = await api.call('PUT', `${WORKFLOWS}/${copy.data.id}/state`, { body: data });
     expect(put.status).toBe(200);
-    const named = await api.call<Item>('POST', `${WORKFLOWS}/${source.id}/duplicate`, { body: { name: 'Original' } });
+    const named = await api.call<Item>('POST', `${WORKFLOWS}/${source.id}/duplicate`, {
+      body: { name: 'Original' },
+    });
     expect(named.status).toBe(409);
   });
 
@@ -236,13 +245,16 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       ],
       folderPath: '/To',
     });
-    expect((await api.call('POST', `${WORKFLOWS}/move`, { body: { ...body, folderPath: '/gone' } })).status).toBe(404);
+    expect(
+      (await api.call('POST', `${WORKFLOWS}/move`, { body: { ...body, folderPath: '/gone' } })).status,
+    ).toBe(404);
     expect(await api.listActions(a.id)).toEqual(['WORKFLOW_CREATED', 'WORKFLOW_MOVED']);
   });
 
   it('applies operations to variables, and records only changes', async () => {
     const { id } = await api.createWorkflow(workspaceId, 'vars');
-    const patch = (operations: object[]) => api.call('PATCH', `${WORKFLOWS}/${id}/variables`, { body: { operations } });
+    const patch = (operations: object[]) =>
+      api.call('PATCH', `${WORKFLOWS}/${id}/variables`, { body: { operations } });
     const add = { operation: 'add', name: 'Rate', type: 'number', value: '2' };
     expect((await patch([add])).data).toEqual({ id, variableCount: 1, changed: true });
     expect((await patch([{ operation: 'edit', name: 'Rate', value: 2 }])).data).toMatchObject({
@@ -278,7 +290,8 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
       code: 'CONFLICT',
       details: { code: 'OPERATIONS_NOT_APPLIED', skipped: [{ type: 'block_not_found' }], droppedInputs: [] },
     });
-    const readState = () => api.call<{ blocks: JsonObject; edges: JsonObject[] }>('GET', `${WORKFLOWS}/${id}/state`);
+    const readState = () =>
+      api.call<{ blocks: JsonObject; edges: JsonObject[] }>('GET', `${WORKFLOWS}/${id}/state`);
     expect(Object.keys((await readState()).data.blocks)).toEqual([start]);
     expect(await api.listActions(id)).toEqual(['WORKFLOW_CREATED']);
     const done = await apply({ operations: [add, wire, bad] });
@@ -300,10 +313,15 @@ describe.each(NAMES)('the API of workflows on %s', (name) => {
     const add = {
       operations: [{ operation_type: 'add', block_id: id, params: { type: 'wait', name: 'W' } }],
     };
-    const [a, b] = [await api.createWorkflow(workspaceId, 'ids a'), await api.createWorkflow(workspaceId, 'ids b')];
+    const [a, b] = [
+      await api.createWorkflow(workspaceId, 'ids a'),
+      await api.createWorkflow(workspaceId, 'ids b'),
+    ];
     expect((await api.call('POST', `${WORKFLOWS}/${a.id}/operations`, { body: add })).status).toBe(200);
     expect((await api.call('POST', `${WORKFLOWS}/${b.id}/operations`, { body: add })).status).toBe(409);
-    expect((await api.call('POST', `${WORKFLOWS}/${b.id}/operations?dryRun=true`, { body: add })).status).toBe(409);
+    expect(
+      (await api.call('POST', `${WORKFLOWS}/${b.id}/operations?dryRun=true`, { body: add })).status,
+    ).toBe(409);
   });
 
   it('hides workflows and folders from other people, and refuses draft edits by workspace keys', async () => {

@@ -30,7 +30,9 @@ describe('a run whose process died', () => {
     return (await readLatestRun(cwd)).runId;
   }
 
-  async function readLatestRun(cwd: string): Promise<{ runId: string; status: string; interrupted: boolean }> {
+  async function readLatestRun(
+    cwd: string,
+  ): Promise<{ runId: string; status: string; interrupted: boolean }> {
     const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
     return (JSON.parse(stdout) as { data: [{ runId: string; status: string; interrupted: boolean }] })
       .data[0];

@@ -45,30 +45,33 @@ async function deploy(
 describe('heddle serve', { timeout: 120_000 }, () => {
   const sampledIt = sampledTests(1 / 2, 'tests of heddle serve as a process');
 
-  sampledIt('shows the first key once, continues its runs after a kill, and shuts down gracefully', async () => {
-    const data = dataFolder();
-    const first = await startServer(data);
-    expect(first.key).toMatch(/^sk-heddle-/);
-    const call = createCaller(first);
-    const path = await deploy(call, first.workspaceId);
-    const { status, runId } = await call('POST', `${path}/execute`, { async: true });
-    expect(status).toBe(202);
-    first.process.child.kill('SIGKILL');
-    await first.process.ended;
+  sampledIt(
+    'shows the first key once, continues its runs after a kill, and shuts down gracefully',
+    async () => {
+      const data = dataFolder();
+      const first = await startServer(data);
+      expect(first.key).toMatch(/^sk-heddle-/);
+      const call = createCaller(first);
+      const path = await deploy(call, first.workspaceId);
+      const { status, runId } = await call('POST', `${path}/execute`, { async: true });
+      expect(status).toBe(202);
+      first.process.child.kill('SIGKILL');
+      await first.process.ended;
 
-    const second = await startServer(data);
-    expect(second).not.toHaveProperty('key');
-    const callSecond = createCaller({ url: second.url, key: first.key ?? '' });
-    await expect
-      .poll(async () => (await callSecond('GET', `${path}/runs/${runId}`)).data, {
-        timeout: 30_000,
-        interval: 100,
-      })
-      .toMatchObject({ status: 'paused', paused: { pauseKind: 'human' } });
-    second.process.child.kill('SIGTERM');
-    expect(await second.process.ended).toMatchObject({ exit: 0 });
-    await expect(fetch(second.url)).rejects.toThrow('fetch failed');
-  });
+      const second = await startServer(data);
+      expect(second).not.toHaveProperty('key');
+      const callSecond = createCaller({ url: second.url, key: first.key ?? '' });
+      await expect
+        .poll(async () => (await callSecond('GET', `${path}/runs/${runId}`)).data, {
+          timeout: 30_000,
+          interval: 100,
+        })
+        .toMatchObject({ status: 'paused', paused: { pauseKind: 'human' } });
+      second.process.child.kill('SIGTERM');
+      expect(await second.process.ended).toMatchObject({ exit: 0 });
+      await expect(fetch(second.url)).rejects.toThrow('fetch failed');
+    },
+  );
 
   sampledIt('does not report the tools of an agent as unknown', async () => {
     const { workspaceId, ...server } = await startServer(dataFolder());

@@ -50,9 +50,9 @@ describe('the modules that a command loads', () => {
   );
 
   it('exclude the compiler for --version', async () => {
-    expect((await listLoadedModules('--version')).filter((module) => /core\/src|zod|graphology/.test(module))).toEqual(
-      [],
-    );
+    expect(
+      (await listLoadedModules('--version')).filter((module) => /core\/src|zod|graphology/.test(module)),
+    ).toEqual([]);
   });
 
   it('exclude Temporal for local runs and reading runs', async () => {

@@ -117,7 +117,11 @@ describe('a faulty executor', () => {
     ['nothing', undefined, 'The block threw undefined, which is not an error.'],
     ['an object', { code: 7 }, 'The block threw {"code":7}, which is not an error.'],
     ['an object without a prototype', Object.create(null), 'The block threw {}, which is not an error.'],
-    ['a circular value', createCircularValue(), 'The block threw a value of type object, which is not an error.'],
+    [
+      'a circular value',
+      createCircularValue(),
+      'The block threw a value of type object, which is not an error.',
+    ],
     ['an error without a message', new TypeError(), 'TypeError'],
   ])('that throws %s fails its block', async (_title, thrown, message) => {
     const engine = await openWith(() => {

@@ -47,7 +47,11 @@ describe('a run with the id of a child run', () => {
   it('does not count as the child unless its header names parent, block and scope', async () => {
     const data = dataFolder();
     const { stores, childId, plan } = await addOldParent(data);
-    await stores.runs.create(newRun(childId, { planHash: plan.hash }), startedEntry(), completedRecord(childId));
+    await stores.runs.create(
+      newRun(childId, { planHash: plan.hash }),
+      startedEntry(),
+      completedRecord(childId),
+    );
     stores.close();
     const engine = await open(data);
     onTestFinished(() => engine.close({ graceMs: 0 }));

@@ -176,7 +176,10 @@ describe('a store that rejects writes', () => {
     await engine.close();
     const next = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
     const definitions = stores.definitions;
-    const after = await engineOn({ ...openStoresOnFile(file).stores, definitions }, { blocks: [next.executor] });
+    const after = await engineOn(
+      { ...openStoresOnFile(file).stores, definitions },
+      { blocks: [next.executor] },
+    );
     await expect.poll(() => after.getRun(run.runId)).toMatchObject({ status: 'completed' });
     expect(next.calls).toEqual(['A', 'B']);
   });

@@ -97,7 +97,9 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
 
 describe.runIf(process.platform === 'linux')('a run whose plan has code in Python', () => {
   it('starts its process while other blocks run', async () => {
-    const engine = await open({ blocks: [createUntilExecutor(() => sandboxProcesses('python-child.cjs').length === 1)] });
+    const engine = await open({
+      blocks: [createUntilExecutor(() => sandboxProcesses('python-child.cjs').length === 1)],
+    });
     const exported = workflow([block('U', 'until'), pythonBlock('P')], ['Start -> U -> P']);
     expect(await engine.execute({ workflow: exported }, {})).toMatchObject({
       status: 'completed',
@@ -109,7 +111,11 @@ describe.runIf(process.platform === 'linux')('a run whose plan has code in Pytho
   it('starts processes for its images and its tenant, and none for mocked blocks', async () => {
     const requested: string[] = [];
     const engine = await open({
-      blocks: [createUntilExecutor(() => requested.length === 2 && sandboxProcesses('python-child.cjs').length === 1)],
+      blocks: [
+        createUntilExecutor(
+          () => requested.length === 2 && sandboxProcesses('python-child.cjs').length === 1,
+        ),
+      ],
       images: {
         open: (id) => {
           requested.push(id);
@@ -131,7 +137,9 @@ describe.runIf(process.platform === 'linux')('a run whose plan has code in Pytho
     const otherEdges = ['One', 'Two', 'Twice', 'Mocked', 'Named later'].map((name) => `C:no -> ${name}`);
     const exported = workflow(blocks, ['Start -> U -> Plain -> C', ...otherEdges]);
     const mocks = { blocks: { Mocked: 1 } };
-    expect(await engine.execute({ workflow: exported }, {}, { mocks })).toMatchObject({ status: 'completed' });
+    expect(await engine.execute({ workflow: exported }, {}, { mocks })).toMatchObject({
+      status: 'completed',
+    });
     expect(requested.toSorted()).toEqual(['one', 'two']);
     expect(sandboxProcesses('python-child.cjs')).toHaveLength(1);
   });

@@ -59,10 +59,14 @@ async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
 const NAMES = sampledStores('retention');
 
 describe.each(NAMES)('retention on %s', (name) => {
-  const openDatabase = async (): Promise<string | undefined> => (name === 'postgres' ? postgresDatabase() : undefined);
+  const openDatabase = async (): Promise<string | undefined> =>
+    name === 'postgres' ? postgresDatabase() : undefined;
 
   it('deletes only runs that ended before the limit, with their journals, logs and values', async () => {
-    const { engine, clock, workflowId, createSweep, listIds } = await setUp(await openDatabase(), dataFolder());
+    const { engine, clock, workflowId, createSweep, listIds } = await setUp(
+      await openDatabase(),
+      dataFolder(),
+    );
     await engine.execute(workflowId, {}, { runId: 'old' });
     const trace = await engine.getTrace('old');
     const output = trace.children.at(-1)?.output;

@@ -51,10 +51,13 @@ it('a search finds runs by input, output and error, including handled errors, an
   const echo = await api.deploy(ECHO);
   const ada = await run(api, echo, { name: 'Ada "Countess" Lovelace' });
   const failed = await run(api, await api.deploy(HANDLED));
+  // The lower case of İ is longer, so positions in it differ from those in the text.
+  await run(api, echo, { name: `${'İ'.repeat(300)} needle` });
+  expect((await search(api, { text: 'needle', in: 'input' })).matches[0]?.preview).toContain('needle');
   await run(api, echo, { name: 'Grace' });
   const byInput = await search(api, { text: 'ada "count', in: 'input' });
   expect(byInput.matches).toMatchObject([{ run: { runId: ada }, in: 'input', blockName: null }]);
-  expect(byInput).toMatchObject({ searchedRuns: 3, skippedValues: 0, nextCursor: null });
+  expect(byInput).toMatchObject({ searchedRuns: 4, skippedValues: 0, nextCursor: null });
   expect((await search(api, { text: 'hello ada' })).matches).toMatchObject([
     { run: { runId: ada }, in: 'output' },
   ]);

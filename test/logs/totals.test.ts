@@ -159,7 +159,11 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
   it('have each run once if several processes add runs', async () => {
     const db = await logDatabase(url);
     await addWorkflow(db, 'w0');
-    const runs = createRandomRuns(900).map((run) => ({ ...run, workflow_id: 'w0', ended_ms: run.started_ms }));
+    const runs = createRandomRuns(900).map((run) => ({
+      ...run,
+      workflow_id: 'w0',
+      ended_ms: run.started_ms,
+    }));
     await saveLogs(db, runs);
     await Promise.all([totalAll(db), totalAll(db), totalAll(db)]);
     await totalAll(db);

@@ -65,7 +65,8 @@ function endOf(
   const chance = random();
   if (mayFail && chance < 0.08 && node.timeoutMs !== undefined)
     return timeoutOf(command, atMs, node.timeoutMs);
-  if (mayFail && chance < (scenario.kind === 'order-independent' ? 0.3 : 0.12)) return failureOf(head, random);
+  if (mayFail && chance < (scenario.kind === 'order-independent' ? 0.3 : 0.12))
+    return failureOf(head, random);
   const maySuspend = node.class === 'effect' && (command.resumes ?? 0) < 2;
   if (maySuspend && random() < 0.3)
     return {

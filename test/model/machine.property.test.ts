@@ -45,7 +45,8 @@ function waitUntilSettled(): Promise<void> {
 function reportBlockedChild(run: CheckedRun, random: () => number): void {
   const children = [...run.open.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, command] of children) {
-    if (command.type !== 'run' || nodeOf(run.region, command.at).class !== 'child' || random() < 0.5) continue;
+    if (command.type !== 'run' || nodeOf(run.region, command.at).class !== 'child' || random() < 0.5)
+      continue;
     const on = random() < 0.4 ? 'human' : random() < 0.6 ? 'time' : null;
     run.feed({ type: 'blocked', at: command.at, atMs: run.nowMs, on });
     return;
@@ -174,20 +175,23 @@ describe('the machine', () => {
     );
   });
 
-  it.each(scenarioKinds)('R29 ends when it is cancelled at any point, and aborts all open work once (%s)', (kind) => {
-    fc.assert(
-      fc.property(scenarios(kind), fc.nat(40), (scenario, when) => {
-        const run = new CheckedRun(scenario);
-        run.start();
-        follow(run, numbers(scenario.order), when);
-        if (run.end) return;
-        run.feed({ type: 'cancelled', atMs: run.nowMs });
-        expect(run.end).toEqual({ type: 'end', status: 'cancelled' });
-        for (const event of run.events) run.expectVoid(event);
-      }),
-      { numRuns: scale(25, 2000) },
-    );
-  });
+  it.each(scenarioKinds)(
+    'R29 ends when it is cancelled at any point, and aborts all open work once (%s)',
+    (kind) => {
+      fc.assert(
+        fc.property(scenarios(kind), fc.nat(40), (scenario, when) => {
+          const run = new CheckedRun(scenario);
+          run.start();
+          follow(run, numbers(scenario.order), when);
+          if (run.end) return;
+          run.feed({ type: 'cancelled', atMs: run.nowMs });
+          expect(run.end).toEqual({ type: 'end', status: 'cancelled' });
+          for (const event of run.events) run.expectVoid(event);
+        }),
+        { numRuns: scale(25, 2000) },
+      );
+    },
+  );
 
   it.each([false, true])('R26 ends by its deadline at any point (only active time: %s)', (activeOnly) => {
     fc.assert(

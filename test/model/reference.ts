@@ -52,7 +52,9 @@ async function activate(
 }
 
 async function runNode(node: Node, scope: Scope, at: readonly number[]): Promise<string> {
-  const port = node.subflow ? await runContainer(node, node.subflow, scope, at) : await runBlock(node, scope, at);
+  const port = node.subflow
+    ? await runContainer(node, node.subflow, scope, at)
+    : await runBlock(node, scope, at);
   if (node.answers && port === 'source') scope.root.drain('answered', at);
   return port;
 }
@@ -81,7 +83,12 @@ async function runBlock(node: Node, scope: Scope, at: readonly number[]): Promis
   }
 }
 
-async function runContainer(node: Node, subflow: Subflow, outer: Scope, at: readonly number[]): Promise<string> {
+async function runContainer(
+  node: Node,
+  subflow: Subflow,
+  outer: Scope,
+  at: readonly number[],
+): Promise<string> {
   const scope = node.handlesError ? outer.createInner(at) : outer;
   const runBranch = (index: number): Promise<boolean> => {
     const inner = subflow.collectErrors ? scope.createInner([...at, index]) : scope;

@@ -25,7 +25,11 @@ const listOf = <T>(n: number, make: (index: number) => T): T[] =>
   Array.from({ length: n }, (_, index) => make(index));
 
 /** Returns a document with `n` operations. */
-const documentWith = (n: number, operation: (index: number) => JsonObject, version = '3.0.0'): JsonObject => ({
+const documentWith = (
+  n: number,
+  operation: (index: number) => JsonObject,
+  version = '3.0.0',
+): JsonObject => ({
   ...(version === '2.0' ? { swagger: version } : { openapi: version }),
   info: { title: 'T', version: '1' },
   servers: [{ url: 'https://h.test' }],
@@ -43,7 +47,11 @@ const LONG = 'x'.repeat(500);
 
 /** Documents, each with the size from which the limits for the schema of one tool apply. */
 const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => JsonObject][] = [
-  ['operations', 60, (n) => documentWith(n, (index) => ({ operationId: `o${index}`, ...bodyOf({ type: 'object' }) }))],
+  [
+    'operations',
+    60,
+    (n) => documentWith(n, (index) => ({ operationId: `o${index}`, ...bodyOf({ type: 'object' }) })),
+  ],
   ['operations with the same name', 60, (n) => documentWith(n, () => ({ operationId: 'same' }))],
   [
     'operations that all need a long chain of schemas',
@@ -65,7 +73,10 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
       ...documentWith(n, () => bodyOf(ref('Wide'))),
       components: {
         schemas: {
-          Wide: { type: 'object', properties: objectOf(n, (index) => [`${LONG}${index}`, { type: 'string' }]) },
+          Wide: {
+            type: 'object',
+            properties: objectOf(n, (index) => [`${LONG}${index}`, { type: 'string' }]),
+          },
         },
       },
     }),

@@ -408,7 +408,8 @@ const VALUES: readonly Shape[] = [
   {
     title: 'many declarations in one piece of code',
     size: 10_000,
-    make: (n) => readerOf({ code: `let ${list(n, (index) => `v${index}`).join(', ')};` }, { type: 'function' }),
+    make: (n) =>
+      readerOf({ code: `let ${list(n, (index) => `v${index}`).join(', ')};` }, { type: 'function' }),
   },
 ];
 

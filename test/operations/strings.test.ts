@@ -81,8 +81,10 @@ const PASSES: { [title: string]: (text: string) => void } = {
   },
   JavaScript: (input) =>
     void compiler.bindCode(compiler.compileCode(input, 'javascript', createReader()).code, lookup),
-  Python: (input) => void compiler.bindCode(compiler.compileCode(input, 'python', createReader()).code, lookup),
-  'a script': (input) => void compiler.bindCode(compiler.compileCode(input, 'shell', createReader()).code, lookup),
+  Python: (input) =>
+    void compiler.bindCode(compiler.compileCode(input, 'python', createReader()).code, lookup),
+  'a script': (input) =>
+    void compiler.bindCode(compiler.compileCode(input, 'shell', createReader()).code, lookup),
   'a condition': (input) => {
     const { expression } = compiler.compileExpression(input, createReader(), 'condition');
     ignoreBlockError(() => compiler.bindExpression(expression, lookup));

@@ -95,7 +95,11 @@ describe('export and import take time at most proportional to the size of the wo
       size: SIZE,
       make: (n) => {
         const blocksById = Object.fromEntries(blocks(n).map((each) => [each['id'], each])) as JsonObject;
-        const mappings = listOf(n, (i) => ({ kind: 'credential' as const, sourceId: `c${i}`, targetId: null }));
+        const mappings = listOf(n, (i) => ({
+          kind: 'credential' as const,
+          sourceId: `c${i}`,
+          targetId: null,
+        }));
         const bindings = listOf(n, (i) => ({
           kind: 'credential' as const,
           blockId: 'binds',

@@ -147,7 +147,8 @@ const PASSES: { [title: string]: (value: Json) => unknown } = {
       nowMs: 0,
     } as never),
   'the data of a response': (value) => executeResponse({ dataMode: 'json', data: value }),
-  'the built data of a response': (value) => executeResponse({ builderData: [{ name: 'a', type: 'object', value }] }),
+  'the built data of a response': (value) =>
+    executeResponse({ builderData: [{ name: 'a', type: 'object', value }] }),
 };
 
 function executeResponse(params: JsonObject): unknown {
@@ -166,7 +167,8 @@ it('the redaction of many equal keys takes time at most proportional to their nu
   await expectLinear({ size: 1500, make: VALUES['keys that are equal after redaction']!, pass });
 });
 
-const namedBlocks = (n: number) => listOf(n, (index) => ({ blockId: `block_${index}`, name: `Block ${index}` }));
+const namedBlocks = (n: number) =>
+  listOf(n, (index) => ({ blockId: `block_${index}`, name: `Block ${index}` }));
 
 /** A store that is never read: no selector here refers to the workflow itself. */
 const STORE = { store: {} } as never;
@@ -178,11 +180,15 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
   'selectors of many blocks, by id, by name and by prefix': growthOf({
     make: (n) => listOf(n, (index) => [`block_${index}.a`, `Block ${index}.a`, `block_${index}_a`]).flat(),
     pass: (selectors) =>
-      modules.resolveSelectors(STORE, selectors, { workflow: WORKFLOW, blocks: namedBlocks(selectors.length / 3) }),
+      modules.resolveSelectors(STORE, selectors, {
+        workflow: WORKFLOW,
+        blocks: namedBlocks(selectors.length / 3),
+      }),
   }),
   'a selector of many underscores': growthOf({
     make: (n) => `block_0_${'_'.repeat(n)}`,
-    pass: (selector) => modules.resolveSelectors(STORE, [selector], { workflow: WORKFLOW, blocks: namedBlocks(5) }),
+    pass: (selector) =>
+      modules.resolveSelectors(STORE, [selector], { workflow: WORKFLOW, blocks: namedBlocks(5) }),
   }),
   'the position of a cursor': growthOf({
     make: (n) => modules.cursorCodec(z.array(z.string())).encode(listOf(n, String), { sort: 'name' }) ?? '',
@@ -210,7 +216,8 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
   }),
   'containers of a draft': growthOf({
     make: (n) =>
-      modules.graphOf({ blocks: objectOf(n, containerEntry), edges: [] } as never, { variables: {} } as never).graph,
+      modules.graphOf({ blocks: objectOf(n, containerEntry), edges: [] } as never, { variables: {} } as never)
+        .graph,
     pass: (graph) => {
       modules.graphOf({ blocks: graph.blocks, edges: [] } as never, graph);
       modules.graphHash(graph);
@@ -225,7 +232,10 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
         target: `b${index}`,
         sourceHandle: 'x',
       }));
-      return modules.graphOf({ blocks: objectOf(n, containerEntry), edges } as never, { variables: {} } as never).graph;
+      return modules.graphOf(
+        { blocks: objectOf(n, containerEntry), edges } as never,
+        { variables: {} } as never,
+      ).graph;
     },
     pass: (graph) => {
       const diagnostics = graph.edges.map((_, index) => ({
@@ -243,7 +253,10 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
     make: (n) => {
       const rows = listOf(n, (index) => ({ id: `r${index}`, title: 'if', value: 'true' }));
       const edges = listOf(n, (index) => ({ source: 'c', target: 'x', sourceHandle: `condition-r${index}` }));
-      const blocks = { c: blockWithField('condition', 'conditions', rows), x: blockWithField('function', 'code', '') };
+      const blocks = {
+        c: blockWithField('condition', 'conditions', rows),
+        x: blockWithField('function', 'code', ''),
+      };
       return { blocks, edges, loops: {}, parallels: {}, variables: {} };
     },
     pass: (graph) =>
@@ -265,7 +278,10 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
   'bindings of a draft': growthOf({
     make: (n) => {
       const ids = listOf(n, (index) => `id${index}`).join(',');
-      const blocks = { a: blockWithField('table', 'tableId', ids), b: blockWithField('x', 'credential', ids) };
+      const blocks = {
+        a: blockWithField('table', 'tableId', ids),
+        b: blockWithField('x', 'credential', ids),
+      };
       return { blocks, edges: [], loops: {}, parallels: {}, variables: {} };
     },
     pass: (graph) => modules.removedBindings(graph, { ...graph, blocks: {} }),

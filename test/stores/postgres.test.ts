@@ -176,7 +176,9 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       const ids = Array.from({ length: 30 }, (_, index) => `r${index}`);
       await Promise.all(ids.map(async (id) => stores.runs.create(newRun(id), startedEntry())));
       expect(await stores.runs.open()).toHaveLength(30);
-      expect(await runQuery("SELECT pid FROM pg_stat_activity WHERE application_name = 'few'")).toHaveLength(2);
+      expect(await runQuery("SELECT pid FROM pg_stat_activity WHERE application_name = 'few'")).toHaveLength(
+        2,
+      );
     });
   });
 

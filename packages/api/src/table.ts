@@ -8,7 +8,7 @@ import type { Access } from './ports.ts';
  */
 export function expectOperations(areas: readonly Area[], access: Access): void {
   expectUnique(
-    'area',
+    'name',
     areas.map(({ name }) => name),
   );
   const operations = areas.flatMap((area) => Object.entries(area.operations));

@@ -51,10 +51,12 @@ export class ImageLoader {
     try {
       return await this.load(manifest, id);
     } catch (error) {
+      // Another error, such as too many open files, says nothing about the image.
+      if (!(error instanceof SandboxError)) throw error;
       this.#records.change(
         `UPDATE builds SET state = 'failed', image_id = NULL, error_code = 'integrity_error', error_message = ?, failed_at = ?
          WHERE spec_hash = ? AND runtime_key = ? AND image_id = ?`,
-        (error as Error).message,
+        error.message,
         this.#now(),
         row.specHash,
         row.runtimeKey,

@@ -60,7 +60,12 @@ function limitFailure(
   report: { readonly t: 'limit'; readonly limit: 'time' | 'memory' } | { readonly t: 'died' },
   { cpuMs, memoryMiB }: { cpuMs: number; memoryMiB: number },
 ): ImageError {
-  return report.t === 'limit' && report.limit === 'time'
+  if (report.t === 'died')
+    return new ImageError(
+      'load_failed',
+      `The process that loads the packages ended early. They may need more than ${memoryMiB} MiB of memory.`,
+    );
+  return report.limit === 'time'
     ? new ImageError('load_failed', `The packages take more than ${cpuMs} ms to load.`)
     : new ImageError('load_failed', `The packages need more than ${memoryMiB} MiB of memory to load.`);
 }

@@ -51,11 +51,10 @@ export function jwtAuthenticator(options: JwtOptions, userOf: UserOfToken): Auth
   const { issuer, audience, now = Date.now } = options;
   const algorithms = [...(options.algorithms ?? DEFAULT_ALGORITHMS)];
   const unsupported = algorithms.find((name) => !ALGORITHMS.has(name));
-  if (unsupported !== undefined || algorithms.length === 0) {
-    throw new RangeError(
-      `Tokens cannot be signed with ${unsupported ?? 'nothing'}. Choose from ${[...ALGORITHMS].join(', ')}.`,
-    );
-  }
+  const choices = `Choose from ${[...ALGORITHMS].join(', ')}.`;
+  if (algorithms.length === 0) throw new RangeError(`The list of algorithms is empty. ${choices}`);
+  if (unsupported !== undefined)
+    throw new RangeError(`Tokens cannot be signed with ${unsupported}. ${choices}`);
   if (issuer === '' || audience === '') throw new RangeError('Tokens need an issuer and an audience.');
   const keyOf = issuerKeys(options);
   return {

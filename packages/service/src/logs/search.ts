@@ -155,7 +155,10 @@ class ValueSearch {
 
 /** Returns the first occurrence of `text` with its context. `text` is in lower case. */
 function previewIn(content: string, text: string): string | undefined {
-  const at = content.toLowerCase().indexOf(text);
+  const lower = content.toLowerCase();
+  const at = lower.indexOf(text);
   if (at < 0) return undefined;
-  return content.slice(Math.max(0, at - CONTEXT_CHARACTERS), at + text.length + CONTEXT_CHARACTERS);
+  // Some letters, such as İ, are longer in lower case. Positions are then those of the lower case.
+  const source = lower.length === content.length ? content : lower;
+  return source.slice(Math.max(0, at - CONTEXT_CHARACTERS), at + text.length + CONTEXT_CHARACTERS);
 }

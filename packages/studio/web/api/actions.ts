@@ -51,7 +51,8 @@ export async function downloadValue(runId: string, address: ValueAddress): Promi
 /** Downloads a path of the HTTP API as a file. A plain link would lack the header that a session requires. */
 export async function save(path: string, name: string): Promise<void> {
   const response = await fetch(BASE + path, { headers: HEADERS });
-  if (!response.ok) throw new RequestError(response.status, `The server responded with the status ${response.status}.`);
+  if (!response.ok)
+    throw new RequestError(response.status, `The server responded with the status ${response.status}.`);
   const objectUrl = URL.createObjectURL(await response.blob());
   const link = document.createElement('a');
   link.href = objectUrl;

@@ -37,7 +37,10 @@ export async function dataOf<Data>(request: Promise<ClientResponse<Data>>): Prom
     throw new RequestError(0, `The server cannot be reached: ${String(cause)}`);
   });
   if (response.ok && data !== undefined) return data as Exclude<Data, string>;
-  throw new RequestError(response.status, messageIn(error) ?? `The server responded with the status ${response.status}.`);
+  throw new RequestError(
+    response.status,
+    messageIn(error) ?? `The server responded with the status ${response.status}.`,
+  );
 }
 
 function messageIn(error: unknown): string | undefined {

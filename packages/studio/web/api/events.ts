@@ -53,7 +53,8 @@ async function* readServerSentEvents(
     text = eventTexts.pop() ?? '';
     for (const eventText of eventTexts) {
       const data = /^data: (.*)$/m.exec(eventText)?.[1];
-      if (data !== undefined) yield { id: /^id: (.*)$/m.exec(eventText)?.[1], data: JSON.parse(data) as unknown };
+      if (data !== undefined)
+        yield { id: /^id: (.*)$/m.exec(eventText)?.[1], data: JSON.parse(data) as unknown };
     }
   }
 }

@@ -18,7 +18,10 @@ async function send(method: string, body?: object): Promise<SessionState> {
   if (method === 'GET' && response.status === 404) return { signedIn: true };
   const result = (await response.json()) as { data?: SessionState; error?: { message: string } };
   if (result.data) return result.data;
-  throw new RequestError(response.status, result.error?.message ?? `The server responded with the status ${response.status}.`);
+  throw new RequestError(
+    response.status,
+    result.error?.message ?? `The server responded with the status ${response.status}.`,
+  );
 }
 
 export const readSession = (): Promise<SessionState> => send('GET');

@@ -111,7 +111,7 @@ function useRerun(run: Overview, targets: readonly EditTarget[]) {
         >
           <option value="">Nothing</option>
           {targets.map(({ title }, index) => (
-            <option key={title} value={index}>
+            <option key={`${index} ${title}`} value={index}>
               {title}
             </option>
           ))}

@@ -85,7 +85,12 @@ export function BulkActions({ rows, selected, select, filters, hasFilters }: Bul
 
 function reportOf(
   verb: string,
-  { done, failed, reason, isTruncated }: { done: number; failed: number; reason: string; isTruncated: boolean },
+  {
+    done,
+    failed,
+    reason,
+    isTruncated,
+  }: { done: number; failed: number; reason: string; isTruncated: boolean },
 ): string {
   const failures = failed > 0 ? ` Refused: ${failed} (${reason}).` : '';
   const limitNote = isTruncated ? ` Only the newest ${MAX_RUNS} runs were included.` : '';

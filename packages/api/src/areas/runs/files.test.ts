@@ -232,6 +232,22 @@ describe('files of an output', () => {
     expect(errorIn(read.body).message).toContain(`GET ${path}/runs/${data.runId}/files/${second?.id}`);
   });
 
+  it('are refused with 413 if an output has more than 100 files', async () => {
+    const { data } = await run({ input: { doc: FILE } });
+    const [file] = filesIn(data.output.data);
+    const records = Array.from({ length: 101 }, (_, index) => ({
+      ...file,
+      id: `file-${index}`,
+      key: file?.key.replace(/.{3}$/, String(100 + index)),
+    }));
+    const many = await run({ input: { any: { records } as unknown as Json } });
+    const runPath = `${path}/runs/${many.data.runId}?includeOutput=true`;
+    expect((await call<RunResult>('GET', runPath)).data.files).toHaveLength(101);
+    const refusal = await call('GET', `${runPath}&includeFileBase64=true`);
+    expect(refusal).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });
+    expect(errorIn(refusal.body).message).toContain('more than 100 files');
+  });
+
   it('cannot be requested for asynchronous runs, or over the limit', async () => {
     for (const options of [
       { includeFileBase64: true },

@@ -64,8 +64,8 @@ export function downloadPath(
 }
 
 /**
- * Returns the files of a run's output; with `maxBytes`, also their contents. Then throws 413 for a file over `maxBytes`
- * or over the limit of the response. Throws 404 for a file that the reader does not return: the file was deleted,
+ * Returns the files of a run's output; with `maxBytes`, also their contents. Then throws 413 for too many files, and for
+ * a file over `maxBytes` or over the limit of the response. Throws 404 for a file that the reader does not return: the file was deleted,
  * belongs to another tenant, or is over `READ_LIMITS`.
  */
 export async function runFilesOf(
@@ -75,8 +75,13 @@ export async function runFilesOf(
 ): Promise<RunFile[]> {
   const runFiles: RunFile[] = [];
   let bytesLeft = MAX_INLINE_BYTES;
+  const files = filesIn(run.output);
   const read = maxBytes === undefined ? undefined : await openReader();
-  for (const file of filesIn(run.output)) {
+  if (read && files.length > READ_LIMITS.files)
+    throw payloadTooLarge(
+      `The output has more than ${READ_LIMITS.files} files: read the run without their contents, and download each file with GET and its downloadPath`,
+    );
+  for (const file of files) {
     const { id, name, size, type } = file;
     const runFile = { id, name, size, type, downloadPath: downloadPath(run, id) };
     const expectFits = (bytes: number): void =>

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { JsonObject } from '@heddle/core';
 import type { RunDetail } from '@heddle/engine';
 import { principalOfPublic } from '../../auth/authorize.ts';
+import { isApiError } from '../../errors.ts';
 import type { AreaContext } from '../../context.ts';
 import type { Definition } from '../../ports.ts';
 import { findRun } from './find.ts';
@@ -40,7 +41,10 @@ export async function findPause(
 ): Promise<PagePause | undefined> {
   const workflow = await services.definitions.find(workflowId);
   if (!workflow || workflow.isArchived === true) return undefined;
-  const found = await findRun(services, workflow, runId).catch(() => undefined);
+  const found = await findRun(services, workflow, runId).catch((error: unknown) => {
+    if (isApiError(error) && error.status === 404) return undefined;
+    throw error;
+  });
   if (!found?.run) return undefined;
   const pause = found.run.pauses.find((each) => each.kind === 'human' && isSameToken(each.token, token));
   return pause && { workflow, found, pause };
