@@ -20,7 +20,7 @@ describe('heddle sandbox run as text', () => {
     [
       'a missing module',
       ['a.js'],
-      /MODULE_NOT_IN_IMAGE[^→]*→ .*--image SPEC\.json, with a spec like \{"language": "javascript"/,
+      /MODULE_NOT_IN_IMAGE[^→]*→ .*--image SPEC\.json, with a specification like \{"language": "javascript"/,
     ],
     ['an unknown image', ['b.js', '--image', 'none'], /IMAGE_NOT_FOUND[^→]*→ .*heddle sandbox list/],
     [
@@ -91,7 +91,7 @@ describe('heddle sandbox run --json', () => {
     ['a file of another kind', ['a.rb'], 'a.rb is not a JavaScript, Python or shell file.'],
     ['an invalid time', ['a.js', '--timeout', 'soon'], '"soon" is not a valid --timeout.'],
     ['an input that is not JSON', ['a.js', '--input', 'soon'], 'The value of --input is not JSON'],
-    ['an invalid spec', ['a.js', '--image', 'spec.json'], 'The file spec.json is not a valid image spec.'],
+    ['an invalid spec', ['a.js', '--image', 'spec.json'], 'The file spec.json is not a valid image specification.'],
     ['an unusable folder', ['a.js', '--image', 'x', '--images', 'a.js/x'], 'Cannot store images in a.js/x'],
   ];
 
@@ -132,7 +132,7 @@ describe('heddle sandbox build', () => {
     [
       'a wrong requirement, with an example for the language',
       { language: 'python', dependencies: ['a=1'] },
-      'Example of a spec: {"language": "python"',
+      'Example of a specification: {"language": "python"',
     ],
   ];
 

@@ -7,10 +7,10 @@ import type { Io } from './io.ts';
 import type { LiveView } from './live/live-view.ts';
 import { drawEvents, eventsUntil, openView } from './live/watch.ts';
 import { streamEvents } from './live/stream.ts';
+import { withFolderClient } from './store-options.ts';
 import type { RuntimeOptions } from './store-options.ts';
 import { outcomeLines } from './render/outcome.ts';
 import { styleFor } from './render/style.ts';
-import { withFolderClient } from './store-options.ts';
 
 /** How to show the progress and the end of a run. */
 export interface FollowOptions extends RuntimeOptions {
@@ -42,10 +42,10 @@ export async function followRun(
     if (!options.json && options.stream !== true) view = openView(io, { ...options, runId: handle.runId });
     const result = handle.result();
     const followOptions = { result, sinceMs: options.sinceMs };
+    // Only rejects, with an internal error: the events of such a run may never end.
     const failure = result.then(() => new Promise<never>(() => undefined));
     if (options.stream === true)
       await streamEvents(io, eventsUntil(engine, handle, followOptions), { json: options.json, failure });
-    // If the run fails with an internal error, its events may never end.
     if (view) await drawEvents(view, eventsUntil(engine, handle, followOptions), failure);
     const run = await result;
     const { pauses, suspended } = await engine.getRun(handle.runId);

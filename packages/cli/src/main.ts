@@ -11,9 +11,9 @@ import { UsageError } from './usage-error.ts';
 export async function main(argv: readonly string[], streams: Io = processIo()): Promise<number> {
   const io = guardedIo(streams);
   let exit: number = EXIT.completed;
-  let isWritten = true;
+  let hasWriteError = false;
   watchPipes(io, () => {
-    isWritten = false;
+    hasWriteError = true;
     // The error may arrive after the command has ended.
     process.exitCode = EXIT.failed;
   });
@@ -22,7 +22,7 @@ export async function main(argv: readonly string[], streams: Io = processIo()): 
   });
   try {
     await program.parseAsync(argv, { from: 'user' });
-    return isWritten ? exit : EXIT.failed;
+    return hasWriteError ? EXIT.failed : exit;
   } catch (error) {
     // Commander has printed its message. Help and version also arrive here, with exit code 0.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.invalid;

@@ -35,7 +35,7 @@ export function declareCredentials(program: Command, io: Io, done: Done): void {
         .conflicts('serviceAccount'),
     )
     .addOption(
-      new Option('--timeout <seconds>', 'time limit of the authorization')
+      new Option('--timeout <seconds>', 'time limit of the authorization, in seconds')
         .argParser(seconds)
         .default(300_000, '300'),
     )

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { count, NEW_RUN, repeatable, runOptions, withOptions } from './run-options.ts';
+import { count, groupedOptions, NEW_RUN, repeatable, runOptions, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -16,7 +16,8 @@ export function declareRuns(program: Command, io: Io, done: Done): void {
     .command('runs')
     .summary('List, show, follow, cancel, resume and rerun runs.')
     .description(
-      'Works with recorded runs. <run> is the id of a run or an unambiguous beginning or end of it.',
+      'Lists, shows, follows, cancels, resumes and reruns the runs of a data folder or database. <run> is the id of a ' +
+        'run, or an unambiguous beginning or end of the id.',
     );
   declareList(runs, io, done);
   declareShow(runs, io, done);
@@ -88,20 +89,8 @@ function declareResume(runs: Command, io: Io, done: Done): void {
     new Option('--deny <calls>', 'deny calls of an agent'),
     new Option('--reason <text>', 'why calls are denied, for the model'),
     repeatable('--edit <call=json>', 'make a call with these arguments instead (repeatable)'),
-    ...runOptions(
-      'input',
-      'env',
-      'services',
-      'workspace',
-      'egress',
-      'data',
-      'json',
-      'stream',
-      'select',
-      'isolation',
-      'resultLimit',
-    ),
-    ...runOptions(...RUNTIME, 'worker'),
+    ...groupedOptions('input', 'env', 'models', 'services', 'workspace', 'egress'),
+    ...groupedOptions('isolation', 'resultLimit', 'data', ...RUNTIME, 'worker', 'json', 'stream', 'select'),
   ]).action(async (run: string, options) => {
     const { resumeRun } = await import('./commands/runs-resume.ts');
     done(await resumeRun(io, run, options));
@@ -118,9 +107,9 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
     new Option('--from <block>', 'name or id of the first block').makeOptionMandatory(),
     new Option(
       '--iteration <numbers>',
-      'numbers of the iterations around it, outermost first: 4,0',
+      'numbers of the iterations and branches around the block, outermost first: 4,0',
     ).argParser(parseIterations),
-    ...runOptions(...NEW_RUN, 'timeout', 'isolation', 'resultLimit', ...RUNTIME, 'worker'),
+    ...groupedOptions(...NEW_RUN),
   ]).action(async (run: string, file: string | undefined, options) => {
     const { rerun } = await import('./commands/runs-rerun.ts');
     done(await rerun(io, { run, file }, options));
@@ -130,7 +119,7 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
 function statusOption(): Option {
   return new Option(
     '--status <status>',
-    `only runs with this status, or several, separated by commas (${STATUSES.join(', ')})`,
+    `only runs with this status, or with one of several, separated by commas (choices: ${STATUSES.join(', ')})`,
   )
     .default([])
     .argParser((text: string) => {

@@ -13,7 +13,7 @@ export function declareSandbox(program: Command, io: Io, done: Done): void {
     .command('sandbox')
     .summary('Run code in the sandbox, build images, check the isolation.')
     .description(
-      'Works with the sandbox that runs the code of function blocks, and with its images of packages.',
+      'Runs code in the sandbox of function blocks, builds images of packages, and checks how well this host isolates code.',
     );
   declareBuild(sandbox, io, done);
   declareList(sandbox, io, done);
@@ -27,13 +27,16 @@ function declareBuild(sandbox: Command, io: Io, done: Done): void {
     .command('build')
     .summary('Build an image of packages.')
     .description(
-      'Builds an image of packages from a spec, such as {"language": "javascript", "dependencies": ["zod@^4"]}. ' +
-        'Equal specs share one image. Exits with 0 if the image is ready, with 1 if the build failed.',
+      'Builds an image of packages from a specification, such as {"language": "javascript", "dependencies": ' +
+        '["zod@^4"]}. The same specifications share one image. Exits with 0 if the image is ready, with 1 if the ' +
+        'build failed.',
     )
-    .argument('<file>', 'spec (JSON)');
+    .argument('<file>', 'specification (JSON)');
   withOptions(command, [
     new Option('--refresh', 'resolve version ranges again, even if the image exists').default(false),
-    new Option('--timeout <seconds>', 'time limit of the build (default 900)').argParser(seconds),
+    new Option('--timeout <seconds>', 'time limit of the build, in seconds')
+      .argParser(seconds)
+      .default(undefined, '900'),
     repeatable(
       '--checksum <tool=sha256>',
       'trusted checksum of a command-line tool, as published by its vendor (repeatable)',
@@ -88,7 +91,7 @@ function declareRun(sandbox: Command, io: Io, done: Done): void {
   withOptions(command, [
     new Option(
       '--image <file|id>',
-      'image to run with: its name or id, or a spec file, which is built first',
+      'image to run with: its name or id, or a specification file, which is built first',
     ),
     ...runOptions('input'),
     new Option('--timeout <ms>', 'time limit of the code, in milliseconds'),

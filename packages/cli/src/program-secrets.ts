@@ -41,8 +41,9 @@ export function declareSecrets(program: Command, io: Io, done: Done): void {
   const rotate = secrets
     .command('rotate')
     .description(
-      'Encrypts all secrets of all workspaces with a new key, while runs continue. The next rotation continues an ' +
-        'interrupted one. The new key is the first key in HEDDLE_SECRET_KEYS, if it is set.',
+      'Encrypts all secrets, credentials and webhook secrets of all workspaces with a new key, while runs continue. ' +
+        'The next rotation continues an interrupted one. The new key is the first key in HEDDLE_SECRET_KEYS, if it ' +
+        'is set.',
     );
   withStore(rotate).action(async (options) => {
     const { rotateSecrets } = await import('./commands/secrets.ts');

@@ -2,7 +2,15 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { graceOption } from './program-temporal.ts';
-import { DEFAULT_URL, jsonData, repeatable, runOptions, withOptions, withStore } from './run-options.ts';
+import {
+  DEFAULT_URL,
+  groupedOptions,
+  jsonData,
+  repeatable,
+  runOptions,
+  withOptions,
+  withStore,
+} from './run-options.ts';
 
 /** A hundred years. */
 const MAX_DAYS = 36_500;
@@ -23,24 +31,16 @@ export function declareServe(program: Command, io: Io, done: Done): void {
     new Option('--port <number>', 'port to listen on; 0 for any free port').default(7373).argParser(port),
     new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
     new Option('--origin <url>', 'base URL in responses (default: the address it listens on)'),
-    ...runOptions('data', 'env', 'services', 'egress', 'compat', 'isolation', 'resultLimit'),
-    ...runOptions('runtime', 'server', 'postgres'),
+    ...groupedOptions('env', 'compat', 'models', 'services', 'egress', 'isolation', 'resultLimit'),
+    ...groupedOptions('data', 'postgres', 'runtime', 'server'),
     graceOption(),
-    new Option('--keep-public-runs <days>', 'how long to keep ended runs of callers without a key')
-      .default(30)
-      .argParser(days),
-    new Option('--keep-runs <days>', 'how long to keep ended runs (default: forever)').argParser(days),
-    new Option(
-      '--keep-runs-mib <number>',
-      'delete the oldest ended runs when all runs together take more than this many MiB (default: no limit)',
-    ).argParser(mebibytes),
-    new Option('--keep-receipts <days>', 'how long to keep receipts of imports').default(30).argParser(days),
+    ...retentionOptions().map((option) => option.helpGroup('Retention:')),
     ...limitOptions(),
     repeatable(
       '--mcp-server <name=workflows>',
       'offer workflows (ids, separated by commas) as MCP tools at /api/mcp/serve/NAME (repeatable)',
     ),
-    ...tokenOptions(),
+    ...tokenOptions().map((option) => option.helpGroup('Access tokens:')),
     new Option('--no-studio', 'serve only the HTTP API, without the pages of the Studio'),
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {
@@ -77,11 +77,27 @@ function declareWorkspaces(program: Command, io: Io, done: Done): void {
   });
 }
 
+function retentionOptions(): Option[] {
+  return [
+    new Option('--keep-public-runs <days>', 'how many days to keep ended runs of callers without a key')
+      .default(30)
+      .argParser(days),
+    new Option('--keep-runs <days>', 'how many days to keep ended runs (default: forever)').argParser(days),
+    new Option(
+      '--keep-runs-mib <number>',
+      'delete the oldest ended runs when all runs together take more than this many MiB (default: no limit)',
+    ).argParser(mebibytes),
+    new Option('--keep-receipts <days>', 'how many days to keep receipts of imports')
+      .default(30)
+      .argParser(days),
+  ];
+}
+
 function limitOptions(): [Option, Option] {
   return [
     new Option(
       '--limits <file>',
-      'JSON file with limits of requests and runs (default: those of the enterprise plan if other machines can reach the address, else none)',
+      'JSON file with limits of requests and runs (default: if other machines can reach --host, those of the plan enterprise in docs/limits.md, else none)',
     ),
     new Option(
       '--proxies <number>',
@@ -119,7 +135,7 @@ function declareKeys(program: Command, io: Io, done: Done): void {
   create.addOption(
     new Option(
       '--workspace [id]',
-      'create a key of this workspace, or of the only one (default: a key of the first person)',
+      'create a key of this workspace, or of the only one (default: a personal key of the first user)',
     ),
   );
   withStore(create).action(async (options) => {
@@ -225,7 +241,7 @@ export function declareLogs(program: Command, io: Io, done: Done): void {
         'HEDDLE_API_KEY to a key of the server.',
     );
   withOptions(command, [
-    new Option('--format <format>', 'csv, or ndjson with all fields of the API')
+    new Option('--format <format>', 'format of the file; ndjson has all fields of the API')
       .choices(['csv', 'ndjson'])
       .default('csv'),
     new Option('--output <file>', 'file to write (default: standard output)'),
@@ -248,13 +264,19 @@ function logFilters(): Option[] {
       '--trigger <names>',
       'what started the run: api, manual, schedule, workflow …, separated by commas',
     ),
-    new Option('--level <level>', 'info, or error: failed runs').choices(['info', 'error']),
-    new Option('--status <statuses>', 'completed, failed, cancelled, running, pending, separated by commas'),
+    new Option('--level <level>', 'only failed runs (error), or only other runs (info)').choices([
+      'info',
+      'error',
+    ]),
+    new Option(
+      '--status <statuses>',
+      'statuses, separated by commas (choices: completed, failed, cancelled, running, pending)',
+    ),
     new Option('--from <time>', 'started at this time or later (2026-01-31T00:00:00Z)'),
     new Option('--to <time>', 'started at this time or earlier'),
     new Option('--run <id>', 'id of the run'),
-    new Option('--min-duration <ms>', 'took at least this long'),
-    new Option('--max-duration <ms>', 'took at most this long'),
+    new Option('--min-duration <ms>', 'took at least this long, in milliseconds'),
+    new Option('--max-duration <ms>', 'took at most this long, in milliseconds'),
     new Option('--min-cost <usd>', 'cost at least this much'),
     new Option('--max-cost <usd>', 'cost at most this much'),
     new Option('--model <name>', 'used this model'),

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { runOptions, withOptions } from './run-options.ts';
+import { groupedOptions, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -23,10 +23,12 @@ function declareWorker(program: Command, io: Io, done: Done): void {
         'or database.',
     );
   withOptions(command, [
-    ...runOptions('server', 'data', 'postgres', 'env', 'services', 'egress', 'isolation', 'resultLimit'),
-    new Option('--roles <list>', `roles, separated by commas: ${ROLES.join(', ')} (default: all)`).argParser(
-      roles,
-    ),
+    ...groupedOptions('server', 'data', 'postgres', 'env', 'models', 'services', 'egress'),
+    ...groupedOptions('isolation', 'resultLimit'),
+    new Option(
+      '--roles <list>',
+      `roles, separated by commas (choices: ${ROLES.join(', ')}; default: all)`,
+    ).argParser(roles),
     new Option(
       '--build <deployment:build>',
       'version of a worker deployment: runs stay on the version that started them',
@@ -55,12 +57,12 @@ function declareDev(program: Command, io: Io, done: Done): void {
         'If TEMPORAL_ADDRESS is set, it uses that server instead. It takes the temporal command from TEMPORAL_CLI, PATH ' +
         'or a cache, or else builds it with Go or downloads it.',
     );
-  const [, namespace, queue] = runOptions('server') as [Option, Option, Option];
+  const [, namespace, queue] = groupedOptions('server') as [Option, Option, Option];
   withOptions(command, [
     new Option('--port <number>', 'port of the server').argParser(port).default(7233),
     namespace,
     queue,
-    ...runOptions('data', 'env', 'services', 'egress', 'isolation', 'resultLimit'),
+    ...groupedOptions('data', 'env', 'models', 'services', 'egress', 'isolation', 'resultLimit'),
     graceOption(),
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {
@@ -71,7 +73,10 @@ function declareDev(program: Command, io: Io, done: Done): void {
 
 /** Returns the option for the grace period of running blocks after a signal. */
 export function graceOption(): Option {
-  return new Option('--grace <seconds>', 'how long running blocks may continue after the first signal')
+  return new Option(
+    '--grace <seconds>',
+    'how long running blocks may continue after the first signal, in seconds',
+  )
     .default(30)
     .argParser((text: string) => {
       const seconds = Number(text);

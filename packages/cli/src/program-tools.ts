@@ -6,7 +6,10 @@ import { repeatable, runOptions, withOptions } from './run-options.ts';
 
 /** `heddle tools`: tools of services, from their OpenAPI documents. */
 export function declareTools(program: Command, io: Io, done: (exit: number) => void): void {
-  const tools = program.command('tools').description('List tools, and create tools from OpenAPI documents.');
+  const tools = program
+    .command('tools')
+    .summary('List tools, and create tools from OpenAPI documents.')
+    .description('Lists tools, and creates tools from OpenAPI documents.');
   const command = tools
     .command('import')
     .description('Creates a tool from each operation, and prints the operations that it leaves out.')

@@ -13,7 +13,7 @@ import { declareSecrets } from './program-secrets.ts';
 import { declareTemporal } from './program-temporal.ts';
 import { declareTools } from './program-tools.ts';
 import { declareSandbox } from './program-sandbox.ts';
-import { NEW_RUN, runOptions, withOptions } from './run-options.ts';
+import { groupedOptions, NEW_RUN, runOptions, withOptions } from './run-options.ts';
 import { styleFor } from './render/style.ts';
 
 const EXAMPLES = `
@@ -26,7 +26,7 @@ Examples:
   heddle run order.json --runtime temporal --address 127.0.0.1:7233
   heddle sandbox run report.py --image spec.json --input '{"rows": []}'
 
-Exit codes of run, runs resume, runs rerun and runs tail:
+Exit codes of run, runs resume, runs rerun, runs tail and execute:
   0 completed   1 failed   2 invalid workflow or usage   3 paused, waits for a person   4 cancelled`;
 
 /**
@@ -38,6 +38,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
     .description('Checks, runs and deploys workflows.')
     .version(packageJson.version, '-v, --version', 'Print the version.')
     .helpOption('-h, --help', 'Show this help.')
+    .commandsGroup('Help:')
     .helpCommand('help [command]', 'Show help for a command.')
     .exitOverride()
     .configureHelp(helpStyle(io))
@@ -47,23 +48,27 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
       outputError: (text, write) => write(errorText(io, text)),
     })
     .addHelpText('after', EXAMPLES);
+  program.commandsGroup('Local:');
   declareCheck(program, io, done);
   declarePlan(program, io, done);
   declareRun(program, io, done);
+  declareRuns(program, io, done);
   declareBlocks(program, io, done);
   declareTools(program, io, done);
-  declareRuns(program, io, done);
+  declareSandbox(program, io, done);
+  program.commandsGroup('Server and its stored data:');
   declareServe(program, io, done);
+  declareSecrets(program, io, done);
+  declareCredentials(program, io, done);
+  declareSkills(program, io, done);
+  program.commandsGroup('Clients of a server:');
   declareRemote(program, io, done);
   declareLogs(program, io, done);
   declareSchedules(program, io, done);
   declareWebhooks(program, io, done);
   declareTriggers(program, io, done);
-  declareSecrets(program, io, done);
-  declareCredentials(program, io, done);
-  declareSkills(program, io, done);
+  program.commandsGroup('Temporal:');
   declareTemporal(program, io, done);
-  declareSandbox(program, io, done);
   forEachCommand(program, (command) => {
     const usage = command.createHelp().commandUsage(command);
     command.showHelpAfterError(`usage: ${usage}\n(try "${fullName(command)} --help")`);
@@ -113,10 +118,7 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
         'folder (--data) or in a database (--postgres).',
     )
     .argument('<file>', 'workflow file (JSON); - for standard input');
-  withOptions(
-    command,
-    runOptions(...NEW_RUN, 'timeout', 'isolation', 'resultLimit', 'runtime', 'server', 'worker', 'postgres'),
-  ).action(async (file: string, options) => {
+  withOptions(command, groupedOptions(...NEW_RUN)).action(async (file: string, options) => {
     const { run } = await import('./commands/run.ts');
     done(await run(io, file, options));
   });
@@ -173,13 +175,21 @@ function helpStyle(io: Io): Partial<Help> & { helpWidth: number } {
     styleSubcommandText: (text) => style.cyan(text),
     styleOptionText: (text) => style.cyan(text),
     styleArgumentText: (text) => style.cyan(text),
-    // Empty lists and false are not shown as defaults.
-    optionDescription: ({ description, defaultValue }) =>
-      typeof defaultValue === 'string' || typeof defaultValue === 'number'
-        ? `${description} (default ${defaultValue})`
-        : description,
+    optionDescription,
     subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(' '),
   };
+}
+
+/** Returns the help text of an option with its choices and its default. A boolean or list is not shown as a default. */
+function optionDescription(option: Option): string {
+  const { description, argChoices, defaultValue, defaultValueDescription } = option;
+  const isShown = typeof defaultValue === 'string' || typeof defaultValue === 'number';
+  const defaultText = defaultValueDescription ?? (isShown ? String(defaultValue) : undefined);
+  const notes = [
+    ...(argChoices === undefined ? [] : [`choices: ${argChoices.join(', ')}`]),
+    ...(defaultText === undefined ? [] : [`default: ${defaultText}`]),
+  ];
+  return notes.length === 0 ? description : `${description} (${notes.join('; ')})`;
 }
 
 function argumentTerm(argument: Argument): string {

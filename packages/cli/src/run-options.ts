@@ -74,7 +74,10 @@ const DEFINITIONS = {
   ],
   bindings: () => [
     repeatable('--set <block.field=json>', 'fill a field of a block; BLOCK is its name or id (repeatable)'),
-    repeatable('--bindings <file>', 'file of values of fields: {BLOCK: {FIELD: value}} (repeatable)'),
+    repeatable(
+      '--bindings <file>',
+      'JSON file that fills fields of blocks: {BLOCK: {FIELD: value}} (repeatable)',
+    ),
   ],
   workflows: () => [new Option('--workflows <dir>', 'folder of child workflows')],
   data: () => [new Option('--data <dir>', 'folder that stores runs').default(DEFAULT_DATA)],
@@ -96,17 +99,18 @@ const DEFINITIONS = {
     new Option(
       '--checkpoint <step>',
       'what runs again on Temporal after the loss of a worker: a segment of compute blocks, or one block; the same in all processes',
-    ).choices(['segment', 'block']),
+    )
+      .choices(['segment', 'block'])
+      .default(undefined, 'segment'),
   ],
   worker: () => [
     new Option('--no-worker', 'execute no blocks on Temporal in this process, only in other workers'),
   ],
   isolation: () => [
-    new Option('--isolation <level>', 'minimum isolation of code: refuse to run with less').choices([
-      'basic',
-      'standard',
-      'strict',
-    ]),
+    new Option(
+      '--isolation <level>',
+      'minimum isolation of code: refuse to run code on a host that offers less',
+    ).choices(['basic', 'standard', 'strict']),
   ],
   egress: () => [
     repeatable(
@@ -118,15 +122,7 @@ const DEFINITIONS = {
       'deny blocks this host or range (repeatable; also HEDDLE_DENY_HOSTS)',
     ),
   ],
-  services: () => [
-    repeatable(
-      '--service <name=url>',
-      'base URL of a service such as openai, instead of its default, or of your own service (repeatable)',
-    ),
-    repeatable(
-      '--credential <name=value>',
-      'key of a service, for all workflows; default: the usual variable, such as OPENAI_API_KEY (repeatable)',
-    ),
+  models: () => [
     new Option('--default-model <name>', 'model of agents without a model'),
     repeatable(
       '--fallback-model <name>',
@@ -144,11 +140,21 @@ const DEFINITIONS = {
       '--model-rate <provider=rates>',
       'PROVIDER=REQUESTS[,TOKENS] per minute for each of its keys (repeatable)',
     ),
+  ],
+  services: () => [
+    repeatable(
+      '--service <name=url>',
+      'base URL of a service such as openai, instead of its default, or of your own service (repeatable)',
+    ),
+    repeatable(
+      '--credential <name=value>',
+      'key of a service, for all workflows, instead of that of the usual variable, such as OPENAI_API_KEY (repeatable)',
+    ),
     repeatable(
       '--service-rate <name=calls/seconds>',
       'SERVICE=CALLS/SECONDS: how many calls each credential of a service may make in this time (repeatable)',
     ),
-    repeatable('--tools <file>', 'file of heddle tools import (repeatable)'),
+    repeatable('--tools <file>', 'tool file that heddle tools import has written (repeatable)'),
     repeatable('--mcp <name=url>', 'URL of an MCP server for blocks and agents (repeatable)'),
     repeatable(
       '--mcp-command <name=command>',
@@ -166,16 +172,17 @@ const DEFINITIONS = {
     ),
   ],
   resultLimit: () => [
-    new Option('--result-limit <MiB>', 'maximum size of a result of code as JSON (default 4)').argParser(
-      mebibytes,
-    ),
+    new Option('--result-limit <MiB>', 'maximum size of a result of code as JSON, in MiB')
+      .argParser(mebibytes)
+      .default(undefined, '4'),
   ],
   bubblewrap: () => [new Option('--bubblewrap <file>', 'path of bubblewrap, if not in a system folder')],
   images: () => [new Option('--images <dir>', 'folder that stores images').default('./.heddle/images')],
   compat: () => [
-    new Option('--compat', 'accept unknown references and edges like older engines, with warnings').default(
-      false,
-    ),
+    new Option(
+      '--compat',
+      'only warn about references to unknown blocks or variables, and about edges to missing blocks; also insert values into URLs without encoding',
+    ).default(false),
   ],
   json: () => [jsonData('run')],
   stream: () => [
@@ -188,19 +195,63 @@ const DEFINITIONS = {
     repeatable('--select <block.path>', 'include this value in blockOutputs, with --json (repeatable)'),
   ],
   timeout: () => [
-    new Option('--timeout <seconds>', 'time limit of the run: it fails after that').argParser(seconds),
+    new Option('--timeout <seconds>', 'time limit of the run, in seconds: the run fails after it').argParser(
+      seconds,
+    ),
   ],
 } satisfies { [group: string]: () => Option[] };
 
+type OptionGroup = keyof typeof DEFINITIONS;
+
+const INPUT = 'Workflow and input:';
+const SERVICES = 'Services and tools:';
+const EXECUTION = 'Execution:';
+const STORAGE = 'Storage:';
+const TEMPORAL = 'Temporal:';
+const OUTPUT = 'Output:';
+
+/** Headings of the options in the help of commands with many options. */
+const HEADINGS: Readonly<Record<OptionGroup, string>> = {
+  input: INPUT,
+  bindings: INPUT,
+  env: INPUT,
+  mocks: INPUT,
+  workflows: INPUT,
+  compat: INPUT,
+  models: 'Models and cost:',
+  services: SERVICES,
+  workspace: SERVICES,
+  egress: 'Network:',
+  timeout: EXECUTION,
+  isolation: EXECUTION,
+  resultLimit: EXECUTION,
+  bubblewrap: EXECUTION,
+  data: STORAGE,
+  postgres: STORAGE,
+  images: STORAGE,
+  runtime: TEMPORAL,
+  server: TEMPORAL,
+  worker: TEMPORAL,
+  json: OUTPUT,
+  stream: OUTPUT,
+  select: OUTPUT,
+};
+
 /** The options of all commands that start a new run. */
 export const NEW_RUN = [
-  ...(['input', 'bindings', 'env', 'services', 'workspace', 'egress', 'mocks'] as const),
-  ...(['workflows', 'data', 'compat', 'json', 'stream', 'select'] as const),
+  ...(['input', 'bindings', 'env', 'mocks', 'workflows', 'compat'] as const),
+  ...(['models', 'services', 'workspace', 'egress', 'timeout', 'isolation', 'resultLimit'] as const),
+  ...(['data', 'postgres', 'runtime', 'server', 'worker', 'json', 'stream', 'select'] as const),
 ] as const;
 
 /** Returns new options of the named groups, in this order. */
-export function runOptions(...groups: (keyof typeof DEFINITIONS)[]): Option[] {
+export function runOptions(...groups: OptionGroup[]): Option[] {
   return groups.flatMap((group) => DEFINITIONS[group]());
+}
+
+/** Like `runOptions`, but the help shows each option under the heading of its group. */
+export function groupedOptions(...groups: OptionGroup[]): Option[] {
+  return groups.flatMap((group) => DEFINITIONS[group]().map((option) => option.helpGroup(HEADINGS[group])));
 }
 
 /** Adds options to a command and returns it. */

@@ -14,8 +14,9 @@ export interface WorkspaceResources {
 }
 
 /**
- * Returns the stored credentials and skills of a workspace for workflows without a workspace, as in `heddle run`.
- * `report` gets errors of background work. Throws a usage error for an unknown workspace.
+ * Returns the stored credentials and skills of a workspace. All workflows of the process get them, because the workflows
+ * of `heddle run` belong to no workspace. `report` gets errors of background work. Throws a usage error for an unknown
+ * workspace.
  */
 export async function workspaceResources(
   options: StoreOptions & BlockOptions,
@@ -24,13 +25,13 @@ export async function workspaceResources(
 ): Promise<WorkspaceResources> {
   expectData(options);
   const { workspaceId } = await withServiceStore(options, (store) => workspaceOf(store, workspace));
-  const records = lazyWorkflowOwnership(options, report);
+  const ownership = lazyWorkflowOwnership(options, report);
   return {
-    credentials: { find: (_tenant, query) => records.credentials.find(workspaceId, query) },
+    credentials: { find: (_tenant, query) => ownership.credentials.find(workspaceId, query) },
     skills: {
-      find: (_tenant, references) => records.skills.find(workspaceId, references),
-      read: (_tenant, id) => records.skills.read(workspaceId, id),
+      find: (_tenant, references) => ownership.skills.find(workspaceId, references),
+      read: (_tenant, id) => ownership.skills.read(workspaceId, id),
     },
-    close: () => records.close(),
+    close: () => ownership.close(),
   };
 }

@@ -54,7 +54,7 @@ async function unknownType(type: string, all: readonly BlockDescription[]): Prom
 
 function show(io: Io, { type, summary, fields, outputs }: BlockDescription): void {
   const style = styleFor(io.stdout);
-  const part = (title: string, schema: JsonObject): string[] => {
+  const sectionOf = (title: string, schema: JsonObject): string[] => {
     const rows = schemaRows(schema).map(([name = '', kind = '', text = '']) => [
       `  ${style.cyan(name)}`,
       style.dim(kind),
@@ -64,8 +64,8 @@ function show(io: Io, { type, summary, fields, outputs }: BlockDescription): voi
   };
   const lines = [
     `${style.bold(type)}  ${summary}`,
-    ...part('Fields', fields),
-    ...part('Output', { ...outputs, required: [] }),
+    ...sectionOf('Fields', fields),
+    ...sectionOf('Output', { ...outputs, required: [] }),
   ];
   io.stdout.write(`${lines.join('\n')}\n`);
 }

@@ -27,11 +27,11 @@ async function openWorkspace() {
   const reports: unknown[] = [];
   /** Returns the credential that a block of the workspace gets in a worker. */
   const find = async (query: CredentialQuery, tenant = workspaceId) => {
-    const records = lazyWorkflowOwnership(options, (error) => reports.push(error));
+    const ownership = lazyWorkflowOwnership(options, (error) => reports.push(error));
     try {
-      return await records.credentials.find(tenant, query);
+      return await ownership.credentials.find(tenant, query);
     } finally {
-      await records.close();
+      await ownership.close();
       expect(reports).toEqual([]);
     }
   };

@@ -8,10 +8,9 @@ import type { BindingOptions } from '../input/bindings.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { reportInvalid } from '../render/diagnostics.ts';
 import { dataOf, RequestError, ApiClient, textOf } from '../api-client.ts';
 import type { RemoteOptions } from '../run-options.ts';
-import { diagnosticLines } from '../render/diagnostics.ts';
+import { diagnosticLines, reportInvalid } from '../render/diagnostics.ts';
 import { shellQuote } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
@@ -99,24 +98,24 @@ function draftOf(text: string): JsonObject {
 function withSuffix(draft: JsonObject, suffix: string): JsonObject {
   const { blocks, edges, variables, metadata } = draft;
   const ids = new Set(Object.keys(isJsonObject(blocks) ? blocks : {}));
-  const rename = (id: Json | undefined): Json =>
+  const renameId = (id: Json | undefined): Json =>
     typeof id === 'string' && ids.has(id) ? `${id}-${suffix}` : (id ?? null);
-  const block = ([id, value]: [string, Json]): [string, Json] => {
+  const renameBlock = ([id, value]: [string, Json]): [string, Json] => {
     if (!isJsonObject(value)) return [id, value];
     const data = own(value, 'data');
     const newData = isJsonObject(data) &&
-      'parentId' in data && { data: { ...data, parentId: rename(data['parentId']) } };
+      'parentId' in data && { data: { ...data, parentId: renameId(data['parentId']) } };
     const newId = `${id}-${suffix}`;
     return [newId, { ...value, id: newId, ...newData }];
   };
-  const edge = (value: Json): Json => {
+  const renameEdge = (value: Json): Json => {
     if (!isJsonObject(value)) return value;
     const { id: _id, source, target, ...rest } = value;
-    return { ...rest, source: rename(source), target: rename(target) };
+    return { ...rest, source: renameId(source), target: renameId(target) };
   };
   return {
-    blocks: Object.fromEntries(Object.entries(isJsonObject(blocks) ? blocks : {}).map(block)),
-    edges: Array.isArray(edges) ? edges.map(edge) : [],
+    blocks: Object.fromEntries(Object.entries(isJsonObject(blocks) ? blocks : {}).map(renameBlock)),
+    edges: Array.isArray(edges) ? edges.map(renameEdge) : [],
     ...(variables !== undefined && { variables }),
     ...(metadata !== undefined && { metadata }),
   };

@@ -82,16 +82,16 @@ export async function exportLogs(io: Io, options: LogsExportOptions): Promise<nu
     throw new UsageError('CSV has no spans and outputs.', 'Use --format ndjson.');
   const client = new ApiClient(options, readEnv());
   let count = 0;
-  const countedPages = async function* (): AsyncGenerator<string> {
+  const formatPages = async function* (): AsyncGenerator<string> {
     let isFirst = true;
-    for await (const page of pages(client, queryOf(client, options))) {
-      yield format === 'csv' ? csv(page, isFirst) : ndjson(page);
+    for await (const page of fetchPages(client, queryOf(client, options))) {
+      yield format === 'csv' ? toCsv(page, isFirst) : toNdjson(page);
       isFirst = false;
       count += page.length;
     }
   };
   // The first page is requested before the file is created: a rejected request leaves no empty file.
-  const pageTexts = countedPages();
+  const pageTexts = formatPages();
   const first = await pageTexts.next();
   const source = Readable.from(concat(first, pageTexts));
   if (output === undefined) await pipeline(source, io.stdout, { end: false }).catch(ignoreClosedReader);
@@ -132,7 +132,7 @@ function queryOf(client: ApiClient, options: LogsExportOptions): URLSearchParams
   return query;
 }
 
-async function* pages(client: ApiClient, query: URLSearchParams): AsyncGenerator<JsonObject[]> {
+async function* fetchPages(client: ApiClient, query: URLSearchParams): AsyncGenerator<JsonObject[]> {
   for (let cursor: string | undefined = ''; cursor !== undefined;) {
     if (cursor !== '') query.set('cursor', cursor);
     const page: JsonObject = await client.call('GET', `/api/v2/logs?${query.toString()}`);
@@ -142,12 +142,12 @@ async function* pages(client: ApiClient, query: URLSearchParams): AsyncGenerator
   }
 }
 
-function ndjson(page: readonly JsonObject[]): string {
+function toNdjson(page: readonly JsonObject[]): string {
   return page.map((entry) => `${JSON.stringify(entry)}\n`).join('');
 }
 
 /** Returns the rows of CSV. A cell that a spreadsheet would interpret as a formula begins with a quote. */
-function csv(page: readonly JsonObject[], withHeader: boolean): string {
+function toCsv(page: readonly JsonObject[], withHeader: boolean): string {
   return stringify(page.map(rowOf), { columns: COLUMNS, header: withHeader, escape_formulas: true });
 }
 

@@ -7,8 +7,7 @@ import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { mermaid } from '../plan/mermaid.ts';
 import { planLines } from '../plan/plan-lines.ts';
-import { countsOf } from '../render/diagnostics.ts';
-import { reportInvalid } from '../render/diagnostics.ts';
+import { countsOf, reportInvalid } from '../render/diagnostics.ts';
 import { styleFor } from '../render/style.ts';
 
 export interface PlanOptions extends BindingOptions {

@@ -4,12 +4,11 @@ import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { OTHER_PROCESS, tryAsOwner } from '../try-as-owner.ts';
-import { isOnTemporal, withReader } from '../store-options.ts';
+import { isOnTemporal, withFolderClient, withReader } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { styleFor } from '../render/style.ts';
 import { findRunId, shortId } from '../run-id.ts';
 import { UsageError } from '../usage-error.ts';
-import { withFolderClient } from '../store-options.ts';
 
 export interface CancelOptions extends RuntimeOptions {
   reason?: string;

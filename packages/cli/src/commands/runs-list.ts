@@ -48,9 +48,9 @@ function report(io: Io, page: { runs: ShownRun[]; nextCursor: string | null }, o
   const rows = page.runs.map((run) => row(run, style));
   writeTable(io, ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK'], rows);
   if (page.nextCursor !== null) {
-    const more =
+    const nextPage =
       options.cursor === undefined ? `--limit ${options.limit * 5}` : `--cursor ${page.nextCursor}`;
-    io.stderr.write(style.dim(`More runs: ${more}\n`));
+    io.stderr.write(style.dim(`More runs: ${nextPage}\n`));
   }
 }
 

@@ -11,14 +11,13 @@ import { envValues } from '../input/env-values.ts';
 import { jsonSource } from '../input/json-source.ts';
 import type { Io } from '../io.ts';
 import { OTHER_PROCESS, tryAsOwner } from '../try-as-owner.ts';
-import { isOnTemporal, withReader } from '../store-options.ts';
+import { isOnTemporal, withFolderClient, withReader } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { shellQuote } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import type { RunOptions } from '../run-options.ts';
 import { findRunId, shortId } from '../run-id.ts';
 import { UsageError } from '../usage-error.ts';
-import { withFolderClient } from '../store-options.ts';
 import { blockArgs } from './run.ts';
 import { followRecorded } from './runs-tail.ts';
 

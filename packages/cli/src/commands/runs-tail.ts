@@ -22,7 +22,7 @@ export async function tailRun(io: Io, id: string, options: TailOptions): Promise
   });
 }
 
-interface FollowOptions extends TailOptions {
+interface FollowRecordedOptions extends TailOptions {
   runId: string;
   blockArgs: readonly string[];
   select?: readonly string[];
@@ -31,7 +31,11 @@ interface FollowOptions extends TailOptions {
 }
 
 /** Shows a run of another process from its start until it pauses or ends. Returns the exit code. */
-export async function followRecorded(io: Io, reader: RunReader, options: FollowOptions): Promise<number> {
+export async function followRecorded(
+  io: Io,
+  reader: RunReader,
+  options: FollowRecordedOptions,
+): Promise<number> {
   const { runId, json, stream, select, sinceMs = 0 } = options;
   const plan = await reader.planOf(runId);
   const mocks = await reader.mocksOf(runId);

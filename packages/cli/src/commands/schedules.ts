@@ -48,7 +48,7 @@ export async function changeSchedule(
   options: ScheduleOptions & { action: 'pause' | 'resume' },
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const { path, name } = await find(remote, schedule);
+  const { path, name } = await findSchedule(remote, schedule);
   const changed = dataOf(await remote.call('POST', `${path}/${options.action}`));
   const next = textOf(changed, 'nextDueAt');
   if (options.json) writeJson(io, { data: changed });
@@ -64,7 +64,7 @@ export async function changeSchedule(
 /** Starts a run of a schedule now. */
 export async function triggerSchedule(io: Io, schedule: string, options: ScheduleOptions): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const { path } = await find(remote, schedule);
+  const { path } = await findSchedule(remote, schedule);
   const run = dataOf(await remote.call('POST', `${path}/run`));
   if (options.json) writeJson(io, { data: run });
   else io.stdout.write(`${textOf(run, 'runId')}\n`);
@@ -78,7 +78,7 @@ export async function backfillSchedule(
   { from, to, limit, ...options }: ScheduleOptions & { from: string; to: string; limit: number },
 ): Promise<number> {
   const remote = new ApiClient(options, readEnv());
-  const { path, name } = await find(remote, schedule);
+  const { path, name } = await findSchedule(remote, schedule);
   const result = dataOf(await remote.call('POST', `${path}/backfill`, { from, to, limit }));
   const list = own(result, 'started');
   const startedRuns = Array.isArray(list) ? list.filter(isJsonObject) : [];
@@ -102,7 +102,7 @@ function report(io: Io, text: string): void {
 }
 
 /** Returns the path of a schedule, by its id, or by the name or id of its workflow. Throws usage errors. */
-async function find(remote: ApiClient, idOrName: string): Promise<{ path: string; name: string }> {
+async function findSchedule(remote: ApiClient, idOrName: string): Promise<{ path: string; name: string }> {
   const schedule = findTrigger(await remote.all(SCHEDULES), idOrName, 'schedule');
   const path = `/api/v2/triggers/${encodeURIComponent(textOf(schedule, 'id'))}`;
   return { path, name: safeLine(textOf(schedule, 'workflowName')) };

@@ -71,7 +71,7 @@ export async function removeSecret(io: Io, name: string, options: WorkspaceOptio
   return EXIT.completed;
 }
 
-/** Encrypts all secrets with a new key. */
+/** Encrypts all secrets, credentials and webhook secrets with a new key. */
 export async function rotateSecrets(io: Io, options: SecretsOptions): Promise<number> {
   expectData(options);
   const { rotateStoredSecrets } = await import('@heddle/service');

@@ -85,7 +85,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     store = await openStore(options);
     storeParts = await openStoreParts(store, options, onError);
     const { imagesOf, sealer, sandboxes, credentialProviders, triggers } = storeParts;
-    const ownership = ownershipOf(storeParts.records, env);
+    const ownership = ownershipOf(storeParts.storedOwnership, env);
     // The `Host` header of a request is never used: a caller could otherwise choose the host of URLs in responses.
     const origin = options.origin ?? server.origin;
     const parts = { ownership, imagesOf, triggers, pauseLinks: await pauseLinksAt(origin) };
@@ -110,7 +110,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       areas,
     });
     open(studio.wrap(access.wrap(await withTools(api.fetch, { options, peers, onError }))));
-    return await untilStopped(io, stoppable({ engine: session.engine, api, server }), {
+    return await untilStopped(io, toStoppable({ engine: session.engine, api, server }), {
       ready: () => printReady(io, { url: server.url, first, studio: studio.browserUrl }, options),
       drainMs: options.grace * 1000,
       failed: server.failed.then(({ message }) => `The server has failed: ${message}`),
@@ -174,7 +174,7 @@ async function knownProviders(): Promise<readonly KeyProvider[]> {
 
 /** The parts that need the store but not the engine. */
 interface StoreParts {
-  records: Parameters<typeof ownershipOf>[0];
+  storedOwnership: Parameters<typeof ownershipOf>[0];
   sealer: Sealer;
   sandboxes: Sandboxes;
   credentialProviders: CredentialProviders;
@@ -199,7 +199,7 @@ async function openStoreParts(
   const { promise: blockImages, resolve } = Promise.withResolvers<BlockImages>();
   const sandboxes = openSandboxes({ store, images: async () => (await blockImages).store(), onError });
   return {
-    records: {
+    storedOwnership: {
       ...{ resolveChild, tenant },
       oldestWorkspace: () => workspaces.oldest(),
       secrets: secretEnvironments(database, sealer),
@@ -236,8 +236,8 @@ async function firstStart(store: ServiceStore): Promise<FirstStart | undefined> 
   return { workspaceId, key };
 }
 
-/** Stops in order: requests, starts of runs, running blocks, and the connections that wait for them. */
-function stoppable({ engine, api, server }: Parts): Parameters<typeof untilStopped>[1] {
+/** Returns an object whose `stop` stops, in this order, requests, starts of runs, running blocks, and connections. */
+function toStoppable({ engine, api, server }: Parts): Parameters<typeof untilStopped>[1] {
   return {
     // A server ends only when it is stopped.
     finished: new Promise(() => undefined),

@@ -32,9 +32,9 @@ it('heddle skills adds, replaces, lists, shows and removes skills', async () => 
   await addSkill(add, 'refund-orders', { ...options, description });
   const { data } = JSON.parse(add.stdout.text) as { data: { id: string } };
   expect(data).toMatchObject({ name: 'refund-orders', description, created: true });
-  const replaced = recordedIo('Ask.');
-  await addSkill(replaced, 'refund-orders', options);
-  expect(JSON.parse(replaced.stdout.text)).toMatchObject({
+  const replace = recordedIo('Ask.');
+  await addSkill(replace, 'refund-orders', options);
+  expect(JSON.parse(replace.stdout.text)).toMatchObject({
     data: { id: data.id, description, created: false },
   });
   const list = recordedIo();

@@ -61,24 +61,24 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const at = (name: string): string => join(folder, name);
+const pathOf = (name: string): string => join(folder, name);
 const read = async (name: string): Promise<ToolFile> =>
-  JSON.parse(await readFile(at(name), 'utf8')) as ToolFile;
+  JSON.parse(await readFile(pathOf(name), 'utf8')) as ToolFile;
 
 describe('heddle tools import', () => {
   it('writes a file of tools, and reports what is left out', async () => {
-    const argv = ['tools', 'import', at('pets.json'), '--name', 'pets', '--out', at('a.json')];
+    const argv = ['tools', 'import', pathOf('pets.json'), '--name', 'pets', '--out', pathOf('a.json')];
     const { exit, stdout, stderr } = await heddle(argv);
     expect([exit, stdout]).toEqual([0, '']);
-    expect(stderr).toContain(`2 tools in ${at('a.json')}`);
+    expect(stderr).toContain(`2 tools in ${pathOf('a.json')}`);
     expect(stderr).toMatch(/pets +unknown: give it with --service pets=URL/);
     expect(stderr).toMatch(/1 operation left out:\n +TRACE \/pets +uses the method TRACE/);
     expect((await read('a.json')).tools.map(({ id }) => id)).toEqual(['pets_listPets', 'pets_addPet']);
   });
 
   it('reads YAML, standard input, and selections', async () => {
-    const options = ['--name', 'pets', '--out', at('b.json'), '--variable', 'zone=us', '--json'];
-    const { exit, stdout } = await heddle(['tools', 'import', at('pets.yaml'), ...options]);
+    const options = ['--name', 'pets', '--out', pathOf('b.json'), '--variable', 'zone=us', '--json'];
+    const { exit, stdout } = await heddle(['tools', 'import', pathOf('pets.yaml'), ...options]);
     expect(exit).toBe(0);
     expect(JSON.parse(stdout)).toEqual({
       data: { tools: ['pets_listPets', 'pets_addPet'], skipped: [], simplified: [], unselected: 0 },
@@ -87,11 +87,11 @@ describe('heddle tools import', () => {
     const result = await heddle([
       'tools',
       'import',
-      at('pets.yaml'),
+      pathOf('pets.yaml'),
       '--name',
       'pets',
       '--out',
-      at('b.json'),
+      pathOf('b.json'),
     ]);
     expect(result.stderr).toMatch(
       /pets +https:\/\/eu\.pets\.test +credential: bearer or JSON object with id, secret/,
@@ -99,7 +99,7 @@ describe('heddle tools import', () => {
     const selected = ['--only', 'GET *', '--only', 'nothing'];
     const piped = await heddle(['tools', 'import', '-', ...options, ...selected], JSON.stringify(DOCUMENT));
     expect(JSON.parse(piped.stdout)).toMatchObject({ data: { tools: ['pets_listPets'], unselected: 1 } });
-    const none = await heddle(['tools', 'import', at('pets.json'), '--name', 'pets', '--only', 'nothing']);
+    const none = await heddle(['tools', 'import', pathOf('pets.json'), '--name', 'pets', '--only', 'nothing']);
     expect(none.exit).toBe(2);
     expect(none.stderr).toContain('0 tools, 2 operations not selected');
   });
@@ -111,14 +111,14 @@ describe('heddle tools import', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const argv = ['tools', 'import', `http://${host}/openapi.json`, '--name', 'pets', '--out', at('c.json')];
+    const argv = ['tools', 'import', `http://${host}/openapi.json`, '--name', 'pets', '--out', pathOf('c.json')];
     const refused = await heddle(argv);
     expect(refused.exit).toBe(2);
     expect(refused.stderr).toContain(`--allow-host ${host}`);
     expect((await heddle([...argv, '--allow-host', host])).exit).toBe(0);
     expect((await read('c.json')).services['pets']?.address).toBe(`http://${host}/api`);
     const missing = await heddle([...argv.with(2, `http://${host}/none`), '--allow-host', host]);
-    expect(missing.stderr).toContain('answered with status 404');
+    expect(missing.stderr).toContain('responded with status 404');
   });
 
   it.each<[text: string, message: string]>([
@@ -133,7 +133,7 @@ describe('heddle tools import', () => {
   });
 
   it('refuses a name that tools cannot have, and YAML whose aliases expand without limit', async () => {
-    const wrong = await heddle(['tools', 'import', at('pets.json'), '--name', 'a b']);
+    const wrong = await heddle(['tools', 'import', pathOf('pets.json'), '--name', 'a b']);
     expect(wrong.stderr).toContain('"a b" is not a name of a service');
     const lines = Array.from(
       { length: 30 },
@@ -148,12 +148,12 @@ describe('heddle tools import', () => {
 
 describe('heddle tools list', () => {
   it('lists tools without control characters', async () => {
-    await heddle(['tools', 'import', at('pets.json'), '--name', 'pets', '--out', at('d.json')]);
-    const { exit, stdout } = await heddle(['tools', 'list', at('d.json')]);
+    await heddle(['tools', 'import', pathOf('pets.json'), '--name', 'pets', '--out', pathOf('d.json')]);
+    const { exit, stdout } = await heddle(['tools', 'list', pathOf('d.json')]);
     expect(exit).toBe(0);
     expect(stdout).toMatch(/^pets_listPets +GET \/pets +Lists pets$/m);
     expect(stdout).not.toContain('\u001B');
-    const { data } = JSON.parse((await heddle(['tools', 'list', at('d.json'), '--json'])).stdout) as {
+    const { data } = JSON.parse((await heddle(['tools', 'list', pathOf('d.json'), '--json'])).stdout) as {
       data: object[];
     };
     expect(data[0]).toMatchObject({ id: 'pets_listPets', method: 'GET', tags: ['pets'], readOnly: true });
@@ -164,11 +164,11 @@ describe('heddle tools list', () => {
       { id: 'mean', description: 'The mean.', arguments: {}, language: 'python', code: 'return 1' },
     ];
     await writeFile(
-      at('code.json'),
+      pathOf('code.json'),
       JSON.stringify({ version: 1, services: {}, tools: [], code, $defs: {} }),
     );
-    expect((await heddle(['tools', 'list', at('code.json')])).stdout).toMatch(/^mean +python +The mean\.$/m);
-    const { stdout } = await heddle(['tools', 'list', at('code.json'), '--json']);
+    expect((await heddle(['tools', 'list', pathOf('code.json')])).stdout).toMatch(/^mean +python +The mean\.$/m);
+    const { stdout } = await heddle(['tools', 'list', pathOf('code.json'), '--json']);
     expect(JSON.parse(stdout)).toEqual({
       data: [
         {
@@ -192,9 +192,9 @@ describe('heddle tools list', () => {
   });
 
   it('refuses files that are not files of tools', async () => {
-    const { exit, stderr } = await heddle(['tools', 'list', at('pets.json')]);
+    const { exit, stderr } = await heddle(['tools', 'list', pathOf('pets.json')]);
     expect(exit).toBe(2);
-    expect(stderr).toContain(`The file ${at('pets.json')} is not valid: version`);
+    expect(stderr).toContain(`The file ${pathOf('pets.json')} is not valid: version`);
   });
 });
 
@@ -214,12 +214,12 @@ describe('heddle tools show', () => {
   });
 
   it('shows a tool of a file, without control characters', async () => {
-    await heddle(['tools', 'import', at('pets.json'), '--name', 'pets', '--out', at('f.json')]);
-    const { stdout } = await heddle(['tools', 'show', 'pets_listPets', at('f.json')]);
+    await heddle(['tools', 'import', pathOf('pets.json'), '--name', 'pets', '--out', pathOf('f.json')]);
+    const { stdout } = await heddle(['tools', 'show', 'pets_listPets', pathOf('f.json')]);
     expect(stdout).toContain('Lists pets');
     expect(stdout).not.toContain('\u001B');
     const { data } = JSON.parse(
-      (await heddle(['tools', 'show', 'pets_listPets', at('f.json'), '--json'])).stdout,
+      (await heddle(['tools', 'show', 'pets_listPets', pathOf('f.json'), '--json'])).stdout,
     ) as { data: object };
     expect(data).toMatchObject({ source: 'service', method: 'GET', path: '/pets', parameters: {} });
   });
@@ -233,7 +233,7 @@ describe('heddle tools show', () => {
 
 describe('heddle run --tools', () => {
   it('gives blocks the tools of files, and refuses files that are not files of tools', async () => {
-    await heddle(['tools', 'import', at('pets.json'), '--name', 'pets', '--out', at('e.json')]);
+    await heddle(['tools', 'import', pathOf('pets.json'), '--name', 'pets', '--out', pathOf('e.json')]);
     const server = createServer((request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([request.url]));
     });
@@ -250,13 +250,13 @@ describe('heddle run --tools', () => {
       },
       edges: [{ id: 'e', source: 's', target: 't' }],
     };
-    await writeFile(at('flow.json'), JSON.stringify(workflow));
-    const argv = ['run', at('flow.json'), '--data', at('data'), '--json', '--tools'];
+    await writeFile(pathOf('flow.json'), JSON.stringify(workflow));
+    const argv = ['run', pathOf('flow.json'), '--data', pathOf('data'), '--json', '--tools'];
     const service = ['--service', `pets=http://127.0.0.1:${port}/v1`];
-    const { exit, stdout } = await heddle([...argv, at('e.json'), ...service]);
+    const { exit, stdout } = await heddle([...argv, pathOf('e.json'), ...service]);
     expect(exit).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ data: { output: { data: ['/v1/pets'], status: 200 } } });
-    const wrong = await heddle([...argv, at('pets.json')]);
+    const wrong = await heddle([...argv, pathOf('pets.json')]);
     expect(wrong.exit).toBe(2);
     expect(wrong.stderr).toContain('is not valid');
   });
@@ -279,8 +279,8 @@ describe('heddle run --mcp-command', () => {
       },
       edges: [{ id: 'e', source: 's', target: 'm' }],
     };
-    await writeFile(at('mcp.json'), JSON.stringify(workflow));
-    return heddle(['run', at('mcp.json'), '--data', at('data'), '--json', ...options]);
+    await writeFile(pathOf('mcp.json'), JSON.stringify(workflow));
+    return heddle(['run', pathOf('mcp.json'), '--data', pathOf('data'), '--json', ...options]);
   };
 
   it.each([

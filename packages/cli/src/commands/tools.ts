@@ -76,7 +76,7 @@ async function download(url: string, options: BlockOptions): Promise<string> {
     const { status, body } = await http.fetch({ url });
     if (status === 200) return new TextDecoder().decode(body);
     throw new UsageError(
-      `${url} answered with status ${status}.`,
+      `${url} responded with status ${status}.`,
       'Download the document and pass its file.',
     );
   } catch (error) {
@@ -125,7 +125,7 @@ function show(io: Io, { file, skipped, simplified, unselected }: ImportedTools, 
   const lines = [
     `${count(file.tools.length, 'tool')}${file.tools.length > 0 ? ` in ${out}` : ''}${unselected > 0 ? `, ${count(unselected, 'operation')} not selected` : ''}`,
     ...table(services),
-    ...notes('skipped', skipped),
+    ...notes('left out', skipped),
     ...notes('with a simpler schema', simplified),
   ];
   io.stderr.write(`${lines.join('\n')}\n`);
@@ -148,8 +148,8 @@ function credentialOf({ tools }: ToolFile, service: string): string {
 function notes(label: string, all: ImportedTools['skipped']): string[] {
   if (all.length === 0) return [];
   const rows = all.slice(0, MAX_SHOWN).map(({ operation, reason }) => [safe(`  ${operation}`), safe(reason)]);
-  const more = all.length > MAX_SHOWN ? [`  and ${all.length - MAX_SHOWN} more: --json shows all`] : [];
-  return [`${count(all.length, 'operation')} ${label}:`, ...table(rows), ...more];
+  const omission = all.length > MAX_SHOWN ? [`  and ${all.length - MAX_SHOWN} more: --json shows all`] : [];
+  return [`${count(all.length, 'operation')} ${label}:`, ...table(rows), ...omission];
 }
 
 function count(number: number, noun: string): string {

@@ -50,7 +50,7 @@ function bindingInOption(pair: string): Binding {
   const separator = pair.indexOf('=');
   const path = pair.slice(0, Math.max(0, separator)).trim();
   if (!/[^.]\.[^.]/.test(path)) {
-    const option = separator < 0 ? '--set' : `--set ${shortened(path)}=…`;
+    const option = separator < 0 ? '--set' : `--set ${shorten(path)}=…`;
     throw new UsageError(`${option} is not BLOCK.FIELD=JSON.`, EXAMPLE);
   }
   const text = pair.slice(separator + 1);
@@ -195,6 +195,6 @@ function nearest(name: string, names: readonly string[]): string | undefined {
   return similar && byForm.get(similar.name);
 }
 
-function shortened(text: string): string {
+function shorten(text: string): string {
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

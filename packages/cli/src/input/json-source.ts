@@ -29,11 +29,11 @@ export async function readInput(file: string, option: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`${unreadable(file, error)}`, `${option} is relative to ${process.cwd()}.`);
+    throw new UsageError(`${readFailure(file, error)}`, `${option} is relative to ${process.cwd()}.`);
   }
 }
 
-function unreadable(file: string, error: unknown): string {
+function readFailure(file: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   switch (code) {
     case 'ENOENT':

@@ -57,7 +57,7 @@ export class Activity {
       });
   }
 
-  /** Returns text such as `Each Item 3/12 › Price`, `Fan 20/20 › Ask ×4`, `Sort, Draft`; empty if no block runs. */
+  /** Returns text such as `Each Item 3/12 › Price`, `Fan 20/20 › Ask ×4`, `Sort, Draft`. Empty if no block runs. */
   line(): string {
     const groups = new Map<string, Active[]>();
     for (const active of this.#active.values()) {

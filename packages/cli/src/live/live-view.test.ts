@@ -8,7 +8,7 @@ import { styleFor } from '../render/style.ts';
 import { isMilestone, LiveView } from './live-view.ts';
 import { createPainter } from './painter.ts';
 
-function planOf(): Plan {
+function examplePlan(): Plan {
   const file = workflowFile({
     blocks: {
       s: start(),
@@ -39,7 +39,7 @@ function planOf(): Plan {
 let order = 0;
 
 function logOf(blockId: string, overrides: Partial<BlockLog> = {}): BlockLog {
-  const plan = planOf();
+  const plan = examplePlan();
   const block = plan.blocks[blockId]!;
   const [container] = block.containers;
   return {
@@ -74,7 +74,7 @@ const TYPE = {
   cancelled: 'block:cancelled',
 } as const;
 
-function event(log: BlockLog, output: Json = null): RunEvent {
+function eventOf(log: BlockLog, output: Json = null): RunEvent {
   return { type: TYPE[log.status], runId: 'r', atMs: 0, log, output };
 }
 
@@ -84,7 +84,7 @@ function iterationEvent(blockId: string, number: number, count: number): RunEven
     runId: 'r',
     atMs: 0,
     blockId,
-    blockName: planOf().blocks[blockId]!.name,
+    blockName: examplePlan().blocks[blockId]!.name,
     iteration: number,
     count,
   };
@@ -102,7 +102,7 @@ function viewFixture(updating = false): ViewFixture {
   let nowMs = 0;
   let call = (): void => undefined;
   const view = new LiveView({
-    plan: planOf(),
+    plan: examplePlan(),
     mocked: new Set(['s']),
     painter: createPainter(stream, updating),
     style: styleFor(new RecordedStream()),
@@ -131,9 +131,9 @@ const failure = { code: 'BLOCK_FAILED', message: 'no\nmore', retryable: true };
 describe('the live view without a terminal', () => {
   it('prints a line for each block outside containers, with its duration and notes', () => {
     const { view, lines } = viewFixture();
-    view.accept(event(logOf('s')));
-    view.accept(event(logOf('each', { durationMs: 2300 }), { results: [[], [], []] }));
-    view.accept(event(logOf('end', { tries: 2 })));
+    view.accept(eventOf(logOf('s')));
+    view.accept(eventOf(logOf('each', { durationMs: 2300 }), { results: [[], [], []] }));
+    view.accept(eventOf(logOf('end', { tries: 2 })));
     expect(lines()).toEqual([
       '✓ Start         12 ms  mocked',
       '✓ Each          2.3 s  3 iterations',
@@ -146,7 +146,7 @@ describe('the live view without a terminal', () => {
     const { view, lines } = viewFixture();
     for (let number = 0; number < 30; number++) {
       view.accept(iterationEvent('each', number, 30));
-      view.accept(event(logOf('work')));
+      view.accept(eventOf(logOf('work')));
     }
     expect(lines()).toEqual([
       ...Array.from({ length: 10 }, (_, index) => `· Each ${index + 1}/30`),
@@ -157,22 +157,22 @@ describe('the live view without a terminal', () => {
 
   it('shows the output of a block in a container, with its path', () => {
     const { view, lines } = viewFixture();
-    view.accept(event(logOf('work'), { result: 1, stdout: 'one\ntwo' }));
+    view.accept(eventOf(logOf('work'), { result: 1, stdout: 'one\ntwo' }));
     expect(lines()).toEqual(['✓ Each 2 › Work      12 ms', '    │ one', '    │ two']);
   });
 
   it('cuts the printed output of a block after twenty lines', () => {
     const { view, lines } = viewFixture();
-    view.accept(event(logOf('end'), { result: 1, stdout: 'x\n'.repeat(23) }));
+    view.accept(eventOf(logOf('end'), { result: 1, stdout: 'x\n'.repeat(23) }));
     expect(lines()).toHaveLength(22);
     expect(lines().at(-1)).toBe('    │ … 4 more lines');
   });
 
   it('distinguishes failures that end the run, are handled, or are collected', () => {
     const { view, lines } = viewFixture();
-    view.accept(event(logOf('end', { status: 'failed', error: failure })));
-    view.accept(event(logOf('end', { status: 'failed', error: failure, errorHandled: true })));
-    view.accept(event(logOf('ask', { status: 'failed', error: failure })));
+    view.accept(eventOf(logOf('end', { status: 'failed', error: failure })));
+    view.accept(eventOf(logOf('end', { status: 'failed', error: failure, errorHandled: true })));
+    view.accept(eventOf(logOf('ask', { status: 'failed', error: failure })));
     expect(lines()).toEqual([
       '✗ The End       12 ms  failed',
       '! The End       12 ms  failed; continues at its error port',
@@ -186,9 +186,9 @@ describe('the live view without a terminal', () => {
 
   it('shows waits for a person, waits for a time, and retries', () => {
     const { view, lines } = viewFixture();
-    view.accept(event(logOf('end', { status: 'paused' }), {}));
+    view.accept(eventOf(logOf('end', { status: 'paused' }), {}));
     view.accept(
-      event(logOf('end', { status: 'paused' }), { resumeAt: new Date(2001, 1, 3, 4, 5, 6).toISOString() }),
+      eventOf(logOf('end', { status: 'paused' }), { resumeAt: new Date(2001, 1, 3, 4, 5, 6).toISOString() }),
     );
     view.accept({
       type: 'block:retrying',
@@ -210,16 +210,16 @@ describe('the live view without a terminal', () => {
   it('ignores a repeated event', () => {
     const { view, lines } = viewFixture();
     const log = logOf('end');
-    view.accept(event(log));
-    view.accept(event(log));
-    view.accept(event({ ...log, status: 'running' }));
+    view.accept(eventOf(log));
+    view.accept(eventOf(log));
+    view.accept(eventOf({ ...log, status: 'running' }));
     expect(lines()).toHaveLength(1);
     expect(view.blocks).toBe(1);
   });
 
   it('reports a slow block once', () => {
     const { view, lines, tick } = viewFixture();
-    view.accept(event(logOf('end', { status: 'running', startedMs: 1000 })));
+    view.accept(eventOf(logOf('end', { status: 'running', startedMs: 1000 })));
     tick(2900);
     expect(lines()).toEqual([]);
     tick(3000);
@@ -229,11 +229,11 @@ describe('the live view without a terminal', () => {
 });
 
 describe('the live view on a terminal', () => {
-  const CLEARED = '\r\u001B[2K';
+  const CLEAR_LINE = '\r\u001B[2K';
 
   function lastLine({ stream }: ViewFixture): string {
     return stream.text
-      .split(CLEARED)
+      .split(CLEAR_LINE)
       .at(-1)!
       .replaceAll(/\u001B\[\?7[lh]/g, '');
   }
@@ -241,9 +241,9 @@ describe('the live view on a terminal', () => {
   it('shows running blocks in one line, with counters', () => {
     const fixture = viewFixture(true);
     fixture.view.accept(iterationEvent('each', 3, 30));
-    fixture.view.accept(event(logOf('work', { status: 'running' })));
-    fixture.view.accept(event(logOf('work', { status: 'running' })));
-    fixture.view.accept(event(logOf('end', { status: 'running' })));
+    fixture.view.accept(eventOf(logOf('work', { status: 'running' })));
+    fixture.view.accept(eventOf(logOf('work', { status: 'running' })));
+    fixture.view.accept(eventOf(logOf('end', { status: 'running' })));
     fixture.tick(1500);
     expect(lastLine(fixture)).toBe('⠙ Each 4/30 › Work ×2  +1  1.5 s');
   });
@@ -257,14 +257,14 @@ describe('the live view on a terminal', () => {
   it('shows waits for a time in the status line', () => {
     const fixture = viewFixture(true);
     const resumeAt = new Date(2001, 1, 3, 4, 5, 6).toISOString();
-    fixture.view.accept(event(logOf('end', { status: 'paused' }), { resumeAt }));
+    fixture.view.accept(eventOf(logOf('end', { status: 'paused' }), { resumeAt }));
     fixture.tick(100);
     expect(lastLine(fixture)).toBe('⠙ The End (until 2001-02-03 04:05:06)  100 ms');
   });
 
   it('removes the status line on close', () => {
     const fixture = viewFixture(true);
-    fixture.view.accept(event(logOf('end', { status: 'running' })));
+    fixture.view.accept(eventOf(logOf('end', { status: 'running' })));
     fixture.tick(100);
     fixture.view.close();
     fixture.tick(200);

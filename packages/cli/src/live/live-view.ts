@@ -72,13 +72,13 @@ export class LiveView {
       case 'block:completed':
       case 'block:failed':
       case 'block:cancelled':
-        this.#block(event);
+        this.#showBlock(event);
         break;
       case 'block:retrying':
-        this.#retry(event);
+        this.#showRetry(event);
         break;
       case 'container:iteration':
-        this.#iteration(event);
+        this.#showIteration(event);
         break;
       default:
         break;
@@ -96,14 +96,14 @@ export class LiveView {
     this.#parts.painter.status('');
   }
 
-  #block({ type, log, output }: BlockEvent): void {
+  #showBlock({ type, log, output }: BlockEvent): void {
     if (this.#ended.has(log.executionOrder)) return;
     if (type === 'block:started') {
       this.#activity.start(log);
       return;
     }
     if (type === 'block:paused') {
-      this.#pause(log, output);
+      this.#showPause(log, output);
       return;
     }
     this.#ended.add(log.executionOrder);
@@ -112,7 +112,7 @@ export class LiveView {
     this.#parts.painter.print(endedLines(log, output, this.#format));
   }
 
-  #pause(log: BlockEvent['log'], output: BlockEvent['output']): void {
+  #showPause(log: BlockEvent['log'], output: BlockEvent['output']): void {
     if (this.#paused.has(log.executionOrder)) return;
     this.#paused.add(log.executionOrder);
     const { updating, painter, now } = this.#parts;
@@ -125,7 +125,7 @@ export class LiveView {
     if (!isLineOmitted) painter.print([pausedLine(log, until, this.#format)]);
   }
 
-  #retry(event: Extract<RunEvent, { type: 'block:retrying' }>): void {
+  #showRetry(event: Extract<RunEvent, { type: 'block:retrying' }>): void {
     const { style, painter } = this.#parts;
     const waitMs = Math.max(0, event.dueMs - event.atMs);
     const when = waitMs < 50 ? 'now' : `in ${duration(waitMs)}`;
@@ -134,7 +134,7 @@ export class LiveView {
     ]);
   }
 
-  #iteration(event: Extract<RunEvent, { type: 'container:iteration' }>): void {
+  #showIteration(event: Extract<RunEvent, { type: 'container:iteration' }>): void {
     const { updating, painter, style, plan } = this.#parts;
     const { blockId, blockName, iteration, count } = event;
     this.#activity.iterate(blockId, blockName, { iteration, count });

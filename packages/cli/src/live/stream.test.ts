@@ -6,7 +6,7 @@ import { streamEvents } from './stream.ts';
 const never = new Promise<never>(() => undefined);
 type Emission = Extract<RunEvent, { type: 'block:emission' }>;
 
-function emitted(emission: Emission['emission'], blockName = 'Agent', scope: number[] = []): Emission {
+function emissionEvent(emission: Emission['emission'], blockName = 'Agent', scope: number[] = []): Emission {
   return {
     type: 'block:emission',
     runId: 'r',
@@ -19,7 +19,7 @@ function emitted(emission: Emission['emission'], blockName = 'Agent', scope: num
   };
 }
 
-function completed(executionOrder: number): RunEvent {
+function completedEvent(executionOrder: number): RunEvent {
   return {
     type: 'block:completed',
     runId: 'r',
@@ -40,36 +40,36 @@ async function outputOf(events: RunEvent[], json = false) {
 
 describe('a stream of a run', () => {
   it('has the text of an agent on stdout, and its name on stderr', async () => {
-    const events = ['Ra', 'in', '.'].map((text) => emitted({ type: 'text', text }));
-    expect(await outputOf([completed(1), ...events])).toEqual({ stdout: 'Rain.\n', stderr: '  Agent:\n' });
+    const events = ['Ra', 'in', '.'].map((text) => emissionEvent({ type: 'text', text }));
+    expect(await outputOf([completedEvent(1), ...events])).toEqual({ stdout: 'Rain.\n', stderr: '  Agent:\n' });
   });
 
   it('ends the line after text that was not the answer, and after each agent and branch', async () => {
     const { stdout, stderr } = await outputOf([
-      emitted({ type: 'text', text: 'I look.' }),
-      emitted({ type: 'reset' }),
-      emitted({ type: 'thinking', text: 'hm' }),
-      emitted({ type: 'text', text: 'Snow.' }),
-      emitted({ type: 'text', text: 'One' }, 'B', [0]),
-      emitted({ type: 'text', text: 'Two\n' }, 'B', [1]),
+      emissionEvent({ type: 'text', text: 'I look.' }),
+      emissionEvent({ type: 'reset' }),
+      emissionEvent({ type: 'thinking', text: 'hm' }),
+      emissionEvent({ type: 'text', text: 'Snow.' }),
+      emissionEvent({ type: 'text', text: 'One' }, 'B', [0]),
+      emissionEvent({ type: 'text', text: 'Two\n' }, 'B', [1]),
     ]);
     expect(stdout).toBe('I look.\nSnow.\nOne\nTwo\n');
     expect(stderr).toBe('  Agent:\n  (not the answer)\n  B:\n  B:\n');
   });
 
   it('removes control characters from the text of a model, even across chunks', async () => {
-    const events = ['\u001b', '[2J\u202e', '\u0007done'].map((text) => emitted({ type: 'text', text }));
+    const events = ['\u001b', '[2J\u202e', '\u0007done'].map((text) => emissionEvent({ type: 'text', text }));
     expect((await outputOf(events)).stdout).toBe('[2Jdone\n');
   });
 
   it('has every event once as a line of JSON', async () => {
-    const text = emitted({ type: 'text', text: 'a\nb' });
-    const { stdout } = await outputOf([completed(1), text, text, completed(1), completed(2)], true);
+    const text = emissionEvent({ type: 'text', text: 'a\nb' });
+    const { stdout } = await outputOf([completedEvent(1), text, text, completedEvent(1), completedEvent(2)], true);
     const lines = stdout
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line) as RunEvent);
-    expect(lines).toEqual([completed(1), text, text, completed(2)]);
+    expect(lines).toEqual([completedEvent(1), text, text, completedEvent(2)]);
   });
 
   it('rejects when the run fails with an internal error', async () => {

@@ -48,7 +48,7 @@ export function openView(
 }
 
 /** Which events of a run to yield. */
-interface FollowOptions {
+interface EventOptions {
   /**
    * Also yields, from the run's logs, the starts of blocks that are already running and the ends of blocks since this
    * time, in milliseconds since the epoch.
@@ -62,7 +62,7 @@ interface FollowOptions {
 export async function* eventsUntil(
   engine: Engine,
   handle: RunHandle,
-  { result, sinceMs }: FollowOptions,
+  { result, sinceMs }: EventOptions,
 ): AsyncGenerator<RunEvent> {
   // A run that continues after a crash emits no second `block:started` for these blocks.
   if (sinceMs !== undefined)
@@ -85,52 +85,65 @@ async function* eventsFromLogs(
 
 /** Time limit for a store that does not respond. Normally the events of a paused or ended run end by themselves. */
 const STORE_TIMEOUT_MS = 5000;
-/** Time after which a suspended run has presumably sent its events, and the events of a paused run are read again. */
-const QUIET_MS = 200;
-const QUIET = Symbol('quiet');
+/** Time limit for the last events of a run that is suspended, or whose result rejects: its events may never end. */
+const LAST_EVENTS_MS = 200;
+/** Delay before the events of a paused run are read again. */
+const REREAD_MS = 200;
+const STOP = Symbol('stop');
 
 async function* liveEvents(handle: RunHandle, result: Promise<RunResource>): AsyncGenerator<RunEvent> {
-  const settled = result.then(
-    ({ status }) => (status === 'running' ? QUIET_MS : STORE_TIMEOUT_MS),
-    () => QUIET_MS,
+  const remainingMs = result.then(
+    ({ status }) => (status === 'running' ? LAST_EVENTS_MS : STORE_TIMEOUT_MS),
+    () => LAST_EVENTS_MS,
   );
-  const quiet = settled.then((ms) => delay(ms, QUIET, { ref: false }));
-  const startReading = unreadEvents();
+  const stop = remainingMs.then((ms) => delay(ms, STOP, { ref: false }));
+  const filter = new UnreadFilter();
   for (;;) {
-    const isUnread = startReading();
-    for await (const event of takeUntil(quiet, handle.events())) if (isUnread(event)) yield event;
+    filter.startReading();
+    for await (const event of takeUntil(stop, handle.events())) if (filter.isUnread(event)) yield event;
     // The events end at a pause. After an answer the run continues, and its events are read again.
-    if (await Promise.race([settled.then(() => true), delay(QUIET_MS, false)])) return;
+    if (await Promise.race([remainingMs.then(() => true), delay(REREAD_MS, false)])) return;
   }
 }
 
 /** Yields the items until their end or until `stop` resolves. */
-async function* takeUntil<T>(stop: Promise<typeof QUIET>, items: AsyncIterable<T>): AsyncGenerator<T> {
+async function* takeUntil<T>(stop: Promise<typeof STOP>, items: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
   for (;;) {
     const item = await Promise.race([iterator.next(), stop]);
-    if (item === QUIET || item.done) return;
+    if (item === STOP || item.done) return;
     yield item.value;
   }
 }
 
 /**
- * Returns a function to call before each reading of a handle. That function returns a predicate: true for events that
- * no earlier reading had. Emissions and other events are counted separately, because their order can differ.
+ * Finds the events that no earlier reading of a handle had. Emissions have numbers. Other events are counted, without
+ * the emissions, because the order between emissions and other events can differ.
  */
-function unreadEvents(): () => (event: RunEvent) => boolean {
-  let [events, emissions] = [0, 0];
-  return () => {
-    let count = 0;
-    return (event) => {
-      if (event.type === 'run:paused' || event.type === 'run:resumed') return true;
-      const number = event.type === 'block:emission' ? event.number : (count += 1);
-      const isUnread = number > (event.type === 'block:emission' ? emissions : events);
-      if (event.type === 'block:emission') emissions = Math.max(emissions, number);
-      else events = Math.max(events, number);
+class UnreadFilter {
+  #maxEmission = 0;
+  #maxCount = 0;
+  /** Number of events in the current reading, without emissions. */
+  #count = 0;
+
+  /** Begins the next reading, which starts at the first event. */
+  startReading(): void {
+    this.#count = 0;
+  }
+
+  /** True if no earlier reading had the event. Call it for each event of a reading, in order. */
+  isUnread(event: RunEvent): boolean {
+    if (event.type === 'run:paused' || event.type === 'run:resumed') return true;
+    if (event.type === 'block:emission') {
+      const isUnread = event.number > this.#maxEmission;
+      this.#maxEmission = Math.max(this.#maxEmission, event.number);
       return isUnread;
-    };
-  };
+    }
+    this.#count += 1;
+    const isUnread = this.#count > this.#maxCount;
+    this.#maxCount = Math.max(this.#maxCount, this.#count);
+    return isUnread;
+  }
 }
 
 function eventOf(log: Awaited<ReturnType<Engine['getLogs']>>[number]): RunEvent {

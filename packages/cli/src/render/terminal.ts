@@ -25,12 +25,12 @@ export function guardedIo(io: Io): Io {
     get stdin() {
       return io.stdin;
     },
-    stdout: guarded(io.stdout),
-    stderr: guarded(io.stderr),
+    stdout: guardStream(io.stdout),
+    stderr: guardStream(io.stderr),
   };
 }
 
-function guarded(stream: OutStream): OutStream {
+function guardStream(stream: OutStream): OutStream {
   const writeChunk = stream.write.bind(stream) as (...args: unknown[]) => boolean;
   const write = (chunk: unknown, ...args: unknown[]): boolean =>
     writeChunk(typeof chunk === 'string' ? terminalText(chunk) : chunk, ...args);

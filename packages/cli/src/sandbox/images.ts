@@ -19,7 +19,7 @@ export interface BuildOptions extends Omit<ImagesOptions, 'checksums' | 'buildTi
   json: boolean;
 }
 
-/** Builds the image of a spec file. Returns 0 if it is ready, 1 if the build failed or was cancelled. */
+/** Builds the image of a specification file. Returns 0 if it is ready, 1 if the build failed or was cancelled. */
 export async function build(
   io: Io,
   file: string,

@@ -34,7 +34,7 @@ const LIST_IMAGES = 'heddle sandbox list shows the images';
 const HINTS: Readonly<Record<string, (code: RanCode) => string | undefined>> = {
   MODULE_NOT_IN_IMAGE: ({ language, image }) =>
     image === undefined
-      ? `Use an image with the package: --image SPEC.json, with a spec like {"language": "${language}", "dependencies": ["…"]}`
+      ? `Use an image with the package: --image SPEC.json, with a specification like {"language": "${language}", "dependencies": ["…"]}`
       : undefined,
   IMAGE_NOT_FOUND: ({ image }) => (image === undefined ? undefined : LIST_IMAGES),
   IMAGE_NOT_READY: () => LIST_IMAGES,

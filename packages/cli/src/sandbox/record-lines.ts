@@ -23,10 +23,10 @@ const entriesOf = ({ spec }: ImageRecord): string[] => [
   ...spec.systemPackages,
 ];
 
-/** Returns the name in an entry of a spec, without version, range and extras. */
+/** Returns the name in an entry of a specification, without version, range and extras. */
 const nameIn = (entry: string): string => /^@?[^@\s[<>=!~:]+/.exec(entry)?.[0] ?? entry;
 
-/** Returns the packages of an image: the packages of the spec, then their dependencies. */
+/** Returns the packages of an image: the packages that its specification names, then their dependencies. */
 function packageLines(record: ImageRecord, style: Style): string[] {
   // A command-line tool is listed by its id, not by the packages in it.
   const { dependencies, systemPackages } = record.spec;

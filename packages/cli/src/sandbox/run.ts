@@ -70,7 +70,7 @@ function isFile(image: string): boolean {
   if (/[/\\]|\.json$/i.test(image))
     throw new UsageError(
       `There is no file ${image}.`,
-      '--image takes a spec file, or the name or id of an image (heddle sandbox list).',
+      '--image takes a specification file, or the name or id of an image (heddle sandbox list).',
     );
   return false;
 }

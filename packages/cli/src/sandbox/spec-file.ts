@@ -6,7 +6,7 @@ import { safeLine } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
 import { createProgress } from './progress.ts';
 
-/** Options of a build besides its spec. */
+/** Options of a build besides its specification. */
 export interface SpecOptions {
   refresh: boolean;
   /** True: print no progress. */
@@ -31,7 +31,7 @@ const EXAMPLES = {
 
 const MAX_NAME_CHARS = 100;
 
-/** Returns the issues of an invalid spec, one per line. */
+/** Returns the issues of an invalid specification, one per line. */
 function issueText(error: SpecError): string {
   return error.issues
     .map(
@@ -44,12 +44,12 @@ function issueText(error: SpecError): string {
 function invalidSpec(file: string, language: unknown, issues: string): UsageError {
   const example = EXAMPLES[language === 'python' ? 'python' : 'javascript'];
   return new UsageError(
-    `The file ${safeLine(file)} is not a valid image spec.\n${issues}`,
-    `Example of a spec: ${example}`,
+    `The file ${safeLine(file)} is not a valid image specification.\n${issues}`,
+    `Example of a specification: ${example}`,
   );
 }
 
-/** Reads a spec file. Rejects unknown fields, which are probably misspelt. */
+/** Reads a specification file. Rejects unknown fields, which are probably misspelt. */
 async function readSpecFile(
   file: string,
 ): Promise<{ spec: Record<string, unknown>; name: string | undefined }> {
@@ -69,8 +69,8 @@ async function readSpecFile(
 }
 
 /**
- * Builds the image of a spec file and prints progress to stderr. Returns undefined if Ctrl-C cancelled the build.
- * Throws a usage error for an invalid spec.
+ * Builds the image of a specification file and prints progress to stderr. Returns undefined if Ctrl-C cancelled the
+ * build. Throws a usage error for an invalid specification.
  */
 export async function buildFile(
   io: Io,

@@ -5,7 +5,8 @@ const SECRETS: { [workspace: string]: { [name: string]: string } } = {
   second: { KEY: 'stored', OTHER: 'stored too' },
 };
 
-const records = (oldest: () => string | undefined) => ({
+/** Returns stored ownership in which `oldest` returns the id of the oldest workspace. */
+const ownershipWith = (oldest: () => string | undefined) => ({
   secrets: {
     names: (workspace: string) => Object.keys(SECRETS[workspace] ?? {}),
     values: (workspace: string, names: readonly string[]) =>
@@ -20,7 +21,7 @@ const records = (oldest: () => string | undefined) => ({
 
 it('only the oldest workspace gets the values of the command line', async () => {
   const { environments } = ownershipOf(
-    records(() => 'first'),
+    ownershipWith(() => 'first'),
     { KEY: 'value' },
   );
   expect(await environments.names('first')).toEqual(['KEY']);
@@ -31,7 +32,7 @@ it('only the oldest workspace gets the values of the command line', async () => 
 
 it('a workspace gets its secrets; values of the command line replace those of the oldest', async () => {
   const { environments } = ownershipOf(
-    records(() => 'second'),
+    ownershipWith(() => 'second'),
     { KEY: 'given' },
   );
   expect(await environments.names('second')).toEqual(['KEY', 'OTHER']);
@@ -40,7 +41,7 @@ it('a workspace gets its secrets; values of the command line replace those of th
     OTHER: 'stored too',
   });
   const { environments: others } = ownershipOf(
-    records(() => 'first'),
+    ownershipWith(() => 'first'),
     { KEY: 'given' },
   );
   expect(await others.values('second', ['OTHER'])).toEqual({ OTHER: 'stored too' });
@@ -50,7 +51,7 @@ it('a workspace gets its secrets; values of the command line replace those of th
 it('the oldest workspace is cached as soon as there is one', async () => {
   let oldest: string | undefined;
   const { environments } = ownershipOf(
-    records(() => oldest),
+    ownershipWith(() => oldest),
     { KEY: 'value' },
   );
   expect(await environments.names('first')).toEqual([]);

@@ -22,7 +22,7 @@ describe('limits of a server', () => {
   });
 
   it.each(['0.0.0.0', '::', '192.0.2.1', 'localhost.example', '127.0.0.1.example'])(
-    'on %s are those of the enterprise plan',
+    'on %s are those of the plan enterprise',
     async (host) => {
       expect(await limitOf({ host })).toBe(1000);
     },

@@ -22,8 +22,8 @@ export interface ServedLimits {
 }
 
 /**
- * Returns the limits of a server: from the file, else of the enterprise plan if other machines can reach the server,
- * else none. Processes of one PostgreSQL database share their limits.
+ * Returns the limits of a server: those in the file, or without a file those of a plan. The plan is `enterprise` if
+ * other machines can reach the server, else `none`. Processes of one PostgreSQL database share their limits.
  */
 export async function openLimits(
   options: LimitOptions,

@@ -41,27 +41,27 @@ export type Ownership = Required<
  * command line, belongs to the oldest workspace and replaces secrets with the same names.
  */
 export function ownershipOf(
-  records: Omit<ServiceOwnership, 'close' | 'database'>,
+  stored: Omit<ServiceOwnership, 'close' | 'database'>,
   env: { [name: string]: string },
 ): Ownership {
   let oldestId: string | undefined;
   const envOf = async (tenant: string): Promise<typeof env> => {
-    oldestId ??= await records.oldestWorkspace();
+    oldestId ??= await stored.oldestWorkspace();
     return tenant === oldestId ? env : {};
   };
   return {
-    resolveChild: (caller, reference) => records.resolveChild(caller, reference),
-    tenant: (workflowId) => records.tenant(workflowId),
-    tenantCredentials: records.credentials,
-    tenantSkills: records.skills,
+    resolveChild: (caller, reference) => stored.resolveChild(caller, reference),
+    tenant: (workflowId) => stored.tenant(workflowId),
+    tenantCredentials: stored.credentials,
+    tenantSkills: stored.skills,
     environments: {
       names: async (tenant) => [
-        ...new Set([...(await records.secrets.names(tenant)), ...Object.keys(await envOf(tenant))]),
+        ...new Set([...(await stored.secrets.names(tenant)), ...Object.keys(await envOf(tenant))]),
       ],
       values: async (tenant, names) => {
         const ownEnv = await envOf(tenant);
         const secretNames = names.filter((name) => !Object.hasOwn(ownEnv, name));
-        const secrets = secretNames.length === 0 ? {} : await records.secrets.values(tenant, secretNames);
+        const secrets = secretNames.length === 0 ? {} : await stored.secrets.values(tenant, secretNames);
         return Object.fromEntries([...Object.entries(secrets), ...Object.entries(ownEnv)]);
       },
     },
@@ -117,7 +117,7 @@ export function lazyWorkflowOwnership(
   report: (error: unknown) => void,
 ): WorkerOwnership {
   const { data, postgres } = options;
-  const records = lazy(async () => {
+  const ownership = lazy(async () => {
     const { openServiceOwnership } = await import('@heddle/service');
     const { sealer } = await sealingOf(options);
     const refresh = await refreshOptionsOf(options, report);
@@ -126,25 +126,25 @@ export function lazyWorkflowOwnership(
   });
   let sandboxes: { close(): Promise<void> } | undefined;
   return {
-    resolveChild: async (caller, reference) => (await records.get()).resolveChild(caller, reference),
-    tenant: async (workflowId) => (await records.get()).tenant(workflowId),
-    oldestWorkspace: async () => (await records.get()).oldestWorkspace(),
+    resolveChild: async (caller, reference) => (await ownership.get()).resolveChild(caller, reference),
+    tenant: async (workflowId) => (await ownership.get()).tenant(workflowId),
+    oldestWorkspace: async () => (await ownership.get()).oldestWorkspace(),
     secrets: {
-      names: async (tenant) => (await records.get()).secrets.names(tenant),
-      values: async (tenant, names) => (await records.get()).secrets.values(tenant, names),
+      names: async (tenant) => (await ownership.get()).secrets.names(tenant),
+      values: async (tenant, names) => (await ownership.get()).secrets.values(tenant, names),
     },
     credentials: {
-      find: async (tenant, query) => (await records.get()).credentials.find(tenant, query),
+      find: async (tenant, query) => (await ownership.get()).credentials.find(tenant, query),
     },
     skills: {
-      find: async (tenant, references) => (await records.get()).skills.find(tenant, references),
-      read: async (tenant, id) => (await records.get()).skills.read(tenant, id),
+      find: async (tenant, references) => (await ownership.get()).skills.find(tenant, references),
+      read: async (tenant, id) => (await ownership.get()).skills.read(tenant, id),
     },
     sandboxImages(images) {
       const lazySandboxes = lazy(async () => {
         const { openSandboxes } = await import('@heddle/service');
         // Another process may have accepted the sandbox: this one has not built its image yet.
-        const parts = { store: await records.get(), images: () => images.store(), onError: report };
+        const parts = { store: await ownership.get(), images: () => images.store(), onError: report };
         return openSandboxes({ ...parts, waitsForBuilds: true });
       });
       sandboxes = lazySandboxes;
@@ -156,7 +156,7 @@ export function lazyWorkflowOwnership(
     // Called after the image store is closed, which stops the builds.
     async close() {
       await sandboxes?.close();
-      await records.close();
+      await ownership.close();
     },
   };
 }

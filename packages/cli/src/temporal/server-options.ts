@@ -55,9 +55,10 @@ function encryptionOf(text: string | undefined): DeploymentOptions['encryption']
   return { keyId: first?.[1] ?? '', keys };
 }
 
-type Value = (name: string) => string | undefined;
+/** Returns the value of a variable; undefined if it is unset or empty. */
+type ReadVariable = (name: string) => string | undefined;
 
-function tlsOf(value: Value): ServerOptions['tls'] {
+function tlsOf(value: ReadVariable): ServerOptions['tls'] {
   const ca = pem('TEMPORAL_TLS_SERVER_CA_CERT', value);
   const certificate = pem('TEMPORAL_TLS_CLIENT_CERT', value);
   const key = pem('TEMPORAL_TLS_CLIENT_KEY', value);
@@ -80,7 +81,7 @@ function tlsOf(value: Value): ServerOptions['tls'] {
 }
 
 /** Returns PEM text from the variable `…_DATA`, or from the file in `…_PATH`. */
-function pem(name: string, value: Value): Buffer | undefined {
+function pem(name: string, value: ReadVariable): Buffer | undefined {
   const data = value(`${name}_DATA`);
   if (data !== undefined) return Buffer.from(data);
   const path = value(`${name}_PATH`);
@@ -92,7 +93,7 @@ function pem(name: string, value: Value): Buffer | undefined {
   }
 }
 
-function flag(name: string, value: Value): boolean | undefined {
+function flag(name: string, value: ReadVariable): boolean | undefined {
   const text = value(name)?.toLowerCase();
   if (text === undefined) return undefined;
   if (['1', 'true'].includes(text)) return true;

@@ -19,8 +19,8 @@ const KILL_MS = 5000;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
 /**
- * Waits for SIGTERM, Ctrl-C or a failure, then stops the worker in order. Returns the exit code. A second signal kills
- * the process, with exit code 130.
+ * Waits for SIGTERM, Ctrl-C or a failure, then stops the worker gracefully. Returns the exit code. A second signal
+ * kills the process, with exit code 130.
  */
 export async function untilStopped(
   io: Io,
