@@ -1,4 +1,7 @@
-/** The areas of the service one by one, for hosts that serve some of them. `serviceAreas` returns all. */
+/**
+ * The areas of the service one by one, for hosts that serve some of them. An area is a module of API operations with
+ * its own tables. `serviceAreas` returns all areas.
+ */
 export { catalog } from './catalog/area.ts';
 export type { CatalogOptions } from './catalog/area.ts';
 export type { BlockDescription } from './catalog/catalog.ts';

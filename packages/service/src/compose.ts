@@ -54,7 +54,7 @@ export function servicePorts(
   };
 }
 
-/** Options of the areas of a service. */
+/** Options of the areas of a service. An area is a module of API operations with its own tables. */
 export interface ServiceAreaOptions {
   store: ServiceStore;
   /** Seals secrets and credentials. Absent: the areas of secrets and credentials are left out. */
@@ -88,7 +88,8 @@ export interface ServiceAreaOptions {
   /** Options for creating the webhooks of triggers at their providers. The credentials are those of `feeds`. */
   hooks?: HookOptions;
   /**
-   * Retention of runs and receipts. Default: runs forever; runs of callers without a credential, and receipts, 30 days.
+   * Retention of runs and receipts. Default: runs are kept forever. Runs of callers without a credential, and receipts,
+   * are kept for 30 days.
    */
   retention?: RetentionLimits;
 }
@@ -167,19 +168,19 @@ export type TriggerWorkOptions = Pick<ServiceAreaOptions, 'triggers' | 'environm
  * starts once.
  */
 export function triggerWork({ triggers: types, environments, feeds: feedOptions = {} }: TriggerWorkOptions) {
-  const deployed = new Triggers(types);
+  const deployedTriggers = new Triggers(types);
   return [
     // Records the ended runs as events, and counts consecutive failures.
-    logs({ triggers: deployed }),
-    triggers({ triggers: deployed }),
-    feeds({ triggers: deployed, options: feedOptions, ...(environments && { environments }) }),
-    events({ triggers: deployed }),
+    logs({ triggers: deployedTriggers }),
+    triggers({ triggers: deployedTriggers }),
+    feeds({ triggers: deployedTriggers, options: feedOptions, ...(environments && { environments }) }),
+    events({ triggers: deployedTriggers }),
   ] as const satisfies readonly Area[];
 }
 
 /** Returns the areas of triggers of all kinds. */
 function triggerAreas(
-  deployed: Triggers,
+  deployedTriggers: Triggers,
   {
     environments,
     webhooks: webhookOptions = {},
@@ -192,9 +193,9 @@ function triggerAreas(
       | undefined;
   },
 ) {
-  const shared = { triggers: deployed, ...(environments && { environments }) };
+  const shared = { triggers: deployedTriggers, ...(environments && { environments }) };
   return [
-    triggers({ triggers: deployed }),
+    triggers({ triggers: deployedTriggers }),
     webhooks({
       ...{ ...shared, sealer, hooks, options: webhookOptions },
       credentials: feedOptions.credentials,

@@ -207,7 +207,7 @@ export class KeyFolder implements RotatableKeys {
     return key;
   }
 
-  /** Creates the key with this number, complete from the start. If another process has created it, that key is kept. */
+  /** Creates the file of the key with this number atomically. If another process has created it, that key is kept. */
   #create(number: number): number {
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     const draft = join(this.#folder, `${randomUUID()}.tmp`);

@@ -64,7 +64,8 @@ describe('a stream of a run', () => {
 
   it('has every event once as a line of JSON', async () => {
     const text = emissionEvent({ type: 'text', text: 'a\nb' });
-    const { stdout } = await outputOf([completedEvent(1), text, text, completedEvent(1), completedEvent(2)], true);
+    const events = [completedEvent(1), text, text, completedEvent(1), completedEvent(2)];
+    const { stdout } = await outputOf(events, true);
     const lines = stdout
       .trimEnd()
       .split('\n')

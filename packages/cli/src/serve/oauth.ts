@@ -27,8 +27,8 @@ export interface TokenAuth {
 }
 
 /**
- * Returns the authenticator of access tokens, and the metadata of the protected resource. Returns undefined if no option
- * of access tokens is set. Throws usage errors.
+ * Returns the authenticator of access tokens, and the metadata of the protected resource. Returns undefined if no
+ * option of access tokens is set. Throws usage errors.
  */
 export async function createTokenAuth(
   options: TokenOptions,

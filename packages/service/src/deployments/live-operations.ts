@@ -270,7 +270,7 @@ async function deployToEngine(
   };
 }
 
-/** Makes the triggers of the version the only ones of the workflow, in the transaction that makes it live. */
+/** Replaces the triggers of the workflow with those of the version, in the transaction that makes the version live. */
 async function activate(
   { triggers, now }: WorkflowServices,
   transaction: unknown,

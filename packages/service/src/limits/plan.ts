@@ -5,7 +5,7 @@ import * as z from 'zod';
 
 /** Limits of the requests and runs of a deployment. Null: no limit. */
 export interface LimitPlan {
-  /** Requests of one credential, and of all credentials of one account, to one operation. */
+  /** Requests to one operation, of each credential and of all credentials of an account together. */
   requestsPerMinute: number | null;
   /** Limits of single operations, by the id of the operation. */
   operations: { readonly [operationId: string]: OperationLimits };
@@ -25,7 +25,7 @@ export interface LimitPlan {
 
 /** Limits of one operation. */
 export interface OperationLimits {
-  /** Requests of one credential, and of all credentials of one account. Absent: those of the plan. */
+  /** As in `LimitPlan`, for this operation. Absent: the limit of the plan. */
   requestsPerMinute?: number | null | undefined;
   /** Maximum number of requests in a burst, after a pause. Absent: twice `requestsPerMinute`. */
   burst?: number | undefined;

@@ -6,8 +6,8 @@ import type { SharedLimitOptions } from './shared.ts';
 
 const FIXED = { capacity: 5, perMinute: 0.001 };
 
-/** Processes that share one database, and queries of its rows. */
-async function processes(count: number, options: Partial<SharedLimitOptions>) {
+/** Opens the limits of several processes that share one database. `query` reads the rows of the database. */
+async function openProcesses(count: number, options: Partial<SharedLimitOptions>) {
   const url = await postgresDatabase();
   const errors: unknown[] = [];
   const beats: (() => void)[] = [];
@@ -20,30 +20,30 @@ async function processes(count: number, options: Partial<SharedLimitOptions>) {
   const timeoutMs = 60_000;
   const report = (error: unknown) => errors.push(error);
   const common = { url, buckets: {}, every, timeoutMs, report, ...options };
-  const opened = await Promise.all(Array.from({ length: count }, () => openSharedLimits(common)));
+  const processes = await Promise.all(Array.from({ length: count }, () => openSharedLimits(common)));
   onTestFinished(async () => {
-    for (const each of opened) await each.close();
+    for (const each of processes) await each.close();
     expect(errors).toEqual([]);
   });
   const client = new Client({ connectionString: url, options: '-c search_path=heddle_api' });
   await client.connect();
   onTestFinished(() => client.end());
   const query = async (text: string) => (await client.query<{ [name: string]: unknown }>(text)).rows;
-  return { opened, query, beat: () => beats.forEach((beat) => beat()) };
+  return { processes, query, beat: () => beats.forEach((beat) => beat()) };
 }
 
 const RUN = { runId: 'r', workflowId: 'w', workspaceId: 'looms', userId: null, mode: 'sync' as const };
 
 describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () => {
   it('admit together as many requests as one process, whatever keys they lock', async () => {
-    const { opened } = await processes(3, { buckets: { operation: FIXED } });
+    const { processes } = await openProcesses(3, { buckets: { operation: FIXED } });
     const orders = [
       ['key', 'account'],
       ['account', 'key'],
       ['account', 'account'],
     ];
     const takes = Array.from({ length: 60 }, async (_, n) =>
-      opened[n % 3]?.limiter.take('operation', orders[Math.floor(n / 3) % 3] ?? []),
+      processes[n % 3]?.limiter.take('operation', orders[Math.floor(n / 3) % 3] ?? []),
     );
     const states = await Promise.all(takes);
     expect(states.filter((state) => state?.allowed)).toHaveLength(5);
@@ -53,8 +53,9 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('have separate buckets for each kind and subject, and none without a limit', async () => {
-    const { opened } = await processes(1, { buckets: { sync: { ...FIXED, capacity: 1 }, async: FIXED } });
-    const limiter = opened[0]?.limiter;
+    const buckets = { sync: { ...FIXED, capacity: 1 }, async: FIXED };
+    const { processes } = await openProcesses(1, { buckets });
+    const limiter = processes[0]?.limiter;
     expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: true, remaining: 0 });
     expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: false });
     expect(await limiter?.take('sync', ['bob'])).toMatchObject({ allowed: true });
@@ -66,9 +67,9 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
 
   it('use the separate limit of an operation, or none', async () => {
     const operations = { slow: { ...FIXED, capacity: 1 }, free: null };
-    const { opened } = await processes(2, { buckets: { operation: FIXED, operations } });
+    const { processes } = await openProcesses(2, { buckets: { operation: FIXED, operations } });
     const take = (process: number, operation: string) =>
-      opened[process]?.limiter.take('operation', [`${operation}:ada`], operation);
+      processes[process]?.limiter.take('operation', [`${operation}:ada`], operation);
     expect(await take(0, 'slow')).toMatchObject({ allowed: true, limit: 1 });
     expect(await take(1, 'slow')).toMatchObject({ allowed: false, limit: 1 });
     expect(await take(0, 'free')).toBeUndefined();
@@ -76,8 +77,9 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('refill by the clock of the database, and full buckets are deleted', async () => {
-    const { opened, query, beat } = await processes(1, { buckets: { sync: { capacity: 2, perMinute: 2 } } });
-    const limiter = opened[0]?.limiter;
+    const buckets = { sync: { capacity: 2, perMinute: 2 } };
+    const { processes, query, beat } = await openProcesses(1, { buckets });
+    const limiter = processes[0]?.limiter;
     for (let n = 0; n < 3; n += 1) await limiter?.take('sync', ['ada']);
     await query('UPDATE rate_buckets SET at_ms = at_ms - 45000');
     expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: true, remaining: 0 });
@@ -93,10 +95,10 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('limit the number of runs of each workspace in flight', async () => {
-    const { opened, query } = await processes(2, { concurrency: { runs: 3 } });
-    const [first, second] = opened;
+    const { processes, query } = await openProcesses(2, { concurrency: { runs: 3 } });
+    const [first, second] = processes;
     const acquired = await Promise.all(
-      Array.from({ length: 20 }, async (_, n) => opened[n % 2]?.concurrency.acquire(RUN)),
+      Array.from({ length: 20 }, async (_, n) => processes[n % 2]?.concurrency.acquire(RUN)),
     );
     const releases = acquired.filter((release) => release !== undefined);
     expect(releases).toHaveLength(3);
@@ -108,8 +110,8 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('release the slots of a process that has ended, but not those of a process that renews them', async () => {
-    const { opened, query, beat } = await processes(1, { concurrency: { runs: 1 } });
-    const concurrency = opened[0]?.concurrency;
+    const { processes, query, beat } = await openProcesses(1, { concurrency: { runs: 1 } });
+    const concurrency = processes[0]?.concurrency;
     const release = await concurrency?.acquire(RUN);
     await query('UPDATE run_slots SET expires_ms = 0');
     beat();
@@ -121,9 +123,9 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('free a slot that is released while it is being renewed', async () => {
-    const { opened, query, beat } = await processes(1, { concurrency: { runs: 1 } });
-    const release = await opened[0]?.concurrency.acquire(RUN);
-    const others = async (condition: string) => {
+    const { processes, query, beat } = await openProcesses(1, { concurrency: { runs: 1 } });
+    const release = await processes[0]?.concurrency.acquire(RUN);
+    const otherSessions = async (condition: string) => {
       // A transaction sees the activity of its first query otherwise.
       await query('SELECT pg_stat_clear_snapshot()');
       const isOther = 'datname = current_database() AND pid <> pg_backend_pid()';
@@ -132,19 +134,19 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
     await query('BEGIN');
     await query('DELETE FROM run_slots');
     beat();
-    await expect.poll(() => others(`wait_event_type = 'Lock'`)).toHaveLength(1);
+    await expect.poll(() => otherSessions(`wait_event_type = 'Lock'`)).toHaveLength(1);
     release?.();
-    await expect.poll(() => others(`wait_event_type = 'Lock'`)).toHaveLength(2);
+    await expect.poll(() => otherSessions(`wait_event_type = 'Lock'`)).toHaveLength(2);
     await query('COMMIT');
-    await expect.poll(() => others(`state = 'active'`)).toEqual([]);
+    await expect.poll(() => otherSessions(`state = 'active'`)).toEqual([]);
     await expect.poll(() => query('SELECT slot FROM run_slots')).toEqual([]);
   });
 
   it('release their slots when they are closed', async () => {
-    const { query, opened } = await processes(2, { concurrency: { runs: 1 } });
-    await opened[0]?.concurrency.acquire(RUN);
-    await opened[0]?.close();
-    opened.shift();
+    const { query, processes } = await openProcesses(2, { concurrency: { runs: 1 } });
+    await processes[0]?.concurrency.acquire(RUN);
+    await processes[0]?.close();
+    processes.shift();
     expect(await query('SELECT slot FROM run_slots')).toEqual([]);
   });
 });

@@ -61,7 +61,7 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
   }
   const slots = new Map<string, string>();
   const cancels = [
-    every(SWEEP_MS, () => void pool.query(SWEEP, [slowestMs(buckets)]).catch(report)),
+    every(SWEEP_MS, () => void pool.query(SWEEP, [refillMs(buckets)]).catch(report)),
     every(RENEW_MS, () => void renew(pool, slots).catch(report)),
   ];
   return {
@@ -81,8 +81,8 @@ function interval(ms: number, beat: () => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** Returns the time after which every bucket is full, so that its row is not needed. */
-function slowestMs(buckets: Buckets): number {
+/** Returns the time after which every unused bucket is full, so that its row is not needed. */
+function refillMs(buckets: Buckets): number {
   const { operations = {}, ...kinds } = buckets;
   const limits = [...Object.values(kinds), ...Object.values(operations)].filter((bucket) => bucket !== null);
   const times = limits.map(({ capacity, perMinute }) => (capacity / perMinute) * MINUTE_MS);
@@ -110,8 +110,8 @@ function limiterOf(pool: Pool, buckets: Buckets): Limiter {
       ...statement,
       values: [keys, capacity, perMinute / MINUTE_MS],
     });
-    const fills = rows.map(({ allowed, tokens, at_ms: atMs }) => ({ allowed, tokensLeft: tokens, atMs }));
-    return tightestOf(bucket, fills);
+    const states = rows.map(({ allowed, tokens, at_ms: atMs }) => ({ allowed, tokensLeft: tokens, atMs }));
+    return tightestOf(bucket, states);
   };
   return {
     take: (kind, subjects, operation) => query(TAKE, kind, { subjects, operation }),

@@ -57,7 +57,7 @@ export const TAKE = {
     RETURNING allowed, tokens, at_ms`,
 };
 
-/** Reads the state of each bucket without taking a token. Same parameters. */
+/** Reads the state of each bucket without taking a token. It has the parameters of `TAKE`. */
 export const PEEK = {
   name: 'peek_tokens',
   text: `

@@ -4,9 +4,9 @@ import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 
 /** Interval at which a run that has not started is polled. */
-const START_MS = 100;
+const POLL_MS = 100;
 /** Minimum time between two reports. */
-const INTERVAL_MS = 100;
+const REPORT_INTERVAL_MS = 100;
 /** Matches the beginning of the line of a block that has ended. The output in the line is not parsed. */
 const BLOCK_ENDED = /^data: \{"type":"block:(?:completed|error)"/;
 
@@ -43,7 +43,7 @@ async function openEvents(run: FollowedRun): Promise<ReadableStream | undefined>
     if (response.ok && response.body) return response.body as ReadableStream;
     await response.body?.cancel();
     if (response.status !== 404) return undefined;
-    await delay(START_MS, undefined, { signal });
+    await delay(POLL_MS, undefined, { signal });
   }
 }
 
@@ -54,7 +54,7 @@ async function follow(body: ReadableStream, { signal, report }: FollowedRun): Pr
   for await (const line of createInterface({ input })) {
     if (!BLOCK_ENDED.test(line)) continue;
     ended += 1;
-    if (Date.now() - lastMs < INTERVAL_MS) continue;
+    if (Date.now() - lastMs < REPORT_INTERVAL_MS) continue;
     lastMs = Date.now();
     await report(ended);
   }

@@ -57,7 +57,7 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
     const workflows = id !== undefined && Object.hasOwn(servers, id) ? servers[id] : undefined;
     if (!workflows) return fetch(request);
     const callApi: CallApi = (path, init) => {
-      const inner = innerRequest(request, path, init);
+      const inner = toInnerRequest(request, path, init);
       onInnerRequest?.(inner, request);
       return fetch(inner);
     };
@@ -77,7 +77,7 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
           // With earlier protocol revisions, this server keeps no session, so only the end of the connection cancels a
           // call.
           const signal = AbortSignal.any([mcpReq.signal, request.signal]);
-          const report = progressOf(mcpReq);
+          const report = reporterOf(mcpReq);
           return run(entry.id, params.arguments ?? {}, { callApi, signal, report, onError });
         });
         return server;
@@ -88,7 +88,7 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
   };
 }
 
-function innerRequest(outer: Request, path: string, init: Partial<CallInit> = {}): Request {
+function toInnerRequest(outer: Request, path: string, init: Partial<CallInit> = {}): Request {
   const { body, signal, runId } = init;
   const headers = new Headers();
   for (const name of CALLER_HEADERS) {
@@ -153,7 +153,7 @@ function freeName(title: string, taken: ReadonlyMap<string, unknown>): string {
 type Report = (ended: number) => Promise<void>;
 
 /** Returns a function that sends the progress of a call; undefined if the caller has not requested it. */
-function progressOf({ _meta, notify }: ServerContext['mcpReq']): Report | undefined {
+function reporterOf({ _meta, notify }: ServerContext['mcpReq']): Report | undefined {
   const progressToken = _meta?.progressToken;
   if (progressToken === undefined) return undefined;
   return (progress) => {

@@ -31,7 +31,7 @@ export function resumeHandlers(services: AreaContext): AreaHandler[] {
         const headers = { 'X-Request-Id': randomUUID() };
         try {
           const path = new URL(request.url).pathname.slice(prefix.length);
-          return await handler.answer(request, { path, address });
+          return await handler.respond(request, { path, address });
         } catch (error) {
           return respondError(error, headers, services.report);
         }
@@ -49,8 +49,8 @@ class ResumeHandler {
     this.#limiter = limiter;
   }
 
-  /** Answers a request for WORKFLOW/RUN/TOKEN, or for a script or style in the same folder. */
-  async answer(
+  /** Responds to a request for WORKFLOW/RUN/TOKEN, or for a script or style in the same folder. */
+  async respond(
     request: Request,
     { path, address }: { path: string; address: string | undefined },
   ): Promise<Response> {
@@ -62,7 +62,7 @@ class ResumeHandler {
     const time = { nowMs: this.#services.now() };
     if (address !== undefined) await consumeRateLimit(this.#limiter, 'address', [address], time);
     const page = parts.length === 3 ? await this.#find(parts) : undefined;
-    if (isRead) return page ? pageResponse(pageOf(page)) : pageResponse(closedPage(), 404);
+    if (isRead) return page ? pageResponse(htmlOf(page)) : pageResponse(closedPage(), 404);
     if (method !== 'POST' || !page) throw notFound('Question');
     return this.#submit(request, page);
   }
@@ -82,7 +82,7 @@ class ResumeHandler {
     if (ids.some((id) => id === undefined || !/^[\w.:-]{1,200}$/.test(id))) return undefined;
     const [workflowId = '', runId = '', token = ''] = ids;
     const page = await findPause(this.#services, { workflowId, runId, token });
-    return page && endOf(page) > this.#services.now() ? page : undefined;
+    return page && expiryOf(page) > this.#services.now() ? page : undefined;
   }
 }
 
@@ -99,18 +99,19 @@ function decodePart(text: string): string | undefined {
   }
 }
 
-function endOf({ pause }: PagePause): number {
+/** Returns when the link to a pause expires, in milliseconds since the epoch. */
+function expiryOf({ pause }: PagePause): number {
   return Date.parse(pause.pausedAt) + LINK_MS;
 }
 
-function pageOf(page: PagePause): string {
+function htmlOf(page: PagePause): string {
   const { pause } = page;
   const { run } = page.found;
   return resumePage({
     title: pause.blockName,
     workflowName: run.workflowName,
     pausedAt: pause.pausedAt,
-    endsAt: new Date(endOf(page)).toISOString(),
+    endsAt: new Date(expiryOf(page)).toISOString(),
     values: valuesOf(pause.output),
     notifications: notificationsOf(pause.output),
     // Files cannot be uploaded on this page, so they are entered as JSON.

@@ -69,7 +69,7 @@ function openSweep(
   const db = database as Kysely<LogTables>;
   // Updates the log after deletions. The area of the log has its own indexer, which works in the background.
   const indexer = new LogIndexer({ engine, db, every: () => () => undefined, report, now, triggers });
-  const index = () => indexer.updateAll();
+  const updateLog = () => indexer.updateAll();
   return new RetentionSweep({
     jobs: [
       ...(Number.isFinite(receiptsMs)
@@ -78,7 +78,7 @@ function openSweep(
       ...(Number.isFinite(publicRunsMs)
         ? [publicRunRetention({ engine, publicRuns, reservations, maxAgeMs: publicRunsMs, now, report })]
         : []),
-      runRetention({ engine, db, limits, minAgeMs: MIN_RETENTION_MS, now, index }),
+      runRetention({ engine, db, limits, minAgeMs: MIN_RETENTION_MS, now, updateLog }),
     ],
     pause: () => sleep(PAUSE_MS),
     ...{ db, now, every, report },
@@ -96,8 +96,8 @@ function receiptRetention({
   maxAgeMs: number;
   now: () => number;
 }): RetentionJob {
-  return async (sweeping) => {
+  return async (sweep) => {
     const before = new Date(now() - maxAgeMs).toISOString();
-    while ((await deleteReceipts(db, before)) > 0 && (await sweeping.next()));
+    while ((await deleteReceipts(db, before)) > 0 && (await sweep.next()));
   };
 }

@@ -21,14 +21,14 @@ interface PublicRunOptions {
 /** Returns the job that deletes runs of callers without a credential and their reservations after a retention time. */
 export function publicRunRetention(options: PublicRunOptions): RetentionJob {
   const { publicRuns, maxAgeMs, now, report } = options;
-  return async (sweeping) => {
+  return async (sweep) => {
     const beforeMs = now() - maxAgeMs;
     const before = new Date(beforeMs).toISOString();
     let last: PublicRunRow | undefined;
     do {
       const page = await publicRuns.page(before, last, PAGE_SIZE);
       for (const row of page) {
-        if (!(await sweeping.next())) return;
+        if (!(await sweep.next())) return;
         await deleteExpired(options, row, beforeMs).catch(report);
       }
       last = page.length === PAGE_SIZE ? page.at(-1) : undefined;

@@ -31,7 +31,7 @@ interface RunOptions {
   minAgeMs: number;
   now: () => number;
   /** Updates the log. */
-  index: () => Promise<void>;
+  updateLog: () => Promise<void>;
 }
 
 /** Maximum number of rows of one query. */
@@ -40,29 +40,29 @@ const BATCH = 20;
 /** Returns the job that deletes runs of the log beyond the limits, oldest first, with their children. */
 export function runRetention(options: RunOptions): RetentionJob {
   const { maxAgeMs = Infinity, maxBytes = Infinity } = options.limits;
-  return async (sweeping) => {
-    if (Number.isFinite(maxAgeMs)) await deleteOlder(options, sweeping, options.now() - maxAgeMs);
-    if (Number.isFinite(maxBytes)) await deleteUntil(options, sweeping, maxBytes);
+  return async (sweep) => {
+    if (Number.isFinite(maxAgeMs)) await deleteOlder(options, sweep, options.now() - maxAgeMs);
+    if (Number.isFinite(maxBytes)) await deleteUntil(options, sweep, maxBytes);
   };
 }
 
-async function deleteOlder(options: RunOptions, sweeping: SweepContext, beforeMs: number): Promise<void> {
+async function deleteOlder(options: RunOptions, sweep: SweepContext, beforeMs: number): Promise<void> {
   let last: EndedRun | undefined;
-  do last = await deleteBatch(options, sweeping, { beforeMs, last, excess: Infinity });
+  do last = await deleteBatch(options, sweep, { beforeMs, last, excess: Infinity });
   while (last);
 }
 
-/** Deletes the oldest runs until all take at most `maxBytes`. Children are deleted too, possibly beyond that. */
-async function deleteUntil(options: RunOptions, sweeping: SweepContext, maxBytes: number): Promise<void> {
+/** Deletes the oldest runs until all runs together take at most `maxBytes`. Their children may free more than that. */
+async function deleteUntil(options: RunOptions, sweep: SweepContext, maxBytes: number): Promise<void> {
   const beforeMs = options.now() - options.minAgeMs;
   let last: EndedRun | undefined;
   do {
-    if (!(await measure(options, sweeping))) return;
+    if (!(await storeSizes(options, sweep))) return;
     const excess = (await totalBytes(options.db)) - maxBytes;
     if (excess <= 0) return;
-    last = await deleteBatch(options, sweeping, { beforeMs, last, excess });
+    last = await deleteBatch(options, sweep, { beforeMs, last, excess });
     // Removes the rows of the children.
-    await options.index();
+    await options.updateLog();
   } while (last);
 }
 
@@ -72,17 +72,17 @@ async function deleteUntil(options: RunOptions, sweeping: SweepContext, maxBytes
  */
 async function deleteBatch(
   options: RunOptions,
-  sweeping: SweepContext,
+  sweep: SweepContext,
   batch: { beforeMs: number; last: EndedRun | undefined; excess: number },
 ): Promise<EndedRun | undefined> {
   const runs = await endedRuns(options.db, batch.beforeMs, batch.last);
-  let freed = 0;
+  let freedBytes = 0;
   let last: EndedRun | undefined;
   for (const run of runs) {
-    if (freed >= batch.excess) return last;
-    if (await deleteRun(options, run.engine_id)) freed += Math.max(0, run.bytes);
+    if (freedBytes >= batch.excess) return last;
+    if (await deleteRun(options, run.engine_id)) freedBytes += Math.max(0, run.bytes);
     last = run;
-    if (!(await sweeping.next())) return undefined;
+    if (!(await sweep.next())) return undefined;
   }
   return runs.length === BATCH ? last : undefined;
 }
@@ -101,7 +101,7 @@ async function deleteRun({ engine, db }: RunOptions, engineId: string): Promise<
 }
 
 /** Stores the sizes of ended runs that have none yet. Returns false if the sweep must end. */
-async function measure({ engine, db }: RunOptions, sweeping: SweepContext): Promise<boolean> {
+async function storeSizes({ engine, db }: RunOptions, sweep: SweepContext): Promise<boolean> {
   for (;;) {
     const ids = await unmeasuredRuns(db);
     if (ids.length === 0) return true;
@@ -113,7 +113,7 @@ async function measure({ engine, db }: RunOptions, sweeping: SweepContext): Prom
         .set({ bytes: sizes.get(id) ?? 0 })
         .where('engine_id', '=', id)
         .execute();
-    if (!(await sweeping.next())) return false;
+    if (!(await sweep.next())) return false;
   }
 }
 

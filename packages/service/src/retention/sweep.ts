@@ -9,7 +9,7 @@ export interface SweepContext {
 }
 
 /** Deletes one kind of records beyond its limit. */
-export type RetentionJob = (sweeping: SweepContext) => Promise<void>;
+export type RetentionJob = (sweep: SweepContext) => Promise<void>;
 
 export interface SweepOptions {
   db: Kysely<LogTables>;
@@ -33,7 +33,7 @@ export class RetentionSweep {
   readonly #options: SweepOptions;
   readonly #owner = randomUUID();
   readonly #stop: () => void;
-  #sweeping: Promise<void> | undefined;
+  #currentSweep: Promise<void> | undefined;
   #renewAtMs = 0;
   #isClosed = false;
 
@@ -45,8 +45,8 @@ export class RetentionSweep {
 
   /** Deletes the records beyond the limits now, unless another process is doing so. */
   sweep(): Promise<void> {
-    return (this.#sweeping ??= this.#sweepLeased().finally(() => {
-      this.#sweeping = undefined;
+    return (this.#currentSweep ??= this.#sweepLeased().finally(() => {
+      this.#currentSweep = undefined;
     }));
   }
 
@@ -54,7 +54,7 @@ export class RetentionSweep {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#stop();
-    await this.#sweeping?.catch(() => undefined);
+    await this.#currentSweep?.catch(() => undefined);
   }
 
   #beat(): void {

@@ -42,12 +42,12 @@ export interface Sandboxes {
 /** Returns the sandboxes of workspaces: rows in the store, images in the image store. */
 export function openSandboxes({
   store,
-  images: open,
+  images: openImageStore,
   onError,
-  waitsForBuilds: waits,
+  waitsForBuilds,
 }: SandboxAreaOptions): Sandboxes {
   const db = store.database as Kysely<SandboxTables>;
-  const images = new SandboxImages({ db, images: open, report: onError, waits });
+  const images = new SandboxImages({ db, images: openImageStore, report: onError, waitsForBuilds });
   return {
     area: {
       name: 'sandboxes',

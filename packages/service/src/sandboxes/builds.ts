@@ -16,7 +16,7 @@ interface BuildsOptions {
   images: () => Promise<ImageStore>;
   report: (error: unknown) => void;
   /** True if blocks wait for the build of their sandbox. */
-  waits?: boolean | undefined;
+  waitsForBuilds?: boolean | undefined;
 }
 
 /** A queued or running build. */
@@ -127,8 +127,8 @@ export class SandboxImages implements ImageSource {
       throw new SandboxError('IMAGE_NOT_FOUND', `${subject} has no packages: remove it from the block.`);
     const images = await this.#options.images();
     let record = await this.describe(imageId);
-    if (this.#options.waits && (!record || (record.imageId === null && record.state !== 'failed'))) {
-      await this.#whenBuilt(imageId, storedSpec(row));
+    if (this.#options.waitsForBuilds && (!record || (record.imageId === null && record.state !== 'failed'))) {
+      await this.#waitForBuild(imageId, storedSpec(row));
       record = await this.describe(imageId);
     }
     if (record?.state === 'failed' && record.imageId === null) {
@@ -150,7 +150,7 @@ export class SandboxImages implements ImageSource {
   }
 
   /** Resolves when the build of an image has ended. */
-  async #whenBuilt(imageId: string, spec: ImageSpec): Promise<void> {
+  async #waitForBuild(imageId: string, spec: ImageSpec): Promise<void> {
     await this.request(imageId, spec);
     await (this.#running.get(imageId) ?? this.#queued.get(imageId))?.end.promise;
   }

@@ -42,7 +42,7 @@ const define = operationsOf<SandboxServices>();
 const TAG = 'Sandboxes';
 const READ = { tag: TAG, scope: 'api:read', role: 'read', principals: AUTHENTICATED_PRINCIPALS } as const;
 const WRITE = { tag: TAG, scope: 'api:write', role: 'admin', principals: USER_PRINCIPALS } as const;
-const ONE = { params: schemas.sandboxPath } as const;
+const BY_ID = { params: schemas.sandboxPath } as const;
 /** Rate limit of the writes of a workspace. */
 export const WRITES: Bucket = { capacity: 20, perMinute: 10 };
 const READ_ERRORS = [400, 401, 403, 404, 429, 503] as const;
@@ -107,7 +107,7 @@ export const createSandbox = define({
 
 export const getSandbox = define({
   ...READ,
-  ...ONE,
+  ...BY_ID,
   id: 'getSandbox',
   method: 'GET',
   path: '/api/v2/sandboxes/{sandboxId}',
@@ -127,7 +127,7 @@ export const getSandbox = define({
 
 export const updateSandbox = define({
   ...WRITE,
-  ...ONE,
+  ...BY_ID,
   id: 'updateSandbox',
   audit: { resourceType: 'sandbox', actions: ['SANDBOX_UPDATED'] },
   method: 'PATCH',
@@ -169,7 +169,7 @@ export const updateSandbox = define({
 
 export const deleteSandbox = define({
   ...WRITE,
-  ...ONE,
+  ...BY_ID,
   id: 'deleteSandbox',
   audit: { resourceType: 'sandbox', actions: ['SANDBOX_DELETED'] },
   method: 'DELETE',

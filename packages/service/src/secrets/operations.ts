@@ -93,7 +93,7 @@ export const setSecretOperation = define({
           description: description ?? undefined,
           now,
         });
-        if (result.isNew && (await countSecrets(tx, key)) > schemas.MAX_SECRETS) throw tooMany();
+        if (result.isNew && (await countSecrets(tx, key)) > schemas.MAX_SECRETS) throw tooManySecrets();
         const action = result.isNew ? 'SECRET_CREATED' : 'SECRET_UPDATED';
         await record({ action, resourceId: path.name, details: { scope } }, tx);
         return result;
@@ -166,6 +166,6 @@ function viewOf(row: SecretInfo, isAdmin: boolean): SecretView {
   };
 }
 
-function tooMany(): ApiError {
+function tooManySecrets(): ApiError {
   return badRequest(`There are ${schemas.MAX_SECRETS} secrets already: delete one that is not used`);
 }

@@ -3,7 +3,7 @@ import { readPage } from '../paging.ts';
 import { countOf } from '../store/database.ts';
 import type { Db, SkillKey, SkillPosition } from './store.ts';
 
-/** A member of the workspace who may change a skill. */
+/** A member of the workspace who may change a skill: an admin, or a member with a grant, the right to change it. */
 export interface SkillEditor {
   userId: string;
   email: string;
@@ -18,7 +18,7 @@ export interface EditorsQuery {
   after?: SkillPosition | undefined;
 }
 
-/** Returns a page of the admins of the workspace and of the members to whom the skill was granted. */
+/** Returns a page of the admins of the workspace and of the members with a grant for the skill. */
 export async function pageOfEditors(
   db: Db,
   skill: SkillKey,
@@ -52,13 +52,13 @@ export async function memberWithEmail(
   return row && editorOf(row);
 }
 
-/** Returns whether the skill was granted to the person. */
+/** Returns whether the person has a grant for the skill. */
 export async function isGranted(db: Db, skill: SkillKey, userId: string): Promise<boolean> {
   const query = grants(db, skill).select('user_id').where('user_id', '=', userId);
   return (await query.executeTakeFirst()) !== undefined;
 }
 
-/** Grants the skill to a person. Returns whether it was not granted before. */
+/** Grants a person the right to change the skill. Returns false if the person had it already. */
 export async function grant(
   db: Db,
   { workspaceId, id }: SkillKey,
@@ -83,7 +83,7 @@ export async function revoke(db: Db, { workspaceId, id }: SkillKey, userId: stri
   return numDeletedRows > 0n;
 }
 
-/** Returns the number of grants of a skill. */
+/** Returns the number of grants for the skill. */
 export async function countGrants(db: Db, skill: SkillKey): Promise<number> {
   return countOf(grants(db, skill));
 }

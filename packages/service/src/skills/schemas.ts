@@ -20,10 +20,10 @@ export const skillName = z
     'a name must consist of lowercase letters and digits, with single hyphens between them',
   );
 
-export const skillDescription = storable(MAX_DESCRIPTION_CHARS, 'the description');
-export const skillContent = storable(MAX_CONTENT_CHARS, 'the content');
+export const skillDescription = storableText(MAX_DESCRIPTION_CHARS, 'the description');
+export const skillContent = storableText(MAX_CONTENT_CHARS, 'the content');
 
-function storable(max: number, subject: string) {
+function storableText(max: number, subject: string) {
   return z
     .string()
     .min(1)

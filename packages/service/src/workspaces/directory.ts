@@ -121,7 +121,8 @@ function infoQuery(db: Db) {
 }
 
 /**
- * Returns a condition for the workspaces that the caller can access. A personal key opens only those that accept it.
+ * Returns a condition for the workspaces that the caller can access. With a personal key, these are only workspaces
+ * that accept personal keys.
  */
 function isVisible({ kind, userId, workspaceId }: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>) {
   if (kind === 'workspace') return sql<boolean>`id = ${workspaceId ?? ''}`;
