@@ -80,6 +80,18 @@ describe('the command line', () => {
     expect((await heddle('runs', 'resume', '--help')).stdout).toContain('--point');
   });
 
+  it('shows the choices and the default of an option, under the heading of its group', async () => {
+    const { stdout } = await heddle('help', 'run');
+    const help = stdout.replaceAll(/\s+/g, ' ');
+    for (const text of [
+      '(choices: basic, standard, strict)',
+      '(choices: local, temporal; default: local)',
+      '(default: ./.heddle)',
+      'Models and cost: --default-model',
+    ])
+      expect(help).toContain(text);
+  });
+
   it('without a command prints its help to stderr and exits with 2', async () => {
     const { exit, stdout, stderr } = await heddle();
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });

@@ -12,7 +12,7 @@ describe('trusted checksums', () => {
   });
 
   it.each(['a@1-r1', `=${DIGEST}`, 'a@1-r1=', `a@1-r1=${DIGEST}00`, `a@1-r1=${DIGEST.replace('a', 'x')}`])(
-    'are rejected as %s',
+    'are refused without the id of a tool or without 64 hexadecimal digits: %s',
     (pair) => {
       expect(() => readChecksums([pair])).toThrow('--checksum needs the id');
     },
