@@ -91,7 +91,11 @@ describe('heddle sandbox run --json', () => {
     ['a file of another kind', ['a.rb'], 'a.rb is not a JavaScript, Python or shell file.'],
     ['an invalid time', ['a.js', '--timeout', 'soon'], '"soon" is not a valid --timeout.'],
     ['an input that is not JSON', ['a.js', '--input', 'soon'], 'The value of --input is not JSON'],
-    ['an invalid spec', ['a.js', '--image', 'spec.json'], 'The file spec.json is not a valid image specification.'],
+    [
+      'an invalid spec',
+      ['a.js', '--image', 'spec.json'],
+      'The file spec.json is not a valid image specification.',
+    ],
     ['an unusable folder', ['a.js', '--image', 'x', '--images', 'a.js/x'], 'Cannot store images in a.js/x'],
   ];
 

@@ -40,7 +40,7 @@ async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
             limits,
             minAgeMs: HOUR,
             now: () => clock.now(),
-            index: () => indexed.indexer.updateAll(),
+            updateLog: () => indexed.indexer.updateAll(),
           }),
         ],
         db: indexed.db,
@@ -117,7 +117,7 @@ describe.each(NAMES)('retention on %s', (name) => {
     const statuses: string[] = [];
     const options = { limits: { maxAgeMs: DAY }, minAgeMs: HOUR, now: () => clock.now() };
     const sweep = new RetentionSweep({
-      jobs: [runRetention({ engine, db, ...options, index: () => indexer.updateAll() })],
+      jobs: [runRetention({ engine, db, ...options, updateLog: () => indexer.updateAll() })],
       db,
       now: () => clock.now(),
       every: () => () => undefined,

@@ -99,7 +99,15 @@ describe('heddle tools import', () => {
     const selected = ['--only', 'GET *', '--only', 'nothing'];
     const piped = await heddle(['tools', 'import', '-', ...options, ...selected], JSON.stringify(DOCUMENT));
     expect(JSON.parse(piped.stdout)).toMatchObject({ data: { tools: ['pets_listPets'], unselected: 1 } });
-    const none = await heddle(['tools', 'import', pathOf('pets.json'), '--name', 'pets', '--only', 'nothing']);
+    const none = await heddle([
+      'tools',
+      'import',
+      pathOf('pets.json'),
+      '--name',
+      'pets',
+      '--only',
+      'nothing',
+    ]);
     expect(none.exit).toBe(2);
     expect(none.stderr).toContain('0 tools, 2 operations not selected');
   });
@@ -111,7 +119,15 @@ describe('heddle tools import', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const argv = ['tools', 'import', `http://${host}/openapi.json`, '--name', 'pets', '--out', pathOf('c.json')];
+    const argv = [
+      'tools',
+      'import',
+      `http://${host}/openapi.json`,
+      '--name',
+      'pets',
+      '--out',
+      pathOf('c.json'),
+    ];
     const refused = await heddle(argv);
     expect(refused.exit).toBe(2);
     expect(refused.stderr).toContain(`--allow-host ${host}`);
@@ -167,7 +183,9 @@ describe('heddle tools list', () => {
       pathOf('code.json'),
       JSON.stringify({ version: 1, services: {}, tools: [], code, $defs: {} }),
     );
-    expect((await heddle(['tools', 'list', pathOf('code.json')])).stdout).toMatch(/^mean +python +The mean\.$/m);
+    expect((await heddle(['tools', 'list', pathOf('code.json')])).stdout).toMatch(
+      /^mean +python +The mean\.$/m,
+    );
     const { stdout } = await heddle(['tools', 'list', pathOf('code.json'), '--json']);
     expect(JSON.parse(stdout)).toEqual({
       data: [

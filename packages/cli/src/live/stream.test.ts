@@ -41,7 +41,10 @@ async function outputOf(events: RunEvent[], json = false) {
 describe('a stream of a run', () => {
   it('has the text of an agent on stdout, and its name on stderr', async () => {
     const events = ['Ra', 'in', '.'].map((text) => emissionEvent({ type: 'text', text }));
-    expect(await outputOf([completedEvent(1), ...events])).toEqual({ stdout: 'Rain.\n', stderr: '  Agent:\n' });
+    expect(await outputOf([completedEvent(1), ...events])).toEqual({
+      stdout: 'Rain.\n',
+      stderr: '  Agent:\n',
+    });
   });
 
   it('ends the line after text that was not the answer, and after each agent and branch', async () => {
