@@ -70,16 +70,16 @@ interface File {
 }
 
 function minutesByFolder(files: readonly File[]): string[] {
-  const sums = new Map<string, number>();
+  const totals = new Map<string, number>();
   let total = 0;
   for (const { module, path } of files) {
     const folder = path.split(sep).slice(0, -1).slice(0, 2).join('/');
     const { duration, collectDuration, setupDuration } = module.diagnostic();
     const ms = duration + collectDuration + setupDuration;
-    sums.set(folder, (sums.get(folder) ?? 0) + ms);
+    totals.set(folder, (totals.get(folder) ?? 0) + ms);
     total += ms;
   }
-  const rows = [...sums].toSorted(([, a], [, b]) => b - a);
+  const rows = [...totals].toSorted(([, a], [, b]) => b - a);
   return [...rows, ['in all', total] as const].map(
     ([folder, ms]) => `${inMinutes(ms).padStart(6)}  ${folder}`,
   );
@@ -114,7 +114,7 @@ function repeatedTests({ module, path }: File): string[] {
     .map((test) => `  ${path}: ${test.fullName}`);
 }
 
-/** Returns the first line of the first error's message; empty without errors. */
+/** Returns the first line of the message of the first error, or an empty string if there are no errors. */
 export function firstLineOf(errors: readonly { message: string }[] = []): string {
   return errors[0]?.message.split('\n', 1)[0] ?? '';
 }

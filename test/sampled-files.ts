@@ -209,9 +209,9 @@ const GROUPS: readonly Group[] = [
 ];
 
 /**
- * Returns the files that a quick run with this seed skips, each with the reason. A file that an argument of vitest
- * names is never skipped. The other picked files are evenly spaced in their group, which is sorted by processor time,
- * so that runs take about the same time.
+ * Returns the files that a quick run with this seed skips, each with the reason. The files that run are evenly spaced
+ * in their group, which is sorted by processor time, so that all quick runs take about the same time. A file that an
+ * argument of vitest names is never skipped.
  */
 export function skippedFiles(seed: string, args: readonly string[]): Record<string, string> {
   const isNamed = (file: string): boolean => args.some((arg) => file.includes(arg.replace(/^\.\//, '')));

@@ -97,8 +97,8 @@ describe('the catalog of block types', () => {
 
   it('refuses a cursor from a list with another order', async () => {
     const { nextCursor } = await list('&limit=1&sortBy=name');
-    const at = `/api/v2/blocks?${inWorkspace}&sortBy=category&cursor=${nextCursor}`;
-    expect((await api.call('GET', at)).status).toBe(400);
+    const path = `/api/v2/blocks?${inWorkspace}&sortBy=category&cursor=${nextCursor}`;
+    expect((await api.call('GET', path)).status).toBe(400);
   });
 });
 
@@ -127,7 +127,7 @@ describe('the tools of the host', () => {
       ...(options.key !== undefined && { key: options.key }),
     });
 
-  async function member(role: 'read' | 'write'): Promise<string> {
+  async function createMember(role: 'read' | 'write'): Promise<string> {
     const userId = await api.store.workspaces.createUser({
       email: `${crypto.randomUUID()}@x.test`,
       name: 'B',
@@ -152,7 +152,7 @@ describe('the tools of the host', () => {
   });
 
   it('run for members with write access, and each execution is in the audit log', async () => {
-    const { status, data } = await execute({}, { key: await member('write') });
+    const { status, data } = await execute({}, { key: await createMember('write') });
     expect([status, data]).toEqual([
       200,
       { toolId: 'forecast', status: 'completed', output: { sunny: true }, error: null },
@@ -172,10 +172,10 @@ describe('the tools of the host', () => {
     const otherWorkspace = await api.store.workspaces.createWorkspace('Else', api.userId);
     const userId = await api.store.workspaces.createUser({ email: 'foreign@x.test', name: 'F' });
     const foreign = (await api.store.keys.create({ userId }, 'foreign')).key;
-    expect((await execute({}, { key: await member('read') })).status).toBe(403);
+    expect((await execute({}, { key: await createMember('read') })).status).toBe(403);
     expect((await execute({}, { key: workspaceKey })).status).toBe(403);
     expect((await execute({}, { key: foreign })).status).toBe(404);
-    expect((await execute({ workspaceId: otherWorkspace }, { key: await member('write') })).status).toBe(404);
+    expect((await execute({ workspaceId: otherWorkspace }, { key: await createMember('write') })).status).toBe(404);
     expect((await execute({}, { id: 'none' })).status).toBe(404);
     expect((await execute({ credentialId: 'c' })).status).toBe(404);
     for (const body of [{ input: {} }, { input: { city: 1 } }, { input: [] }, { timeoutSeconds: 301 }])
@@ -279,8 +279,8 @@ describe('the connector types', () => {
   });
 
   it('are an empty list by default, and are refused with duplicate names or missing fields', async () => {
-    const none = await testApi();
-    const { body } = await none.call('GET', `/api/v2/connector-types?workspaceId=${none.workspaceId}`);
+    const emptyApi = await testApi();
+    const { body } = await emptyApi.call('GET', `/api/v2/connector-types?workspaceId=${emptyApi.workspaceId}`);
     expect(body).toEqual({ data: [], nextCursor: null });
     await expect(testApi({ connectorTypes: [wiki, wiki] })).rejects.toThrow('two connector types "wiki"');
     const { version: _, ...partial } = wiki;

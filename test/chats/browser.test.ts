@@ -57,9 +57,9 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
     const headers = { 'X-API-Key': served.key, 'Content-Type': 'application/json' };
     const call = async (method: string, path: string, body: unknown): Promise<{ id: string }> => {
       const response = await fetch(url + path, { method, headers, body: JSON.stringify(body) });
-      const answer = (await response.json()) as { data: { id: string } };
-      if (!response.ok) throw new Error(JSON.stringify(answer));
-      return answer.data;
+      const result = (await response.json()) as { data: { id: string } };
+      if (!response.ok) throw new Error(JSON.stringify(result));
+      return result.data;
     };
     const { workspaceId } = served;
     const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Support' });
@@ -76,9 +76,9 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
       const execute = `${url}/api/v2/workflows/${approval.id}/execute`;
       const body = JSON.stringify({ input: { text: HOSTILE } });
       const started = await fetch(execute, { method: 'POST', headers, body });
-      const answer = (await started.json()) as { data: { runId: string; output: { url: string } } };
-      if (!started.ok) throw new Error(JSON.stringify(answer));
-      const { data } = answer;
+      const result = (await started.json()) as { data: { runId: string; output: { url: string } } };
+      if (!started.ok) throw new Error(JSON.stringify(result));
+      const { data } = result;
       const status = async (): Promise<string> => {
         const run = await fetch(`${url}/api/v2/workflows/${approval.id}/runs/${data.runId}`, { headers });
         return ((await run.json()) as { data: { status: string } }).data.status;

@@ -25,12 +25,12 @@ const api = await testApi({
 });
 const { call, fetch, deploy, engine } = api;
 
-const start = (inputFormat: Json = []): Json => block('Start', 'start_trigger', { inputFormat }) as never;
+const startBlock = (inputFormat: Json = []): Json => block('Start', 'start_trigger', { inputFormat }) as never;
 const echo = (code = 'return {input: <start.input>, conversation: <start.conversationId>}'): Json =>
-  workflow([start() as never, fn('F', code)], ['Start -> F']);
+  workflow([startBlock() as never, fn('F', code)], ['Start -> F']);
 
 let count = 0;
-/** Deploys the workflow with pages. Returns its id and their identifier. */
+/** Deploys the workflow with a chat. Returns the id of the workflow and the identifier of the chat. */
 async function deployPages(
   exported: Json,
   options: { [name: string]: unknown } = {},
@@ -38,8 +38,8 @@ async function deployPages(
   const id = await deploy(exported);
   const name = `page-${++count}`;
   const body = { identifier: name, title: 'Ask <us>', ...options };
-  const answer = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  const response = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
+  expect(response.status, JSON.stringify(response.body)).toBe(200);
   return { id, name };
 }
 
@@ -103,7 +103,7 @@ describe('a chat', () => {
   });
 
   it('streams the text of selected blocks while they run', async () => {
-    const exported = workflow([start() as never, block('Talker', 'talker')], ['Start -> Talker']);
+    const exported = workflow([startBlock() as never, block('Talker', 'talker')], ['Start -> Talker']);
     const { name } = await deployPages(exported, { outputs: ['talker.content'] });
     const response = await visit(`/chat/${name}`, { body: { message: 'Hello' } });
     gate.resolve(undefined);
@@ -207,9 +207,9 @@ describe('a chat with a password', () => {
   it('keeps its password if an update omits it, and never returns it', async () => {
     const { id, name } = await deployPages(echo(), { authType: 'password', password });
     const body = { identifier: name, title: 'New title', authType: 'password' };
-    const answer = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
-    expect(answer.data).toMatchObject({ title: 'New title', authType: 'password' });
-    expect(JSON.stringify(answer.body)).not.toMatch(/scrypt|password_hash|sesame/);
+    const response = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
+    expect(response.data).toMatchObject({ title: 'New title', authType: 'password' });
+    expect(JSON.stringify(response.body)).not.toMatch(/scrypt|password_hash|sesame/);
     expect((await visit(`/chat/${name}/password`, { body: { password } })).status).toBe(200);
   });
 
@@ -241,7 +241,7 @@ describe('a form', () => {
     { name: 'papers', type: 'file[]' },
   ];
   const exported = workflow(
-    [start(fields) as never, fn('F', 'return {city: <start.city>, many: <start.many>, sure: <start.sure>}')],
+    [startBlock(fields) as never, fn('F', 'return {city: <start.city>, many: <start.many>, sure: <start.sure>}')],
     ['Start -> F'],
   );
 
@@ -326,7 +326,7 @@ describe('a chat deployment', () => {
     expect(await status()).toBe(200);
   });
 
-  it('gives the same answer for unknown pages and for pages that are not live', async () => {
+  it('returns the same response for unknown pages and for pages that are not live', async () => {
     const { id, name } = await deployPages(echo());
     await call('DELETE', `/api/v2/workflows/${id}/deploy`);
     const [unknown, known] = [await visit('/chat/no-such-page'), await visit(`/chat/${name}`)];
@@ -378,7 +378,7 @@ describe('a chat deployment', () => {
 
   it('serves the outputs that still exist in a newer version', async () => {
     const { id, name } = await deployPages(echo(), { outputs: ['F.result'] });
-    const renamed = workflow([start() as never, fn('G', 'return "new"')], ['Start -> G']);
+    const renamed = workflow([startBlock() as never, fn('G', 'return "new"')], ['Start -> G']);
     await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(renamed) });
     await call('POST', `/api/v2/workflows/${id}/deploy`);
     const [final] = await eventsOf(await visit(`/chat/${name}`, { body: { message: 'x' } }));

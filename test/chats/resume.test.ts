@@ -31,7 +31,7 @@ interface PausedRun {
   api: TestApi;
   workflowId: string;
   runId: string;
-  /** The path of the page. */
+  /** The path of the page that accepts the answer. */
   path: string;
   token: string;
 }
@@ -42,7 +42,7 @@ const pauseLinks: NonNullable<NonNullable<TestApiOptions['engineOptions']>['paus
   token,
 }) => ({ url: `${ORIGIN}/resume/${workflowId}/${runId}/${token}`, resumeEndpoint: `${ORIGIN}/api/resume/x` });
 
-/** Starts a run that waits for an answer, and reads the URL of its page as an admin. */
+/** Starts a run that waits for an answer. Reads the URL of the page that accepts the answer as an admin. */
 async function startPausedRun(options: TestApiOptions = {}, exported = APPROVAL): Promise<PausedRun> {
   const api = await testApi({ ...options, engineOptions: { ...options.engineOptions, pauseLinks } });
   const workflowId = await api.deploy(exported);
@@ -104,7 +104,7 @@ describe('the page of a pause', () => {
     expect(html).not.toContain('engine');
   });
 
-  it('has a URL that fields of its block can use and that readers cannot see', async () => {
+  it('has a URL that fields of its block can use, and that members with the role read cannot see', async () => {
     const run = await startPausedRun();
     const { api, runId, token, path } = run;
     const [pause] = (await api.engine.getRun(runId)).pauses;
@@ -136,8 +136,8 @@ describe('the page of a pause', () => {
       `${workflowId}/${runId}/%ff`,
     ];
     for (const path of paths) {
-      const answer = await api.fetch('GET', `/resume/${path}`, { key: null });
-      responses.add(`${answer.status} ${await answer.text()}`);
+      const response = await api.fetch('GET', `/resume/${path}`, { key: null });
+      responses.add(`${response.status} ${await response.text()}`);
       expect((await send({ api, path: `/resume/${path}` }, {})).status).toBe(404);
     }
     expect(responses.size).toBe(1);

@@ -20,15 +20,15 @@ const POLL = { timeout: 60_000 };
 let ready: RunningServer;
 let client: ReturnType<typeof createClient<paths>>;
 
-/** Opens an empty store. Returns its command-line options. */
-type Store = (whenDone: (stop: () => void) => void) => Promise<readonly string[]>;
+/** Creates an empty store. Returns the command-line options for the store. */
+type CreateStore = (whenDone: (stop: () => void) => void) => Promise<readonly string[]>;
 
 /** Starts `heddle serve` for the tests of this suite. */
-function serveBeforeAll(store: Store): void {
+function serveBeforeAll(createStore: CreateStore): void {
   const stops: (() => void)[] = [];
   const whenDone = (stop: () => void): void => void stops.unshift(stop);
   beforeAll(async () => {
-    ready = await startServe(await store(whenDone), { env: SECRETS, whenDone });
+    ready = await startServe(await createStore(whenDone), { env: SECRETS, whenDone });
     client = createClient<paths>({ baseUrl: ready.url, headers: { 'X-API-Key': ready.key } });
   });
   afterAll(() => stops.forEach((stop) => stop()));
@@ -36,7 +36,7 @@ function serveBeforeAll(store: Store): void {
 
 /** Returns the data of a response that is not a stream. */
 function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
-  if (typeof data !== 'object') throw new Error(`Expected an object as the answer, got ${typeof data}.`);
+  if (typeof data !== 'object') throw new Error(`The response is no JSON object, but of the type ${typeof data}.`);
   return data as Exclude<T, string>;
 }
 
@@ -54,21 +54,21 @@ async function deploy(exported: Json, name: string): Promise<string> {
   return workflowId;
 }
 
-/** Returns a workflow in the export format of other tools. */
+/** Returns the exported workflow with `metadata` in its state, which exports of other tools contain. */
 function withMetadata(exported: object): Record<string, unknown> {
   const { state, ...rest } = exported as { state: object };
   return { ...rest, state: { ...state, metadata: { name: 'Elsewhere' } } };
 }
 
-const STORES: readonly [name: string, hasStore: boolean, store: Store][] = [
+const STORES: readonly [name: string, hasStore: boolean, createStore: CreateStore][] = [
   ['SQLite', true, async (whenDone) => ['--data', dataFolder(whenDone)]],
   ['PostgreSQL', hasPostgres, async () => ['--postgres', await postgresDatabase()]],
 ];
 
 describe.each(STORES.filter(([, hasStore]) => hasStore))(
   'a client generated from /openapi.json of heddle serve on %s',
-  (_, _hasStore, store) => {
-    serveBeforeAll(store);
+  (_, _hasStore, createStore) => {
+    serveBeforeAll(createStore);
 
     // `npx vitest run --config test/vitest.config.ts test/client -u` updates the types.
     it('has the types of the current document', async () => {
@@ -81,13 +81,13 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
     it('creates, deploys and runs a workflow, and reads its runs and versions', async () => {
       const workflowId = await deploy(GREETING, 'Greeting');
       const path = { workflowId };
-      const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+      const execution = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params: { path },
         body: { input: { name: 'Ada' }, selectedOutputs: ['Reply.data.hello'] },
       });
-      expect(ran.response.status).toBe(200);
-      const result = objectOf(ran.data).data;
-      if (!('status' in result)) throw new Error('A synchronous run was answered with a receipt.');
+      expect(execution.response.status).toBe(200);
+      const result = objectOf(execution.data).data;
+      if (!('status' in result)) throw new Error('The response to a synchronous execution has no status.');
       expect(result).toMatchObject({ status: 'completed', blockOutputs: { 'Reply.data.hello': 'Ada' } });
       const { runId } = result;
       const read = await client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', {
@@ -105,11 +105,11 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
 
     it('sends files, and lists and downloads the files of the output', async () => {
       const workflowId = await deploy(ECHO, 'Echo');
-      const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+      const execution = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params: { path: { workflowId } },
         body: { input: { doc: [FILE] }, includeFileBase64: false },
       });
-      const { runId } = objectOf(ran.data).data;
+      const { runId } = objectOf(execution.data).data;
       const run = await client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', {
         params: { path: { workflowId, runId }, query: { includeOutput: true, includeFileBase64: true } },
       });
@@ -147,11 +147,11 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
       const { workspaceId } = ready;
       const workflowId = await deploy(GREETING, 'Moved');
       const params = { path: { workflowId } };
-      const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+      const execution = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params,
         body: { input: { name: 'Ada' } },
       });
-      const { runId } = objectOf(ran.data).data;
+      const { runId } = objectOf(execution.data).data;
       const listLogs = () =>
         client.GET('/api/v2/logs', { params: { query: { workspaceId, workflowIds: workflowId } } });
       await expect
@@ -192,7 +192,7 @@ describe.each(STORES.filter(([, hasStore]) => hasStore))(
       expect(tools.data?.data).toMatchObject([{ id: 'slack_message_reader' }]);
     });
 
-    it('gets refusals with the declared error body', async () => {
+    it('receives errors with the declared error body', async () => {
       const params = { path: { workflowId: 'nothing' } };
       const { error, response } = await client.GET('/api/v2/workflows/{workflowId}', { params });
       expect(response.status).toBe(404);

@@ -1,5 +1,6 @@
-// A process that a test kills: `node child.ts DATA EFFECTS STOP`. It starts or continues a run until its end, answers
-// every pause, and prints each place that the run reaches. At the place STOP (`E.1`, `paused.0` …) it blocks forever.
+// A process that a test kills: `node child.ts DATA EFFECTS STOP`. It starts or continues a run, answers every
+// pause until the run ends, and prints each place that the run reaches. At the place STOP (`E.1`, `paused.0` …) it
+// blocks forever.
 import { appendFileSync } from 'node:fs';
 import { createEngine, isEngineError } from '@heddle/engine';
 import type { Engine, RunHandle } from '@heddle/engine';
@@ -24,7 +25,7 @@ const effect: BlockExecutor = {
   },
 };
 
-async function open(engine: Engine): Promise<RunHandle | undefined> {
+async function startOrAttach(engine: Engine): Promise<RunHandle | undefined> {
   try {
     return await engine.attach(RUN_ID);
   } catch (error) {
@@ -36,7 +37,7 @@ async function open(engine: Engine): Promise<RunHandle | undefined> {
 
 const engine = await createEngine({ data, blocks: [effect] });
 await engine.deploy(WORKFLOW);
-const run = await open(engine);
+const run = await startOrAttach(engine);
 while (run && (await run.result()).status === 'paused') {
   const [pause] = (await engine.getRun(RUN_ID)).pauses;
   if (!pause) continue;

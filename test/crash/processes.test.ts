@@ -14,8 +14,8 @@ const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
 const STEPPED = fileURLToPath(new URL('stepped.ts', import.meta.url));
 
 /**
- * Runs the program and returns the lines that it printed. Kills it with SIGKILL `afterMs` milliseconds after it has
- * printed `place`.
+ * Runs the program and returns the lines that it printed. Kills the program with SIGKILL `afterMs` milliseconds after
+ * it has printed `place`. The program blocks at `place`, unless `stop` is false.
  */
 async function runProgram(
   folder: string,

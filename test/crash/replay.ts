@@ -25,7 +25,7 @@ export interface Subject {
   workflow: Json;
   input?: Json;
   env?: EngineOptions['env'];
-  /** Workflows that its blocks call. */
+  /** Workflows that blocks of `workflow` call. */
   children?: readonly Json[];
   mocks?: Json;
 }
@@ -51,7 +51,7 @@ export interface StoppedRun {
   repeated: string[];
   /** Blocks that ran before the stop although no journal entry requested them. */
   early: string[];
-  /** Number of journal writes before the stop. It is below the limit if the run ended before. */
+  /** Number of journal writes before the stop. It is below the limit if the run ended earlier. */
   written: number;
 }
 
@@ -59,8 +59,8 @@ export interface StoppedRun {
 export async function runStopped(subject: Subject, data: string, writes: number): Promise<StoppedRun> {
   const clock = new TestClock(1000);
   const stores = haltingStores(openStores({ data, clock }), writes);
-  const before: string[] = [];
-  const first = await open(subject, stores, clock, (place) => before.push(place));
+  const startedBefore: string[] = [];
+  const first = await openEngine(subject, stores, clock, (place) => startedBefore.push(place));
   const uninterrupted = await finish(first, subject, clock).catch((error: unknown) => {
     if (error instanceof Crash) return undefined;
     throw error;
@@ -71,34 +71,34 @@ export async function runStopped(subject: Subject, data: string, writes: number)
   code.release(RUN_ID);
   if (uninterrupted) return { result: uninterrupted, repeated: [], early: [], written };
   const reopened = openStores({ data, clock });
-  const runIds = new Set(before.map((place) => place.split(' ')[0] ?? ''));
+  const runIds = new Set(startedBefore.map((place) => place.split(' ')[0] ?? ''));
   const { finished, requested } = await readJournals(reopened, runIds);
-  const after: string[] = [];
-  const second = await open(subject, reopened, clock, (place) => after.push(place));
+  const startedAfter: string[] = [];
+  const second = await openEngine(subject, reopened, clock, (place) => startedAfter.push(place));
   const result = await finish(second, subject, clock);
   await second.close({ graceMs: 0 });
   for (const runId of runIds) code.release(runId);
   return {
     result,
-    repeated: after.filter((place) => finished.has(place)),
-    early: before.filter((place) => !requested.has(place)),
+    repeated: startedAfter.filter((place) => finished.has(place)),
+    early: startedBefore.filter((place) => !requested.has(place)),
     written,
   };
 }
 
-async function open(
+async function openEngine(
   subject: Subject,
   stores: Parameters<typeof createEngineOn>[0],
   clock: TestClock,
   onStart: (place: string) => void,
 ): Promise<Engine> {
-  const registry = createRegistry(builtInExecutors, [step(onStart), calls as BlockExecutor]);
+  const registry = createRegistry(builtInExecutors, [stepExecutor(onStart), callsExecutor as BlockExecutor]);
   const options = { clock, onError: () => undefined, ...(subject.env && { env: subject.env }) };
   return createEngineOn(stores, registry, options, code);
 }
 
 /** Returns the executor of the type `step`: an effect that outputs its fields after one turn of the event loop. */
-function step(onStart: (place: string) => void): BlockExecutor {
+function stepExecutor(onStart: (place: string) => void): BlockExecutor {
   return {
     types: ['step'],
     class: 'effect',
@@ -114,7 +114,7 @@ function step(onStart: (place: string) => void): BlockExecutor {
 }
 
 /** An effect that calls the workflow `child` twice concurrently and once afterwards, each time in a step. */
-const calls: BlockExecutor<ExecutorServices> = {
+const callsExecutor: BlockExecutor<ExecutorServices> = {
   types: ['calls'],
   class: 'effect',
   async execute({ step: once, services }): Promise<BlockResult> {

@@ -10,7 +10,7 @@ import { workflow } from '../support/workflow.ts';
 const RUN_ID = 'stepped-run';
 const [, , data = '', effects = '', stop = ''] = process.argv;
 
-/** Executes one step. Returns `unknown` if it may have taken effect before the process was killed. */
+/** Executes one step. Returns `unknown` if the step may have taken effect before the process was killed. */
 async function step(context: BlockContext, number: number): Promise<string> {
   const key = `${number}`;
   const work = async (): Promise<string> => {

@@ -108,8 +108,8 @@ const SUBJECTS: { [title: string]: Subject } = {
 const steps = sampledSteps(4, 'journal writes after which a run is stopped');
 
 /**
- * Stops the run after each drawn journal write in turn, and compares it with an uninterrupted run. Returns the number
- * of writes of the uninterrupted run.
+ * Stops the run after each sampled journal write in turn, and compares each result with that of an uninterrupted run.
+ * Returns the number of journal writes of the uninterrupted run.
  */
 async function stopEverywhere(subject: Subject): Promise<number> {
   const uninterrupted = await runStopped(subject, newFolder(), Number.POSITIVE_INFINITY);
@@ -127,7 +127,7 @@ describe('a run that is stopped after each write of its journal in turn', () => 
   });
 });
 
-/** Cases with two concurrent answers: the first one counts, and a restart may change which one is first. */
+/** Cases with two concurrent answers: only the first answer counts, and a restart may change which answer is first. */
 const UNORDERED = new Set(['r223']);
 
 /**
@@ -142,15 +142,15 @@ const CASES = outcomeCases().filter(
 describe('recorded workflows that are stopped after each write of their journal', () => {
   const sampled = sample(CASES, 5, 'recorded workflows that are stopped after each write');
 
-  it.each(sampled.map((one): [string, OutcomeCase] => [one.id, one]))(
+  it.each(sampled.map((outcomeCase): [string, OutcomeCase] => [outcomeCase.id, outcomeCase]))(
     '%s: has the result of an uninterrupted run',
-    async (_id, { workflow: drawn, input, env }) => {
+    async (_id, { workflow: recorded, input, env }) => {
       const values = Object.entries(env ?? {}).map(([name, value]) => [
         name,
         { value, secret: false as const },
       ]);
       expect(
-        await stopEverywhere({ workflow: drawn, input, env: Object.fromEntries(values) }),
+        await stopEverywhere({ workflow: recorded, input, env: Object.fromEntries(values) }),
       ).toBeGreaterThan(1);
     },
   );

@@ -39,7 +39,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
       sealer,
       pathOf,
       find: async (id: string) => (await find(workspaceId, { id }))?.secret,
-      member: async (role: 'read' | 'write' | 'admin') => {
+      createMember: async (role: 'read' | 'write' | 'admin') => {
         const userId = await store.workspaces.createUser({
           email: `${crypto.randomUUID()}@x.test`,
           name: 'B',
@@ -54,7 +54,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
       },
       change: (id: string, body: object, key = api.key) =>
         api.call<Credential>('PATCH', pathOf(id), { body, key }),
-      names: async (query: object = {}, key = api.key) => {
+      listNames: async (query: object = {}, key = api.key) => {
         const search = new URLSearchParams({ workspaceId, ...query }).toString();
         const { data } = await api.call<Credential[]>('GET', `/api/v2/credentials?${search}`, { key });
         return data.map(({ displayName }) => displayName);
@@ -122,20 +122,20 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
   it('can be changed by their creators and by admins, and are visible to other members', async () => {
     const api = await setUp();
     const [reader, writer, other, admin] = [
-      await api.member('read'),
-      await api.member('write'),
-      await api.member('write'),
-      await api.member('admin'),
+      await api.createMember('read'),
+      await api.createMember('write'),
+      await api.createMember('write'),
+      await api.createMember('admin'),
     ];
     expect((await api.add({}, reader)).status).toBe(403);
     const { data } = await api.add({ displayName: 'Mine' }, writer);
     for (const key of [reader, other]) {
-      for (const refused of [
+      for (const response of [
         await api.change(data.id, { displayName: 'Theirs' }, key),
         await api.call('DELETE', api.pathOf(data.id), { key }),
       ]) {
-        expect(refused.status).toBe(403);
-        expect(errorIn(refused.body).details?.code).toBe('CREDENTIAL_ADMIN_ACCESS_REQUIRED');
+        expect(response.status).toBe(403);
+        expect(errorIn(response.body).details?.code).toBe('CREDENTIAL_ADMIN_ACCESS_REQUIRED');
       }
       const list = await api.call<Credential[]>('GET', `/api/v2/credentials?workspaceId=${api.workspaceId}`, {
         key,
@@ -153,9 +153,9 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     const otherPath = `/api/v2/credentials/${data.id}?workspaceId=${other}`;
     expect((await api.call('DELETE', otherPath)).status).toBe(404);
     expect((await api.call('PATCH', otherPath, { body: { displayName: 'x' } })).status).toBe(404);
-    expect(await api.names({ workspaceId: other })).toEqual([]);
+    expect(await api.listNames({ workspaceId: other })).toEqual([]);
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
-    expect(await api.names({}, key)).toEqual(['shop']);
+    expect(await api.listNames({}, key)).toEqual(['shop']);
     const refused = await api.add({ displayName: 'x' }, key);
     expect(errorIn(refused.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
   });
@@ -168,13 +168,13 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
       ...{ workspaceId: api.workspaceId, name: 'account', provider: 'shop' },
       material: { type: 'oauth', accessToken: 'at-1234567' },
     });
-    expect(await api.names({ type: 'oauth' })).toEqual(['account']);
-    expect((await api.names({ type: 'service_account' })).length).toBe(5);
-    expect(await api.names({ providerId: 'other' })).toEqual(['d']);
-    expect(await api.names({ search: '%' })).toEqual(['a%1']);
-    const all = await api.names();
+    expect(await api.listNames({ type: 'oauth' })).toEqual(['account']);
+    expect((await api.listNames({ type: 'service_account' })).length).toBe(5);
+    expect(await api.listNames({ providerId: 'other' })).toEqual(['d']);
+    expect(await api.listNames({ search: '%' })).toEqual(['a%1']);
+    const all = await api.listNames();
     expect(all).toEqual(['account', 'd', 'c', 'B_2', 'a%1', 'b_1']);
-    expect((await api.names({ sortBy: 'displayName', sortOrder: 'asc' })).toSorted()).toEqual(all.toSorted());
+    expect((await api.listNames({ sortBy: 'displayName', sortOrder: 'asc' })).toSorted()).toEqual(all.toSorted());
     const items: string[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {
@@ -193,7 +193,7 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     expect(items).toEqual(all);
   });
 
-  it('have a list of providers: those of models and those with an OAuth client', async () => {
+  it('have a list of providers: model providers, and providers with an OAuth client', async () => {
     const api = await setUp();
     const list = async (search: object) => {
       const query = new URLSearchParams({ workspaceId: api.workspaceId, ...search }).toString();

@@ -10,8 +10,8 @@ import { block, workflow } from '../support/workflow.ts';
 
 const KEY = 'sk-the-key-of-the-workspace';
 
-/** Starts a model server that repeats the key of each request. */
-async function echoingModel() {
+/** Starts a model server whose responses contain the key of the request. */
+async function startEchoingModel() {
   const server = await startModelServer(({ headers }) => ({ text: `You sent ${headers.authorization}.` }));
   onTestFinished(() => server.close());
   return { requests: server.requests, args: ['--service', `openai=${server.services.openai}`] };
@@ -42,12 +42,12 @@ describe('a stored key on the command line', { timeout: 120_000 }, () => {
     const { workspaceId = '' } = (await store.workspaces.bootstrap()) ?? {};
     await store.close();
     await addKey(data);
-    const { requests, args } = await echoingModel();
+    const { requests, args } = await startEchoingModel();
     const file = join(data, 'agent.json');
     writeFileSync(file, JSON.stringify(AGENT));
     const run = ['run', file, '--data', data, ...args, '--json'];
-    const without = await heddle(run);
-    expect(without.stdout).toContain('MODEL_KEY_MISSING');
+    const withoutWorkspace = await heddle(run);
+    expect(withoutWorkspace.stdout).toContain('MODEL_KEY_MISSING');
     expect(requests).toEqual([]);
     expect((await heddle([...run, '--workspace', 'none'])).stderr).toContain('There is no such workspace.');
     const ran = await heddle([...run, '--workspace', workspaceId]);
@@ -58,7 +58,7 @@ describe('a stored key on the command line', { timeout: 120_000 }, () => {
 
   it('is used by a running heddle serve, only for the workflows of its workspace', async () => {
     const data = dataFolder();
-    const { requests, args } = await echoingModel();
+    const { requests, args } = await startEchoingModel();
     const ready = await startServe(['--data', data, ...args]);
     const call = async (method: string, path: string, body: object) => {
       const headers = { 'X-API-Key': ready.key, 'Content-Type': 'application/json' };

@@ -10,24 +10,24 @@ import type { OAuthServerOptions } from '../support/oauth-server.ts';
 
 const CLIENT = { clientId: 'heddle', clientSecret: 'the-secret-of-the-client' };
 
-async function oauthServer(options: OAuthServerOptions = {}) {
+async function createOAuthServer(options: OAuthServerOptions = {}) {
   const server = await startOAuthServer({ expiresIn: 3600, ...options });
   onTestFinished(() => server.close());
   return server;
 }
 
-/** Acts like a browser: opens the authorization URL, and follows its redirect back to this machine. */
-async function browse(url: string, change: (back: URL) => void = () => undefined): Promise<Response> {
+/** Acts like a browser: opens the authorization URL, and follows its redirect to the URL that `change` has changed. */
+async function browse(url: string, change: (callbackUrl: URL) => void = () => undefined): Promise<Response> {
   const response = await fetch(url, { redirect: 'manual' });
-  const back = new URL(response.headers.get('location') ?? '');
-  change(back);
-  return fetch(back);
+  const callbackUrl = new URL(response.headers.get('location') ?? '');
+  change(callbackUrl);
+  return fetch(callbackUrl);
 }
 
 describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   /** Starts an OAuth server, and creates a data folder with a workspace and a client of the server. */
   async function setUp() {
-    const server = await oauthServer();
+    const server = await createOAuthServer();
     const data = dataFolder();
     const store = await openServiceStore({ data });
     await store.workspaces.bootstrap();
@@ -41,9 +41,9 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     };
     writeFileSync(file, JSON.stringify({ shop }));
     const env = { HEDDLE_OAUTH_CLIENTS: file };
-    const add = (...more: string[]) =>
+    const add = (...options: string[]) =>
       startHeddle(
-        ['credentials', 'add', 'Shop', '--provider', 'shop', '--oauth', '--data', data, '--json', ...more],
+        ['credentials', 'add', 'Shop', '--provider', 'shop', '--oauth', '--data', data, '--json', ...options],
         { env },
       );
     return { server, data, env, add };
@@ -63,9 +63,9 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
       redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/) as string,
     });
     expect(searchParams.get('state')?.length).toBeGreaterThan(40);
-    expect((await browse(url, (back) => back.searchParams.set('state', 'forged'))).status).toBe(400);
-    expect((await browse(url, (back) => back.searchParams.delete('state'))).status).toBe(400);
-    expect((await browse(url, (back) => (back.pathname = '/other'))).status).toBe(404);
+    expect((await browse(url, (callbackUrl) => callbackUrl.searchParams.set('state', 'forged'))).status).toBe(400);
+    expect((await browse(url, (callbackUrl) => callbackUrl.searchParams.delete('state'))).status).toBe(400);
+    expect((await browse(url, (callbackUrl) => (callbackUrl.pathname = '/other'))).status).toBe(404);
     const page = await browse(url);
     expect(page.status).toBe(200);
     expect(page.headers.get('cache-control')).toBe('no-store');
@@ -89,9 +89,9 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     expect(late.stderr).toContain('There was no answer within 0.2 seconds.');
     const command = add();
     const url = await authorizationUrlOf(command);
-    await browse(url, (back) => {
-      back.searchParams.delete('code');
-      back.searchParams.set('error', 'access_denied');
+    await browse(url, (callbackUrl) => {
+      callbackUrl.searchParams.delete('code');
+      callbackUrl.searchParams.set('error', 'access_denied');
     });
     const { exit, stderr } = await command.ended;
     expect(exit).toBe(2);
@@ -138,42 +138,42 @@ describe('an OAuth client', () => {
   const redirectUri = 'http://127.0.0.1:1/callback';
 
   it('gets no token for a code with another verifier or state', async () => {
-    const server = await oauthServer();
+    const server = await createOAuthServer();
     const clients = clientsOf({ ...CLIENT, issuer: server.origin });
     const [first, second] = [
       await clients.authorize('shop', redirectUri),
       await clients.authorize('shop', redirectUri),
     ];
     const response = await fetch(first.url, { redirect: 'manual' });
-    const back = new URL(response.headers.get('location') ?? '');
-    await expect(clients.exchange('shop', second, back)).rejects.toMatchObject({ name: 'OAuthError' });
+    const callbackUrl = new URL(response.headers.get('location') ?? '');
+    await expect(clients.exchange('shop', second, callbackUrl)).rejects.toMatchObject({ name: 'OAuthError' });
     expect(server.requests).toEqual([]);
     const mixed = { ...first, codeVerifier: second.codeVerifier };
-    await expect(clients.exchange('shop', mixed, back)).rejects.toMatchObject({ code: 'invalid_grant' });
+    await expect(clients.exchange('shop', mixed, callbackUrl)).rejects.toMatchObject({ code: 'invalid_grant' });
   });
 
   it('sends its secret in a header if the server requires it, and no secret if it has none', async () => {
-    const server = await oauthServer();
+    const server = await createOAuthServer();
     const endpoints = { authorizationUrl: `${server.origin}/authorize`, tokenUrl: `${server.origin}/token` };
     await clientsOf({ ...CLIENT, ...endpoints, authentication: 'basic' }).refresh('shop', server.issue());
     await clientsOf({ clientId: 'public', ...endpoints }).refresh('shop', server.issue());
-    const [basic, open] = server.requests;
-    expect(basic?.headers.authorization).toMatch(/^Basic /);
-    expect(basic?.parameters).not.toHaveProperty('client_secret');
-    expect(open?.parameters).toMatchObject({ client_id: 'public' });
+    const [basicRequest, publicRequest] = server.requests;
+    expect(basicRequest?.headers.authorization).toMatch(/^Basic /);
+    expect(basicRequest?.parameters).not.toHaveProperty('client_secret');
+    expect(publicRequest?.parameters).toMatchObject({ client_id: 'public' });
   });
 
   it('refuses parameters that would overwrite those of the authorization request', async () => {
-    const server = await oauthServer();
+    const server = await createOAuthServer();
     for (const name of ['redirect_uri', 'state', 'scope', 'code_challenge'])
       expect(() => clientsOf({ ...CLIENT, issuer: server.origin, parameters: { [name]: 'x' } })).toThrow(
         `shop.parameters.${name}: Heddle sets this parameter itself`,
       );
   });
 
-  it('connects to no other internal address that the server names, and to no address that the operator denies', async () => {
-    const other = await oauthServer();
-    const server = await oauthServer({ tokenEndpoint: `${other.origin}/token` });
+  it('refuses another internal address that the server names, and addresses that the operator denies', async () => {
+    const other = await createOAuthServer();
+    const server = await createOAuthServer({ tokenEndpoint: `${other.origin}/token` });
     await expect(clientsOf({ ...CLIENT, issuer: server.origin }).refresh('shop', 'rt')).rejects.toMatchObject(
       {
         message: 'shop issued no token (EGRESS_DENIED).',

@@ -28,7 +28,7 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     if (kind === 'postgres') url = await postgresDatabase();
   });
 
-  /** Starts an OAuth server, and creates a workspace with one of its tokens, which expires in `expiresInMs`. */
+  /** Starts an OAuth server, and creates a workspace with a token of the server that expires in `expiresInMs`. */
   async function setUp({
     expiresInMs = 10_000,
     timeoutMs = 30_000,
@@ -62,9 +62,9 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
         now,
         wait: () => new Promise((resolve) => void setImmediate(resolve)),
       });
-      const secret = async (query: CredentialQuery = { provider: 'shop', type: 'oauth' }) =>
+      const readSecret = async (query: CredentialQuery = { provider: 'shop', type: 'oauth' }) =>
         (await credentials.find(workspaceId, query))?.secret;
-      return { store, sealer, reports, events, secret };
+      return { store, sealer, reports, events, readSecret };
     };
     const first = await openServiceStore(storeOptions);
     onTestFinished(() => first.close());
@@ -79,21 +79,21 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
         },
       });
     const { credential } = await connect();
-    const state = async () => (await listCredentials(first.database, workspaceId))[0]?.state;
-    const audited = () => first.audit.ofResource(credential.id);
-    return { server, clock, startProcess, connect, credential, state, audited, workspaceId };
+    const readState = async () => (await listCredentials(first.database, workspaceId))[0]?.state;
+    const readAuditEvents = () => first.audit.ofResource(credential.id);
+    return { server, clock, startProcess, connect, credential, readState, readAuditEvents, workspaceId };
   }
 
   it('are refreshed once before they expire, and stored', async () => {
     const { server, clock, startProcess } = await setUp({ expiresInMs: 2 * MINUTE });
-    const { secret } = await startProcess();
-    expect(await secret()).toBe('at-present');
+    const { readSecret } = await startProcess();
+    expect(await readSecret()).toBe('at-present');
     expect(server.requests).toEqual([]);
     clock.nowMs += MINUTE + 1;
-    const next = await secret();
+    const next = await readSecret();
     expect(next).toMatch(/^at-[0-9a-f-]{36}$/);
-    expect(await secret()).toBe(next);
-    expect(await (await startProcess()).secret()).toBe(next);
+    expect(await readSecret()).toBe(next);
+    expect(await (await startProcess()).readSecret()).toBe(next);
     expect(server.requests).toMatchObject([
       { parameters: { grant_type: 'refresh_token', client_id: 'heddle' } },
     ]);
@@ -103,10 +103,10 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     'are refreshed with the latest refresh token (the server rotates refresh tokens: %s)',
     async (rotates) => {
       const { server, clock, startProcess } = await setUp({ rotates });
-      const { secret } = await startProcess();
+      const { readSecret } = await startProcess();
       const tokens = new Set<string | undefined>();
-      for (let times = 0; times < 3; times++) {
-        tokens.add(await secret());
+      for (let round = 0; round < 3; round++) {
+        tokens.add(await readSecret());
         clock.nowMs += 3600_000;
       }
       expect(tokens.size).toBe(3);
@@ -119,10 +119,10 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     const { server, startProcess } = await setUp({ rotates: true, expiresInMs: 0 });
     const processes = [await startProcess(), await startProcess(), await startProcess()];
     const all = await Promise.all(
-      processes.flatMap(({ secret }) => Array.from({ length: 5 }, () => secret())),
+      processes.flatMap(({ readSecret }) => Array.from({ length: 5 }, () => readSecret())),
     );
     expect(server.requests).toHaveLength(1);
-    expect(new Set(all)).toEqual(new Set([await processes[0]?.secret()]));
+    expect(new Set(all)).toEqual(new Set([await processes[0]?.readSecret()]));
   });
 
   it('stay in use in other processes while one refreshes them', async () => {
@@ -135,14 +135,14 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
         return answered;
       },
     });
-    const refreshing = (await startProcess()).secret();
+    const refreshing = (await startProcess()).readSecret();
     await requested;
     const other = await startProcess();
-    expect(await other.secret()).toBe('at-present');
+    expect(await other.readSecret()).toBe('at-present');
     answer();
     const next = await refreshing;
     expect(next).toMatch(/^at-[0-9a-f-]{36}$/);
-    expect(await other.secret()).toBe(next);
+    expect(await other.readSecret()).toBe(next);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -158,28 +158,28 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     ['redirects', { status: 307, headers: { Location: 'http://127.0.0.1:1/token' } }],
     ['is slow', { before: () => new Promise<void>((resolve) => onTestFinished(() => resolve())) }],
   ])('stay in use while they are valid if the server %s, and are refreshed later', async (what, fault) => {
-    const { server, clock, startProcess, state } = await setUp(what === 'is slow' ? { timeoutMs: 500 } : {});
-    const { secret, reports, events } = await startProcess();
+    const { server, clock, startProcess, readState } = await setUp(what === 'is slow' ? { timeoutMs: 500 } : {});
+    const { readSecret, reports, events } = await startProcess();
     server.faults.push(fault, fault);
-    expect(await secret()).toBe('at-present');
+    expect(await readSecret()).toBe('at-present');
     expect(reports).toMatchObject([expect.stringContaining('"Shop" of shop cannot be refreshed: ')]);
     clock.nowMs += 6_000;
-    const failed = await secret().catch((error: unknown) => String(error));
+    const failed = await readSecret().catch((error: unknown) => String(error));
     expect(failed).toContain('The token of the credential "Shop" of shop cannot be refreshed: ');
     expect([failed, ...reports].join()).not.toMatch(/rt-|at-/);
-    expect(await secret()).toMatch(/^at-[0-9a-f-]{36}$/);
-    expect(await state()).toBe('connected');
+    expect(await readSecret()).toMatch(/^at-[0-9a-f-]{36}$/);
+    expect(await readState()).toBe('connected');
     expect(events).toEqual([]);
   });
 
   it('that the server no longer refreshes mark the credential for a reconnect, once', async () => {
-    const { server, startProcess, state, connect, credential, audited, workspaceId } = await setUp();
+    const { server, startProcess, readState, connect, credential, readAuditEvents, workspaceId } = await setUp();
     server.revoke();
     const processes = [await startProcess(), await startProcess()];
     const failures = await Promise.all(
-      processes.map(async ({ secret }) => secret().catch((error: unknown) => error as Error)),
+      processes.map(async ({ readSecret }) => readSecret().catch((error: unknown) => error as Error)),
     );
-    // One process may have used the old token while the other refreshed it.
+    // One process may have used the old token during the refresh by the other process.
     for (const failure of failures.filter((each) => typeof each !== 'string'))
       expect(failure).toMatchObject({
         code: 'CREDENTIAL_RECONNECT',
@@ -187,10 +187,10 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
           'The credential "Shop" of shop is no longer accepted by the provider. Connect the account again.',
         details: { credentialId: credential.id },
       });
-    for (const { secret } of processes)
-      await expect(secret()).rejects.toMatchObject({ code: 'CREDENTIAL_RECONNECT' });
+    for (const { readSecret } of processes)
+      await expect(readSecret()).rejects.toMatchObject({ code: 'CREDENTIAL_RECONNECT' });
     expect(server.requests).toHaveLength(1);
-    expect(await state()).toBe('reconnect');
+    expect(await readState()).toBe('reconnect');
     expect(processes.flatMap(({ events }) => events)).toEqual([
       {
         type: 'credential.reconnect',
@@ -200,57 +200,57 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
         provider: 'shop',
       },
     ]);
-    expect(await audited()).toMatchObject([
+    expect(await readAuditEvents()).toMatchObject([
       { action: 'CREDENTIAL_RECONNECT_REQUIRED', workspace_id: workspaceId, user_id: null },
     ]);
     expect(await connect()).toMatchObject({
       isNew: false,
       credential: { id: credential.id, state: 'connected' },
     });
-    expect(await processes[0]?.secret()).toMatch(/^at-[0-9a-f-]{36}$/);
+    expect(await processes[0]?.readSecret()).toMatch(/^at-[0-9a-f-]{36}$/);
   });
 
   it('that a person connects during a refused refresh are used', async () => {
-    const { server, clock, startProcess, connect, state } = await setUp();
-    const { secret, events } = await startProcess();
+    const { server, clock, startProcess, connect, readState } = await setUp();
+    const { readSecret, events } = await startProcess();
     const before = async (): Promise<void> => {
       await connect(clock.nowMs + 3600_000);
     };
     server.faults.push({ before, status: 400, body: { error: 'invalid_grant' } });
-    expect(await secret()).toBe('at-present');
-    expect(await state()).toBe('connected');
+    expect(await readSecret()).toBe('at-present');
+    expect(await readState()).toBe('connected');
     expect(events).toEqual([]);
     clock.nowMs += 3600_000;
-    expect(await secret()).toMatch(/^at-[0-9a-f-]{36}$/);
+    expect(await readSecret()).toMatch(/^at-[0-9a-f-]{36}$/);
   });
 
   it('do not replace tokens that a person connects during the refresh', async () => {
     const { server, clock, startProcess, connect } = await setUp();
-    const { secret } = await startProcess();
+    const { readSecret } = await startProcess();
     const before = async (): Promise<void> => {
       await connect(clock.nowMs + 3600_000);
     };
     server.faults.push({ before });
-    expect(await secret()).toBe('at-present');
-    expect(await secret()).toBe('at-present');
+    expect(await readSecret()).toBe('at-present');
+    expect(await readSecret()).toBe('at-present');
     expect(server.requests).toHaveLength(1);
   });
 
   it('that cannot be refreshed are used until they expire', async () => {
-    const { server, clock, startProcess, connect, state } = await setUp();
+    const { server, clock, startProcess, connect, readState } = await setUp();
     await connect(clock.nowMs + 10_000, null);
-    const { secret } = await startProcess();
-    expect(await secret()).toBe('at-present');
+    const { readSecret } = await startProcess();
+    expect(await readSecret()).toBe('at-present');
     clock.nowMs += 6_000;
-    await expect(secret()).rejects.toMatchObject({ code: 'CREDENTIAL_RECONNECT' });
-    expect(await state()).toBe('reconnect');
+    await expect(readSecret()).rejects.toMatchObject({ code: 'CREDENTIAL_RECONNECT' });
+    expect(await readState()).toBe('reconnect');
     expect(server.requests).toEqual([]);
   });
 
   it.each([false, true])(
     'are refreshed by another process, or lost if tokens rotate, when a process dies before it stores them (rotates: %s)',
     async (rotates) => {
-      const { server, clock, startProcess, state } = await setUp({ rotates, expiresInMs: 0 });
+      const { server, clock, startProcess, readState } = await setUp({ rotates, expiresInMs: 0 });
       let isDead = false;
       const dying = await startProcess({
         find: (id) => KEYS.find(id),
@@ -259,23 +259,23 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
           throw new Error('The process has died.');
         },
       });
-      await expect(dying.secret()).rejects.toThrow('The process has died.');
+      await expect(dying.readSecret()).rejects.toThrow('The process has died.');
       expect(isDead).toBe(true);
       expect(server.requests).toHaveLength(1);
       const other = await startProcess();
-      const waiting = other.secret();
+      const waiting = other.readSecret();
       clock.nowMs += LEASE_MS;
       if (rotates) await expect(waiting).rejects.toMatchObject({ code: 'CREDENTIAL_RECONNECT' });
       else expect(await waiting).toMatch(/^at-[0-9a-f-]{36}$/);
       expect(server.requests).toHaveLength(2);
-      expect(await state()).toBe(rotates ? 'reconnect' : 'connected');
+      expect(await readState()).toBe(rotates ? 'reconnect' : 'connected');
     },
   );
 
   it.each(['before', 'after'] as const)(
-    'of a refresh that outlasts its lease are used, if the server is slow %s it replaces the tokens',
+    'of a refresh that outlasts its lease are used (the server is slow %s it replaces the tokens)',
     async (moment) => {
-      const { server, clock, startProcess, state } = await setUp({ rotates: true, expiresInMs: 0 });
+      const { server, clock, startProcess, readState } = await setUp({ rotates: true, expiresInMs: 0 });
       const { promise: requested, resolve: onRequest } = Promise.withResolvers<void>();
       const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
       const hold = (): Promise<void> => {
@@ -283,34 +283,34 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
         return answered;
       };
       server.faults.push({ [moment]: hold });
-      const slow = (await startProcess()).secret();
+      const slow = (await startProcess()).readSecret();
       await requested;
       clock.nowMs += LEASE_MS;
       const other = await startProcess();
-      const otherResult = await other.secret().catch((error: unknown) => (error as { code: string }).code);
+      const otherResult = await other.readSecret().catch((error: unknown) => (error as { code: string }).code);
       answer();
       const token = await slow;
       expect(token).toMatch(/^at-[0-9a-f-]{36}$/);
       // Slow before: the other process gets the new tokens, and this process is refused. Slow after: the reverse.
       expect(otherResult).toBe(moment === 'before' ? token : 'CREDENTIAL_RECONNECT');
-      expect(await other.secret()).toBe(token);
-      expect(await state()).toBe('connected');
+      expect(await other.readSecret()).toBe(token);
+      expect(await readState()).toBe('connected');
     },
   );
 
   it('are stored even if the database fails for a moment', async () => {
     const { server, startProcess } = await setUp({ rotates: true, expiresInMs: 0 });
     let failures = 2;
-    const { secret } = await startProcess({
+    const { readSecret } = await startProcess({
       find: (id) => KEYS.find(id),
       current() {
         if (failures-- > 0) throw new Error('The database is gone for a moment.');
         return KEYS.current();
       },
     });
-    const next = await secret();
+    const next = await readSecret();
     expect(next).toMatch(/^at-[0-9a-f-]{36}$/);
-    expect(await (await startProcess()).secret()).toBe(next);
+    expect(await (await startProcess()).readSecret()).toBe(next);
     expect(server.requests).toHaveLength(1);
   });
 

@@ -10,7 +10,7 @@ import { block, workflow } from '../support/workflow.ts';
 const NAMES = sampledStores('versions');
 
 /** Returns a workflow whose result is `value`. */
-function returning(value: number) {
+function workflowWithResult(value: number) {
   return workflow([block('Say', 'function', { code: `return ${value};` })], ['Start -> Say']);
 }
 
@@ -37,9 +37,9 @@ describe.each(NAMES)('versions on %s', (database) => {
 
   /** Deploys a workflow with versions that return 1, 2 and so on. The last version is live. */
   async function deployVersions(count: number): Promise<string> {
-    const id = await api.deploy(returning(1));
+    const id = await api.deploy(workflowWithResult(1));
     for (let value = 2; value <= count; value += 1) {
-      await api.call('PUT', pathOf(id, 'state'), { body: draftOf(returning(value)) });
+      await api.call('PUT', pathOf(id, 'state'), { body: draftOf(workflowWithResult(value)) });
       expect((await post(id, 'deploy')).status).toBe(200);
     }
     return id;
@@ -52,15 +52,15 @@ describe.each(NAMES)('versions on %s', (database) => {
     return data.output.result;
   }
 
-  async function deployment(id: string): Promise<Deployment> {
+  async function readDeployment(id: string): Promise<Deployment> {
     return (await api.call<Deployment>('GET', pathOf(id, 'deployment'))).data;
   }
 
-  async function liveVersion(id: string): Promise<number | undefined> {
-    return (await deployment(id)).activeDeployment?.version;
+  async function readLiveVersion(id: string): Promise<number | undefined> {
+    return (await readDeployment(id)).activeDeployment?.version;
   }
 
-  async function actions(id: string): Promise<string[]> {
+  async function readAuditActions(id: string): Promise<string[]> {
     return (await api.store.audit.ofResource(id)).map(({ action }) => action);
   }
 
@@ -91,7 +91,7 @@ describe.each(NAMES)('versions on %s', (database) => {
       name: null,
       description: null,
     });
-    expect((await actions(id)).filter((action) => action === 'WORKFLOW_VERSION_UPDATED')).toHaveLength(2);
+    expect((await readAuditActions(id)).filter((action) => action === 'WORKFLOW_VERSION_UPDATED')).toHaveLength(2);
   });
 
   it.each([{}, { name: null }, { name: '' }, { name: 'x'.repeat(101) }, { state: {} }, { version: 3 }])(
@@ -100,7 +100,7 @@ describe.each(NAMES)('versions on %s', (database) => {
       const id = await deployVersions(1);
       const { status } = await api.call('PATCH', pathOf(id, 'versions/1'), { body });
       expect(status).toBe(400);
-      expect(await actions(id)).not.toContain('WORKFLOW_VERSION_UPDATED');
+      expect(await readAuditActions(id)).not.toContain('WORKFLOW_VERSION_UPDATED');
     },
   );
 
@@ -109,12 +109,12 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect(await resultOf(id)).toBe(3);
     const back = await post(id, 'rollback');
     expect([back.status, back.data.version]).toEqual([200, 2]);
-    expect([await liveVersion(id), await resultOf(id)]).toEqual([2, 2]);
+    expect([await readLiveVersion(id), await resultOf(id)]).toEqual([2, 2]);
     expect((await post(id, 'rollback', { body: {} })).data.version).toBe(1);
     expect(await resultOf(id)).toBe(1);
     expect((await post(id, 'rollback', { body: { version: 3 } })).data.version).toBe(3);
     expect(await resultOf(id)).toBe(3);
-    expect((await actions(id)).filter((action) => action === 'WORKFLOW_ROLLED_BACK')).toHaveLength(3);
+    expect((await readAuditActions(id)).filter((action) => action === 'WORKFLOW_ROLLED_BACK')).toHaveLength(3);
   });
 
   it('cannot be rolled back before the first version, to an unknown version, or if no version is live', async () => {
@@ -130,10 +130,10 @@ describe.each(NAMES)('versions on %s', (database) => {
     await api.call('DELETE', pathOf(id, 'deploy'));
     expect((await post(id, 'rollback')).status).toBe(409);
     expect((await post(id, 'rollback', { body: { version: 1 } })).status).toBe(200);
-    expect(await liveVersion(id)).toBe(1);
+    expect(await readLiveVersion(id)).toBe(1);
   });
 
-  it('replace the draft, and the live version stays live', async () => {
+  it('replace the draft when it is reverted to them, and the live version stays live', async () => {
     const id = await deployVersions(2);
     const original = (await api.call('GET', pathOf(id, 'versions/1'))).data as { state: object };
     const reverted = await post(id, 'versions/1/revert');
@@ -142,11 +142,11 @@ describe.each(NAMES)('versions on %s', (database) => {
       { id, version: 1, lastSaved: expect.any(Number) as number },
     ]);
     expect((await api.call('GET', pathOf(id, 'state'))).data).toEqual(original.state);
-    expect(await deployment(id)).toMatchObject({ activeDeployment: { version: 2 }, needsRedeployment: true });
+    expect(await readDeployment(id)).toMatchObject({ activeDeployment: { version: 2 }, needsRedeployment: true });
     expect(await resultOf(id)).toBe(2);
     expect((await post(id, 'versions/active/revert')).data.version).toBe(2);
-    expect(await deployment(id)).toMatchObject({ needsRedeployment: false });
-    expect((await actions(id)).filter((action) => action === 'WORKFLOW_DRAFT_REVERTED')).toHaveLength(2);
+    expect(await readDeployment(id)).toMatchObject({ needsRedeployment: false });
+    expect((await readAuditActions(id)).filter((action) => action === 'WORKFLOW_DRAFT_REVERTED')).toHaveLength(2);
   });
 
   it('that do not exist do not replace the draft', async () => {
@@ -156,7 +156,7 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect((await post(id, 'versions/1/revert', { body: { force: true } })).status).toBe(400);
     await api.call('DELETE', pathOf(id, 'deploy'));
     expect((await post(id, 'versions/active/revert')).status).toBe(404);
-    expect(await actions(id)).not.toContain('WORKFLOW_DRAFT_REVERTED');
+    expect(await readAuditActions(id)).not.toContain('WORKFLOW_DRAFT_REVERTED');
   });
 
   it('are refused if their number is too large for a database', async () => {
@@ -205,8 +205,8 @@ describe.each(NAMES)('versions on %s', (database) => {
     ['PATCH', 'versions/1', 'write'],
   ] as const)('require for %s %s the role %s in the workspace', async (method, path, role) => {
     const id = await deployVersions(2);
-    const call = async (key: string | null, of = id) =>
-      api.call(method, pathOf(of, path), { key, ...(method === 'PATCH' && { body: { name: 'N' } }) });
+    const call = async (key: string | null, workflowId = id) =>
+      api.call(method, pathOf(workflowId, path), { key, ...(method === 'PATCH' && { body: { name: 'N' } }) });
     const lower = await call(await createMember(role === 'admin' ? 'write' : 'read'));
     expect([lower.status, errorIn(lower.body).details?.code]).toEqual([403, 'INSUFFICIENT_WORKSPACE_ROLE']);
     expect((await call(await createMember(role))).status).toBe(200);
@@ -222,7 +222,7 @@ describe.each(NAMES)('versions on %s', (database) => {
   });
 
   it('stay in use by their runs when other versions go live', async () => {
-    const paused = (value: number) =>
+    const pausingWorkflow = (value: number) =>
       workflow(
         [
           block('Ask', 'human_in_the_loop', { inputFormat: [] }),
@@ -230,11 +230,11 @@ describe.each(NAMES)('versions on %s', (database) => {
         ],
         ['Start -> Ask', 'Ask -> Say'],
       );
-    const id = await api.deploy(paused(1));
+    const id = await api.deploy(pausingWorkflow(1));
     const started = await api.call<{ runId: string; status: string }>('POST', pathOf(id, 'execute'), {
       body: { input: {} },
     });
-    await api.call('PUT', pathOf(id, 'state'), { body: draftOf(paused(2)) });
+    await api.call('PUT', pathOf(id, 'state'), { body: draftOf(pausingWorkflow(2)) });
     await post(id, 'deploy');
     const run = pathOf(id, `runs/${started.data.runId}`);
     const { contextId } = (await api.call<{ paused: { contextId: string } }>('GET', run)).data.paused;
@@ -242,6 +242,6 @@ describe.each(NAMES)('versions on %s', (database) => {
     await expect
       .poll(async () => (await api.call('GET', `${run}?includeOutput=true`)).data)
       .toMatchObject({ status: 'completed', output: { result: 1 } });
-    expect(await liveVersion(id)).toBe(2);
+    expect(await readLiveVersion(id)).toBe(2);
   });
 });

@@ -101,7 +101,7 @@ const leaf: fc.Arbitrary<Json> = fc.oneof(
   },
 );
 
-/** Values that try to break out of their position: such strings, alone or as keys and items. */
+/** Values that try to break out of their position: strings of FRAGMENTS, alone, as keys or as items. */
 export const hostileValue: fc.Arbitrary<Json> = fc.oneof(
   { weight: 4, arbitrary: leaf },
   { weight: 1, arbitrary: fc.array(leaf, { maxLength: 3 }) },
@@ -113,7 +113,7 @@ export const hostileValue: fc.Arbitrary<Json> = fc.oneof(
   },
 );
 
-/** Authored texts with unusual references and placeholders between such strings. */
+/** Authored texts with unusual references and placeholders between FRAGMENTS. */
 export const hostileText: fc.Arbitrary<string> = fc
   .array(
     fc.oneof(
@@ -127,7 +127,7 @@ export const hostileText: fc.Arbitrary<string> = fc
 
 function reference(): fc.Arbitrary<string> {
   const heads = ['p', 'P', 'My Block', 'myblock', 'constructor', '__proto__', 'toString', 'variable', 'loop'];
-  const more = ['parallel', 'start', 'b1', 'valueOf', '', ' p', 'p ', 'p\n', 'no', 'ſ', 'İ', '7', 'p>', '<p'];
+  const otherHeads = ['parallel', 'start', 'b1', 'valueOf', '', ' p', 'p ', 'p\n', 'no', 'ſ', 'İ', '7', 'p>', '<p'];
   const steps = ['x', 'v', '__proto__', 'constructor', 'prototype', 'toString', 'length', '0', '-1', '1e9'];
   const exotic = [
     '[0]',
@@ -147,7 +147,7 @@ function reference(): fc.Arbitrary<string> {
     maxLength: 5,
   });
   return fc
-    .tuple(fc.constantFrom(...heads, ...more), path)
+    .tuple(fc.constantFrom(...heads, ...otherHeads), path)
     .map(([head, names]) => `<${[head, ...names].join('.')}>`);
 }
 

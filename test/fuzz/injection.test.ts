@@ -11,16 +11,16 @@ import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts
 
 const runs = { numRuns: scale(500, 50_000) };
 
-/** A separate realm, in which `boom` counts how often a value ran as code. */
+/** A separate realm (a context with its own globals), in which `boom` counts how often a value ran as code. */
 const realm = createContext({ booms: 0 });
 evaluate('globalThis.boom = () => { booms++; return "boom"; }');
-const globals = namesIn();
+const globalNames = readGlobalNames();
 
 function evaluate(script: string): unknown {
   return new Script(script).runInContext(realm) as unknown;
 }
 
-function namesIn(): string {
+function readGlobalNames(): string {
   return evaluate(
     'JSON.stringify([globalThis, Object.prototype, Array.prototype, String.prototype].map((of) => Reflect.ownKeys(of).map(String)))',
   ) as string;
@@ -36,17 +36,17 @@ async function run({ code, values }: BoundCode): Promise<string> {
 }
 
 /** Expects that only the authored code was evaluated, and that it added no global names. */
-function expectNothingElse(): void {
+function expectNoInjection(): void {
   expect(evaluate('booms')).toBe(0);
-  expect(namesIn()).toBe(globals);
+  expect(readGlobalNames()).toBe(globalNames);
 }
 
-type Slot = readonly [authored: string, meaning: (value: Json) => Json];
+type Slot = readonly [authored: string, resultOf: (value: Json) => Json];
 
 const json = (value: Json): Json => JSON.stringify(value);
 const identity = (value: Json): Json => value;
 
-/** Positions in function code, with the result of the value at each. */
+/** Positions of references in function code, each with the result of the code there for a value. */
 const SLOTS: readonly Slot[] = [
   ...['<p>', '<variable.v>', '(<p>)', '[<p>][0]', '(() => <p>)()', '{ k: <p> }.k'].map((authored): Slot => [
     authored.startsWith('{') ? `(${authored})` : authored,
@@ -83,15 +83,15 @@ describe('a hostile value', () => {
       fc.asyncProperty(slots, hostileValue, async (sequence, value) => {
         const authored = sequence.map(([[slot], separator]) => slot + separator).join('');
         const { code } = compileCode(`return [${authored}0]`, 'javascript', context);
-        const expected = sequence.flatMap(([[, meaning], separator]): Json[] =>
-          separator.includes('test') ? [meaning(value), false] : [meaning(value)],
+        const expected = sequence.flatMap(([[, resultOf], separator]): Json[] =>
+          separator.includes('test') ? [resultOf(value), false] : [resultOf(value)],
         );
         expect(await run(bindCode(code, lookup(value)))).toBe(JSON.stringify([...expected, 0]));
         expect(evaluate('booms')).toBe(0);
       }),
       runs,
     );
-    expectNothingElse();
+    expectNoInjection();
   });
 
   it.each(['condition', 'loop'] as const)('is unchanged by an expression (%s)', async (kind) => {
@@ -119,7 +119,7 @@ describe('a hostile value', () => {
       }),
       runs,
     );
-    expectNothingElse();
+    expectNoInjection();
   });
 
   it.each([
@@ -155,7 +155,7 @@ describe('a hostile value', () => {
         runs,
       );
       expect(evaluated).toBeGreaterThan(runs.numRuns / 10);
-      expectNothingElse();
+      expectNoInjection();
     },
   );
 
@@ -183,7 +183,7 @@ describe('a hostile value', () => {
       runs,
     );
     expect(completed).toBeGreaterThan(runs.numRuns / 20);
-    expectNothingElse();
+    expectNoInjection();
   });
 });
 

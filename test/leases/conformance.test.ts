@@ -21,7 +21,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 let url = '';
 
 /** Returns a runtime whose engines share a new schema. Each engine acts as a separate process. */
-function onPostgres(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
+function createRuntime(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
   const schema = randomUUID();
   const engines: Engine[] = [];
   whenDone(async () => {
@@ -42,15 +42,15 @@ function onPostgres(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
 }
 
 const SUITES = [
-  () => describePauses(onPostgres),
-  () => describeChildren(onPostgres),
-  () => describeWorkflowTools(onPostgres),
-  () => describeCodeTools(onPostgres),
-  () => describeEnvironments(onPostgres),
-  () => describeFiles(onPostgres),
-  () => describeDeletion(onPostgres),
-  () => describeStarts(onPostgres),
-  () => describeRestart(onPostgres, false),
+  () => describePauses(createRuntime),
+  () => describeChildren(createRuntime),
+  () => describeWorkflowTools(createRuntime),
+  () => describeCodeTools(createRuntime),
+  () => describeEnvironments(createRuntime),
+  () => describeFiles(createRuntime),
+  () => describeDeletion(createRuntime),
+  () => describeStarts(createRuntime),
+  () => describeRestart(createRuntime, false),
 ];
 
 describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
@@ -58,8 +58,8 @@ describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
     url = await postgresDatabase();
   });
 
-  describeMemories(onPostgres);
+  describeMemories(createRuntime);
   // `SUITES` covers behaviour that depends on the stores. The other groups depend only on the machine.
-  if (isFull) describeRuntime('local, on PostgreSQL', onPostgres, { durable: true });
+  if (isFull) describeRuntime('local, on PostgreSQL', createRuntime, { durable: true });
   else for (const describeGroup of sample(SUITES, 3, 'groups of conformance on PostgreSQL')) describeGroup();
 });

@@ -7,7 +7,7 @@ import type { EffectServer } from '../temporal/chaos/effect-server.ts';
 import { startNode } from './processes.ts';
 import type { Node } from './processes.ts';
 
-/** A database schema, an effect server, and processes on both. */
+/** A database schema, a server that records every call of an effect, and processes that use both. */
 export interface Environment {
   schema: string;
   stores: SharedStores;

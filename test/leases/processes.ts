@@ -27,6 +27,7 @@ export interface Command {
   token?: string;
 }
 
+/** A line that a process prints. */
 interface Message {
   id?: number;
   value?: unknown;
@@ -66,19 +67,19 @@ export async function startNode(options: NodeOptions): Promise<Node> {
   const errors: Node['errors'] = [];
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const waiting = new Map<number, (message: Message) => void>();
+  const pendingCalls = new Map<number, (message: Message) => void>();
   const ready = Promise.withResolvers<void>();
   child.once('exit', () => ready.reject(new Error(`The process has ended: ${stderr}`)));
   createInterface({ input: child.stdout }).on('line', (line) => {
     const message = JSON.parse(line) as Message;
     if (message.ready) ready.resolve();
     else if (message.error) errors.push(message.error);
-    else waiting.get(message.id ?? 0)?.(message);
+    else pendingCalls.get(message.id ?? 0)?.(message);
   });
   let lastId = 0;
   const call = async (name: string, command: Partial<Command> = {}): Promise<unknown> => {
     const id = ++lastId;
-    const message = new Promise<Message>((resolve) => waiting.set(id, resolve));
+    const message = new Promise<Message>((resolve) => pendingCalls.set(id, resolve));
     child.stdin.write(`${JSON.stringify({ ...command, id, call: name })}\n`);
     const { value, refused } = await message;
     if (refused) throw Object.assign(new Error(refused.message), { code: refused.code });

@@ -26,13 +26,13 @@ async function addOwners({ leases }: LeasedStores, count: number, leaseMs = LONG
   return owners;
 }
 
-async function createRun({ leases }: LeasedStores, owner: string, runId: string, more = {}): Promise<Lease> {
-  const lease = await leases.create(owner, newRun(runId, more), startedEntry(), record(runId));
+async function createRun({ leases }: LeasedStores, owner: string, runId: string, fields = {}): Promise<Lease> {
+  const lease = await leases.create(owner, newRun(runId, fields), startedEntry(), record(runId));
   if (!lease) throw new Error(`The id ${runId} is taken.`);
   return lease;
 }
 
-const heldByOther = (runId: string) => ({ code: 'RUN_ELSEWHERE', details: { runId, held: true } });
+const heldByOtherError = (runId: string) => ({ code: 'RUN_ELSEWHERE', details: { runId, held: true } });
 
 describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
   beforeAll(async () => {
@@ -52,10 +52,10 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(after).toEqual({ runId: 'r', owner: two, epoch: 2 });
     const known = [await runs.journal('r'), await runs.record('r'), await runs.logs('r')];
 
-    await expect(writer.append('r', [entry(3)])).rejects.toMatchObject(heldByOther('r'));
+    await expect(writer.append('r', [entry(3)])).rejects.toMatchObject(heldByOtherError('r'));
     const late = { record: record('r', { seq: 9, status: 'failed' }), logs: [log('r', 2)] } as const;
-    await expect(writer.append('r', [entry(3)], late)).rejects.toMatchObject(heldByOther('r'));
-    await expect(writer.saveRecord(late.record, late.logs)).rejects.toMatchObject(heldByOther('r'));
+    await expect(writer.append('r', [entry(3)], late)).rejects.toMatchObject(heldByOtherError('r'));
+    await expect(writer.saveRecord(late.record, late.logs)).rejects.toMatchObject(heldByOtherError('r'));
     await leases.release(before);
     expect([await runs.journal('r'), await runs.record('r'), await runs.logs('r')]).toEqual(known);
     await leases.runStore(after as Lease).append('r', [entry(3)]);
@@ -68,7 +68,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const lease = await createRun(stores, one, 'r');
     await stores.leases.leave(one);
     await expect(stores.leases.runStore(lease).append('r', [entry(2)])).rejects.toMatchObject(
-      heldByOther('r'),
+      heldByOtherError('r'),
     );
     await expect(createRun(stores, one, 'other')).rejects.toThrow('did not renew its leases in time');
     expect(await stores.runs.header('other')).toBeUndefined();
@@ -83,7 +83,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const again = (await stores.leases.acquire(one, 'r')) as Lease;
     expect(again.epoch).toBe(2);
     await expect(stores.leases.runStore(first).append('r', [entry(2)])).rejects.toMatchObject(
-      heldByOther('r'),
+      heldByOtherError('r'),
     );
     await stores.leases.runStore(again).append('r', [entry(2)]);
   });
@@ -134,21 +134,21 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const [dead = '', living = ''] = [...(await addOwners(stores, 1, 1)), ...(await addOwners(stores, 1))];
     // The clock of the database must advance past the end of the lease.
     await rowsAt(url, 'SELECT pg_sleep(0.01)');
-    const [ofDead, ofLiving] = [await createRun(stores, dead, 'a'), await createRun(stores, living, 'b')];
+    const [deadLease, livingLease] = [await createRun(stores, dead, 'a'), await createRun(stores, living, 'b')];
     await stores.leases.expireOwners();
     expect(await stores.leases.renew(living, LONG_MS)).toBe(true);
-    await stores.leases.runStore(ofLiving).append('b', [entry(2)]);
-    await expect(stores.leases.runStore(ofDead).append('a', [entry(2)])).rejects.toMatchObject(
-      heldByOther('a'),
+    await stores.leases.runStore(livingLease).append('b', [entry(2)]);
+    await expect(stores.leases.runStore(deadLease).append('a', [entry(2)])).rejects.toMatchObject(
+      heldByOtherError('a'),
     );
     expect(await stores.leases.claim(living, 10)).toEqual([{ runId: 'a', owner: living, epoch: 2 }]);
   });
 
   it('runs without an owner are claimed in equal shares, oldest first, each by one process', async () => {
     const stores = await open();
-    const [left = '', ...owners] = await addOwners(stores, 4);
-    for (let n = 0; n < 30; n++) await createRun(stores, left, `r${n}`, { createdMs: 1000 + n });
-    await stores.leases.leave(left);
+    const [leaving = '', ...owners] = await addOwners(stores, 4);
+    for (let n = 0; n < 30; n++) await createRun(stores, leaving, `r${n}`, { createdMs: 1000 + n });
+    await stores.leases.leave(leaving);
     const first = await stores.leases.claim(owners[0] ?? '', 100);
     expect(first.map(({ runId }) => runId)).toEqual(Array.from({ length: 10 }, (_, n) => `r${n}`));
     const later = await Promise.all(

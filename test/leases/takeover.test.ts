@@ -11,23 +11,23 @@ import type { Environment } from './environment.ts';
 let url = '';
 const TIMEOUT = { timeout: 60_000, interval: 50 };
 
-/** Resumes every pause point of the runs until all have ended. Returns their outputs. */
+/** Resumes every pause point of the runs until all runs have ended. Returns the output of each run by its id. */
 async function resumeToEnd(runIds: readonly string[], node: Node): Promise<Map<string, Json>> {
-  const ended = new Map<string, Json>();
+  const outputs = new Map<string, Json>();
   const advance = async (runId: string): Promise<void> => {
     const run = await node.call('getRun', { runId });
-    if (run.status === 'completed') ended.set(runId, run.output);
+    if (run.status === 'completed') outputs.set(runId, run.output);
     if (run.status === 'failed') throw new Error(JSON.stringify(run.error));
     for (const { token, scope, kind } of run.pauses)
       if (kind === 'human') await node.call('resume', { runId, token, input: answerTo(scope) });
   };
   await expect
     .poll(async () => {
-      for (const runId of runIds) if (!ended.has(runId)) await advance(runId);
-      return ended.size;
+      for (const runId of runIds) if (!outputs.has(runId)) await advance(runId);
+      return outputs.size;
     }, TIMEOUT)
     .toBe(runIds.length);
-  return ended;
+  return outputs;
 }
 
 /** Returns the ids of paused child runs. */
@@ -36,13 +36,13 @@ async function pausedChildren({ stores }: Environment): Promise<string[]> {
   return runs.filter((run) => run.parentRunId !== undefined).map(({ runId }) => runId);
 }
 
-/** Expects that every effect ran, and that only effects ran again that were in flight when their process died. */
-function expectEffects({ effects }: Environment, dead: readonly number[], keys: Iterable<string>): void {
+/** Expects a call of every effect, and repeated calls only of effects that were in flight when their process died. */
+function expectEffects({ effects }: Environment, deadPids: readonly number[], keys: Iterable<string>): void {
   expect(new Set(effects.calls.map(({ key }) => key))).toEqual(new Set(keys));
-  const tries = Map.groupBy(effects.calls, ({ key, try: nth }) => `${key}#${nth}`);
-  for (const [name, calls] of tries) {
+  const attempts = Map.groupBy(effects.calls, ({ key, try: nth }) => `${key}#${nth}`);
+  for (const [name, calls] of attempts) {
     const interrupted = calls.slice(0, -1);
-    for (const { pid } of interrupted) expect(dead, `${name} ran again`).toContain(pid);
+    for (const { pid } of interrupted) expect(deadPids, `${name} ran again`).toContain(pid);
   }
 }
 
@@ -56,20 +56,20 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     const [first, second] = await Promise.all([environment.join(), environment.join()]);
     await first.call('deploy', { deployed: CHILD });
     for (const { workflow: deployed } of SUBJECTS) await first.call('deploy', { deployed });
-    const ids = SUBJECTS.map(({ workflow: drawn }) => (drawn as { workflow: { id: string } }).workflow.id);
+    const ids = SUBJECTS.map(({ workflow: exported }) => (exported as { workflow: { id: string } }).workflow.id);
     for (const id of ids) await first.call('start', { runId: `run-${id}`, workflow: id });
     await expect.poll(() => environment.effects.calls.length, TIMEOUT).toBeGreaterThan(5);
     await first.kill();
 
     const runIds = ids.map((id) => `run-${id}`);
     await expect.poll(() => pausedChildren(environment), TIMEOUT).toHaveLength(1);
-    const ended = await resumeToEnd([...runIds, ...(await pausedChildren(environment))], second);
+    const outputs = await resumeToEnd([...runIds, ...(await pausedChildren(environment))], second);
     for (const [index, { output }] of SUBJECTS.entries())
-      expect(ended.get(runIds[index] ?? '')).toEqual(output);
+      expect(outputs.get(runIds[index] ?? '')).toEqual(output);
 
     const findings = await audit(environment.stores);
     expect(findings.faults).toEqual([]);
-    for (const times of [...findings.ended.values(), ...findings.answered.values()]) expect(times).toBe(1);
+    for (const count of [...findings.ended.values(), ...findings.answered.values()]) expect(count).toBe(1);
     expectEffects(
       environment,
       [first.pid],
@@ -81,7 +81,7 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
   it('take over from a frozen process, which does not write its old runs when it resumes and joins again', async () => {
     const environment = await openEnvironment(url);
     const [frozen, other] = await Promise.all([environment.join(), environment.join()]);
-    const drawn = workflow(
+    const hangingWorkflow = workflow(
       [
         loop('L', { loopType: 'for', count: 3 }, block('E', 'effect', { ms: 20, at: '<loop.index>' })),
         block('Hang', 'effect', { ms: 60_000 }),
@@ -90,14 +90,14 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
       ['Start -> L -> E', 'L -> Hang -> Z'],
       { id: 'frozen' },
     );
-    await frozen.call('deploy', { deployed: drawn });
+    await frozen.call('deploy', { deployed: hangingWorkflow });
     await frozen.call('start', { runId: 'r', workflow: 'frozen' });
-    const waited = frozen.call('result', { runId: 'r' });
-    const hanging = () => environment.effects.calls.filter(({ key }) => key.includes('/Hang'));
-    await expect.poll(() => hanging().length, TIMEOUT).toBe(1);
+    const result = frozen.call('result', { runId: 'r' });
+    const hangingCalls = () => environment.effects.calls.filter(({ key }) => key.includes('/Hang'));
+    await expect.poll(() => hangingCalls().length, TIMEOUT).toBe(1);
     frozen.signal('SIGSTOP');
-    await expect.poll(() => hanging().length, TIMEOUT).toBe(2);
-    expect(hanging().map(({ pid }) => pid)).toEqual([frozen.pid, other.pid]);
+    await expect.poll(() => hangingCalls().length, TIMEOUT).toBe(2);
+    expect(hangingCalls().map(({ pid }) => pid)).toEqual([frozen.pid, other.pid]);
 
     // The effect of the frozen process responds while the process is stopped.
     const before = await environment.stores.runs.journal('r');
@@ -107,8 +107,8 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     const journal = await environment.stores.runs.journal('r');
     expect(journal.length).toBeGreaterThan(before.length);
     frozen.signal('SIGCONT');
-    // Its caller receives the result of the run from the other process.
-    expect(await waited).toMatchObject({ status: 'completed', output: { result: 3 } });
+    // The caller of the frozen process receives the result of the run from the other process.
+    expect(await result).toMatchObject({ status: 'completed', output: { result: 3 } });
     expect(frozen.errors.map(({ message }) => message)).toEqual([
       expect.stringContaining('This process has lost its runs'),
     ]);
@@ -127,12 +127,12 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     // Too long to expire within the test.
     const environment = await openEnvironment(url, 600_000);
     const [first, second] = await Promise.all([environment.join(), environment.join()]);
-    const drawn = workflow(
+    const waitingWorkflow = workflow(
       [block('T', 'wait', { timeValue: '1', timeUnit: 'seconds' }), block('E', 'effect', { ms: 1 })],
       ['Start -> T -> E'],
       { id: 'waits' },
     );
-    await first.call('deploy', { deployed: drawn });
+    await first.call('deploy', { deployed: waitingWorkflow });
     for (const runId of ['a', 'b', 'c']) await first.call('start', { runId, workflow: 'waits' });
     await first.call('close');
     for (const runId of ['a', 'b', 'c'])

@@ -52,10 +52,10 @@ describe('an mcp block', () => {
     await expect.poll(() => server.ended).toEqual([...server.transports.keys()]);
   });
 
-  it('sends the key of the operator, or without one the stored credential of the tenant', async () => {
+  it('sends the key of the operator, or without such a key the stored credential of the tenant', async () => {
     const server = await startServer();
     const services = { 'mcp-sky': server.url };
-    const stored: EngineOptions = {
+    const withStoredCredential: EngineOptions = {
       tenantCredentials: {
         find: (_tenant, query) =>
           'provider' in query && query.provider === 'mcp-sky' && query.type === 'oauth'
@@ -68,7 +68,7 @@ describe('an mcp block', () => {
       services,
       engine: { credentials: { 'mcp-sky': 'key-of-the-operator' } },
     });
-    await run({ fields: FORECAST, services, engine: stored });
+    await run({ fields: FORECAST, services, engine: withStoredCredential });
     const keys = new Set(server.requests.map(({ headers }) => headers.authorization));
     expect([...keys]).toEqual(['Bearer key-of-the-operator', 'Bearer token-of-the-tenant']);
   });
@@ -200,7 +200,7 @@ describe('an agent with MCP tools', () => {
 });
 
 describe('a hostile MCP server', () => {
-  /** Starts a server that lists these tools. */
+  /** Starts a server that responds to the n-th request for its tools with `tools(n)`. */
   const serveTools = async (tools: (page: number) => JsonObject) => {
     let page = 0;
     return serveFetch(async (request) => {
@@ -270,12 +270,12 @@ describe('a hostile MCP server', () => {
   });
 
   it('that redirects to another URL fails the block, and the URL is not requested', async () => {
-    const inner = await serveFetch(() => Response.json({}));
-    const server = await serveFetch(() => Response.redirect(inner.url, 307));
+    const target = await serveFetch(() => Response.json({}));
+    const server = await serveFetch(() => Response.redirect(target.url, 307));
     expect(await run({ fields: FORECAST, services: { 'mcp-sky': server.url } })).toMatchObject({
       status: 'failed',
       error: { code: 'MCP_FAILED' },
     });
-    expect(inner.requests).toEqual([]);
+    expect(target.requests).toEqual([]);
   });
 });

@@ -13,7 +13,7 @@ const SERVER = fileURLToPath(new URL('../support/mcp-stdio.ts', import.meta.url)
 
 const COMMAND = [process.execPath, SERVER, '/dev/null'] as const;
 
-/** Calls the tool `seen` of an MCP server with this configuration. */
+/** Calls the tool `seen`, which returns what its process was started with, of an MCP server with this configuration. */
 async function callSeen(server: NonNullable<BlocksOptions['mcp']>[string], fields: JsonObject = {}) {
   const engine = await createEngine({ blocks: blocks({ mcp: { local: server } }) });
   onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -47,7 +47,7 @@ it('a stdio server starts without a shell and with an empty environment, and end
   await expect.poll(() => pids().filter(isAlive)).toEqual([]);
 });
 
-it('a stdio server is one process for a run, and is started again after it has exited', async () => {
+it('a stdio server runs as one process for each run, and is started again after it has exited', async () => {
   const { command, pids } = stdioServer();
   const alive: number[][] = [];
   const kill = {
@@ -63,9 +63,9 @@ it('a stdio server is one process for a run, and is started again after it has e
   };
   const engine = await createEngine({ blocks: [...blocks({ mcp: { local: { command } } }), kill] });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const seen = (name: string) => block(name, 'mcp', { server: 'local', tool: 'seen' });
+  const seenBlock = (name: string) => block(name, 'mcp', { server: 'local', tool: 'seen' });
   const run = workflow(
-    [seen('A'), seen('B'), block('Kill', 'kill', {}), seen('C')],
+    [seenBlock('A'), seenBlock('B'), block('Kill', 'kill', {}), seenBlock('C')],
     ['Start -> A -> B -> Kill -> C'],
   );
   expect(await engine.execute({ workflow: run })).toMatchObject({ error: null });

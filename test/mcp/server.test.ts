@@ -147,20 +147,20 @@ describe('the MCP endpoint', () => {
   });
 
   it.each(['auto', 'legacy'] as const)('cancels the run when the client disconnects (%s)', async (mode) => {
-    const { call, client, statuses } = await callWaitingWorkflow(mode);
+    const { call, client, readStatuses } = await callWaitingWorkflow(mode);
     await Promise.all([expect(call).rejects.toThrow(/closed|abort/i), client.close()]);
-    await expect.poll(statuses, { timeout: 10_000 }).toEqual(['cancelled']);
+    await expect.poll(readStatuses, { timeout: 10_000 }).toEqual(['cancelled']);
   });
 
   it('cancels the run when a client of protocol revision 2026-07-28 cancels the call', async () => {
-    const { call, abort, statuses } = await callWaitingWorkflow('auto');
+    const { call, abort, readStatuses } = await callWaitingWorkflow('auto');
     abort.abort();
     await expect(call).rejects.toThrow(/abort/i);
-    await expect.poll(statuses, { timeout: 10_000 }).toEqual(['cancelled']);
+    await expect.poll(readStatuses, { timeout: 10_000 }).toEqual(['cancelled']);
   });
 });
 
-/** Calls a workflow that waits for ten minutes. `statuses` reads the statuses of its runs. */
+/** Calls a workflow that waits for ten minutes. `readStatuses` reads the statuses of the runs of this workflow. */
 async function callWaitingWorkflow(mode: 'auto' | 'legacy') {
   const id = await api.deploy(
     workflow([block('W', 'wait', { timeValue: '600', timeUnit: 'seconds' })], ['Start -> W']),
@@ -170,10 +170,10 @@ async function callWaitingWorkflow(mode: 'auto' | 'legacy') {
   const { tools } = await client.listTools();
   const abort = new AbortController();
   const call = client.callTool({ name: tools[0]?.name ?? '', arguments: {} }, { signal: abort.signal });
-  const statuses = async () => {
+  const readStatuses = async () => {
     const { data } = await api.call<{ status: string }[]>('GET', `/api/v2/workflows/${id}/runs`);
     return data.map(({ status }) => status);
   };
-  await expect.poll(statuses, { timeout: 10_000 }).toHaveLength(1);
-  return { call, client, abort, statuses };
+  await expect.poll(readStatuses, { timeout: 10_000 }).toHaveLength(1);
+  return { call, client, abort, readStatuses };
 }

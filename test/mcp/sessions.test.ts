@@ -33,11 +33,11 @@ describeOnStores((where, open) => {
       ...{ model: 'gpt-4o', messages: [{ role: 'user', content: 'Weather?' }] },
       tools: [{ type: 'mcp-server', params: { serverId: 'sky' } }],
     });
-    const run = workflow(
+    const weather = workflow(
       [call('Bergen'), call('Hamar'), agent, call('Oslo')],
       ['Start -> Bergen -> Ask -> Oslo', 'Start -> Hamar'],
     );
-    expect(await engine.execute({ workflow: run })).toMatchObject({ status: 'completed' });
+    expect(await engine.execute({ workflow: weather })).toMatchObject({ status: 'completed' });
     expect(server.calls.toSorted()).toEqual(['Bergen', 'Hamar', 'Narvik', 'Oslo']);
     expect(server.initialized).toHaveLength(1);
     await expect.poll(() => server.ended).toEqual([...server.transports.keys()]);
@@ -56,8 +56,8 @@ describe('the session of a run', () => {
   it('ends when a block fails, and when the engine closes', async () => {
     const server = await startSessions();
     const engine = await engineWith({ services: { 'mcp-sky': server.url } });
-    const failing = workflow([call('A', { tool: 'broken' })], ['Start -> A']);
-    expect(await engine.execute({ workflow: failing })).toMatchObject({ status: 'failed' });
+    const failingWorkflow = workflow([call('A', { tool: 'broken' })], ['Start -> A']);
+    expect(await engine.execute({ workflow: failingWorkflow })).toMatchObject({ status: 'failed' });
     await expect.poll(() => server.ended).toHaveLength(1);
     await engine.start({ workflow: workflow([call('A', { tool: 'slow' })], ['Start -> A']) });
     await expect.poll(() => server.calls, { timeout: 10_000 }).toEqual(['slow']);
@@ -77,11 +77,11 @@ describe('the session of a run', () => {
   it('ends while the run waits for a person, and a new session begins after the answer', async () => {
     const server = await startSessions();
     const engine = await engineWith({ services: { 'mcp-sky': server.url } });
-    const asking = workflow(
+    const pausingWorkflow = workflow(
       [call('Before'), block('Ask', 'human_in_the_loop', {}), call('After')],
       ['Start -> Before -> Ask -> After'],
     );
-    const run = await engine.start({ workflow: asking });
+    const run = await engine.start({ workflow: pausingWorkflow });
     expect(await run.result()).toMatchObject({ status: 'paused' });
     await expect.poll(() => server.ended).toHaveLength(1);
     const [pause] = (await engine.getRun(run.runId))?.pauses ?? [];
@@ -105,7 +105,7 @@ describe('the session of a run', () => {
       blocks: [...blocks(), forget],
       services: { 'mcp-sky': server.url },
     });
-    const forgetful = workflow(
+    const forgettingWorkflow = workflow(
       [
         call('A'),
         block('Forget', 'forget', {}),
@@ -116,7 +116,7 @@ describe('the session of a run', () => {
       ],
       ['Start -> A -> Forget', 'Forget -> B -> Again -> D', 'Forget -> C -> Again'],
     );
-    expect(await engine.execute({ workflow: forgetful })).toMatchObject({ error: null, status: 'completed' });
+    expect(await engine.execute({ workflow: forgettingWorkflow })).toMatchObject({ error: null, status: 'completed' });
     expect(server.calls.toSorted()).toEqual(['A', 'B', 'C', 'D']);
     expect(server.initialized).toHaveLength(3);
   });
@@ -139,8 +139,8 @@ describe('the session of a run', () => {
       secret: `token-number-${++reads}`,
     });
     const engine = await engineWith({ services: { 'mcp-sky': server.url }, tenantCredentials: { find } });
-    const two = workflow([call('A'), call('B')], ['Start -> A -> B']);
-    expect(await engine.execute({ workflow: two })).toMatchObject({ status: 'completed' });
+    const twoCalls = workflow([call('A'), call('B')], ['Start -> A -> B']);
+    expect(await engine.execute({ workflow: twoCalls })).toMatchObject({ status: 'completed' });
     expect(server.initialized).toEqual(['Bearer token-number-1']);
     const calls = server.requests.filter(({ body }) => body.includes('"tools/call"'));
     expect(calls.map(({ headers }) => headers.authorization)).toEqual([
@@ -156,7 +156,7 @@ describe.each([
 ])('the tool list of a server of protocol revision %s', (_title, serve) => {
   it('is requested once per minute for each key, and again after a change notification', async () => {
     const server = await serve();
-    const lists = () => server.requests.filter(({ body }) => body.includes('"tools/list"')).length;
+    const countLists = () => server.requests.filter(({ body }) => body.includes('"tools/list"')).length;
     const services = { 'mcp-sky': server.url };
     const notice = {
       types: ['notice'],
@@ -172,21 +172,21 @@ describe.each([
       },
     };
     const engine = await engineWith({ services, blocks: [...blocks(), notice] });
-    const two = workflow([call('A'), call('B')], ['Start -> A -> B']);
-    expect(await engine.execute({ workflow: two })).toMatchObject({ error: null });
-    expect(await engine.execute({ workflow: two })).toMatchObject({ error: null });
-    expect(lists()).toBe(1);
+    const twoCalls = workflow([call('A'), call('B')], ['Start -> A -> B']);
+    expect(await engine.execute({ workflow: twoCalls })).toMatchObject({ error: null });
+    expect(await engine.execute({ workflow: twoCalls })).toMatchObject({ error: null });
+    expect(countLists()).toBe(1);
     const other = await engineWith({ services, credentials: { 'mcp-sky': 'another-key' } });
-    expect(await other.execute({ workflow: two })).toMatchObject({ error: null });
-    expect(lists()).toBe(2);
-    const changed = workflow(
+    expect(await other.execute({ workflow: twoCalls })).toMatchObject({ error: null });
+    expect(countLists()).toBe(2);
+    const notifyingWorkflow = workflow(
       [call('A'), block('Notice', 'notice', {}), call('B')],
       ['Start -> A -> Notice -> B'],
     );
     await expect
       .poll(async () => {
-        await engine.execute({ workflow: changed });
-        return lists();
+        await engine.execute({ workflow: notifyingWorkflow });
+        return countLists();
       })
       .toBeGreaterThan(2);
   });

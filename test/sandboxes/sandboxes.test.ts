@@ -192,15 +192,15 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const { data } = await api.create();
     await api.waitForState(data.id, 'building');
     const images = createImages({ folder, builders: { javascript: fakeBuilder() } });
-    const next = openSandboxes({
+    const nextSandboxes = openSandboxes({
       store: api.store,
       images: async () => images,
       onError: (error) => expect.unreachable(String(error)),
     });
-    await testApi({ engine: api.engine, store: api.store, sandboxes: next });
+    await testApi({ engine: api.engine, store: api.store, sandboxes: nextSandboxes });
     await vi.waitFor(async () => expect(await images.list()).toMatchObject([{ state: 'ready' }]));
     await images.close();
-    await next.close();
+    await nextSandboxes.close();
   });
 
   it('cannot be read or changed if the image store cannot be opened, except sandboxes without packages', async () => {
@@ -209,16 +209,16 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     await working.waitForState(built.id, 'ready');
     const { store, engine, key, workspaceId } = working;
     const faults: unknown[] = [];
-    const broken = openSandboxes({
+    const brokenSandboxes = openSandboxes({
       store,
       images: () => Promise.reject(new Error('no folder /secret/path')),
       onError: (error) => faults.push(error),
     });
-    const api = await testApi({ engine, store, sandboxes: broken });
+    const api = await testApi({ engine, store, sandboxes: brokenSandboxes });
     const call = (method: string, path: string, body?: object) =>
       api.call<Sandbox>(method, `/api/v2/sandboxes${path}`, { key, ...(body && { body }) });
-    const audited = async () => (await store.audit.ofResource(built.id)).length;
-    const recorded = await audited();
+    const countAuditEvents = async () => (await store.audit.ofResource(built.id)).length;
+    const eventsBefore = await countAuditEvents();
     faults.length = 0;
     const packages = { language: 'javascript', dependencies: ['alpha'] };
     const sandboxPath = `/${built.id}?workspaceId=${workspaceId}`;
@@ -230,15 +230,15 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
       ['GET', sandboxPath],
       ['GET', `?workspaceId=${workspaceId}`],
     ] as const) {
-      const answer = await call(method, path, body);
-      expect([method, answer.status, answer.headers.get('retry-after')]).toEqual([method, 503, '5']);
-      expect(errorIn(answer.body)).toEqual({
+      const response = await call(method, path, body);
+      expect([method, response.status, response.headers.get('retry-after')]).toEqual([method, 503, '5']);
+      expect(errorIn(response.body)).toEqual({
         code: 'SERVICE_UNAVAILABLE',
         message: 'Packages cannot be used now: the image store of this server cannot be opened',
       });
     }
     expect(faults).toHaveLength(6);
-    expect(await audited()).toBe(recorded);
+    expect(await countAuditEvents()).toBe(eventsBefore);
     expect((await working.show(built.id)).data).toMatchObject({ name: 'tools', buildStatus: 'ready' });
     const empty = await call('POST', '', { workspaceId, name: 'empty', language: 'javascript' });
     expect(empty).toMatchObject({ status: 201, data: { buildStatus: null } });

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { testApi } from '../support/api.ts';
 import { fakeBuilder, openImages } from '../support/images.ts';
 
-it('a process with its own images builds a sandbox when a block first needs it, while the block waits', async () => {
+it('a process with its own images builds a sandbox when a block first needs the sandbox, and the block waits for the build', async () => {
   const store = await openServiceStore();
   const faults: unknown[] = [];
   const onError = (error: unknown): void => void faults.push(error);
@@ -32,15 +32,15 @@ it('a process with its own images builds a sandbox when a block first needs it, 
       },
     },
   });
-  const waiting = openSandboxes({ store, images: async () => images, onError, waitsForBuilds: true });
+  const waitingSandboxes = openSandboxes({ store, images: async () => images, onError, waitsForBuilds: true });
   onTestFinished(async () => {
-    await Promise.all([sandboxes.close(), waiting.close()]);
+    await Promise.all([sandboxes.close(), waitingSandboxes.close()]);
     expect(faults).toEqual([]);
   });
-  const opened = Promise.all([1, 2].map(() => waiting.images.open(alpha, workspaceId)));
-  const failed = waiting.images.open(broken, workspaceId).catch((error: unknown) => error);
+  const opened = Promise.all([1, 2].map(() => waitingSandboxes.images.open(alpha, workspaceId)));
+  const failed = waitingSandboxes.images.open(broken, workspaceId).catch((error: unknown) => error);
   const other = await store.workspaces.createWorkspace('Other', api.userId);
-  await expect(waiting.images.open(alpha, other)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+  await expect(waitingSandboxes.images.open(alpha, other)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   allow();
   expect(await opened).toMatchObject([{ features: { modules: ['alpha'] } }, { language: 'javascript' }]);
   expect(builder.calls).toEqual(['resolve', 'assemble']);

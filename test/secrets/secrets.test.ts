@@ -45,9 +45,9 @@ interface SecretsApi extends TestApi {
   sealer: Sealer;
   database: Kysely<unknown>;
   /** Adds another member of the workspace with this role. Returns the id and an API key of the member. */
-  member(role: 'read' | 'write' | 'admin'): Promise<{ userId: string; key: string }>;
+  createMember(role: 'read' | 'write' | 'admin'): Promise<{ userId: string; key: string }>;
   put(name: string, body?: object, key?: string): Promise<{ status: number; body: unknown; data: Secret }>;
-  names(query?: object, key?: string): Promise<string[]>;
+  listNames(query?: object, key?: string): Promise<string[]>;
 }
 
 async function setUp(postgres: string | undefined, keys = OLD_KEY): Promise<SecretsApi> {
@@ -65,7 +65,7 @@ async function setUp(postgres: string | undefined, keys = OLD_KEY): Promise<Secr
     ...api,
     sealer,
     database,
-    member: async (role) => {
+    createMember: async (role) => {
       const userId = await store.workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'B' });
       await store.workspaces.setMember(api.workspaceId, userId, role);
       return { userId, key: (await store.keys.create({ userId }, 'member')).key };
@@ -77,7 +77,7 @@ async function setUp(postgres: string | undefined, keys = OLD_KEY): Promise<Secr
         key,
       });
     },
-    names: async (query = {}, key = api.key) => {
+    listNames: async (query = {}, key = api.key) => {
       const search = new URLSearchParams({ workspaceId: api.workspaceId, ...query }).toString();
       const { data } = await api.call<Secret[]>('GET', `/api/v2/secrets?${search}`, { key });
       return data.map(({ name }) => name);
@@ -100,12 +100,12 @@ it('a server without an encryption key refuses secrets and credentials with the 
     ...{ workspaceId, type: 'service_account', providerId: 'shop' },
     credentials: JSON.stringify({ apiToken: VALUE }),
   };
-  for (const refused of [
+  for (const response of [
     await call('PUT', '/api/v2/secrets/TOKEN', { body: secret }),
     await call('POST', '/api/v2/credentials', { body: credential }),
   ]) {
-    expect(refused.status).toBe(503);
-    expect(errorIn(refused.body).message).toBe(
+    expect(response.status).toBe(503);
+    expect(errorIn(response.body).message).toBe(
       'The server has no key to encrypt secrets with, so it cannot store them',
     );
   }
@@ -141,10 +141,10 @@ describe.each(NAMES)('secrets on %s', (name) => {
     const deleted = await api.call('DELETE', path);
     expect(deleted.data).toEqual({ name: 'TOKEN', scope: 'workspace', deleted: true });
     expect((await api.call('DELETE', path)).status).toBe(404);
-    expect(await api.names()).toEqual([]);
+    expect(await api.listNames()).toEqual([]);
   });
 
-  it('are read only by runs of their workspace, and redacted in all records of a run', async () => {
+  it('can be read by runs of their workspace only, and are redacted in all records of a run', async () => {
     const api = await setUp(url);
     const workflowId = await api.deploy(READER);
     const path = `/api/v2/workflows/${workflowId}/execute`;
@@ -164,14 +164,14 @@ describe.each(NAMES)('secrets on %s', (name) => {
 
   it('of a person are visible and changeable only for that person', async () => {
     const api = await setUp(url);
-    const member = await api.member('read');
+    const member = await api.createMember('read');
     await api.put('MINE', { scope: 'personal' });
     await api.put('SHARED');
     expect((await api.put('THEIRS', { scope: 'personal' }, member.key)).status).toBe(201);
-    expect(await api.names()).toEqual(['MINE', 'SHARED']);
-    expect(await api.names({}, member.key)).toEqual(['SHARED', 'THEIRS']);
-    expect(await api.names({ scope: 'personal' }, member.key)).toEqual(['THEIRS']);
-    expect(await api.names({ scope: 'workspace' }, member.key)).toEqual(['SHARED']);
+    expect(await api.listNames()).toEqual(['MINE', 'SHARED']);
+    expect(await api.listNames({}, member.key)).toEqual(['SHARED', 'THEIRS']);
+    expect(await api.listNames({ scope: 'personal' }, member.key)).toEqual(['THEIRS']);
+    expect(await api.listNames({ scope: 'workspace' }, member.key)).toEqual(['SHARED']);
     const path = `/api/v2/secrets/MINE?workspaceId=${api.workspaceId}&scope=personal`;
     expect((await api.call('DELETE', path, { key: member.key })).status).toBe(404);
   });
@@ -180,7 +180,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
     const api = await setUp(url);
     await api.put('SHARED');
     for (const role of ['read', 'write'] as const) {
-      const { key } = await api.member(role);
+      const { key } = await api.createMember(role);
       const refused = await api.put('SHARED', { value: 'mine now' }, key);
       expect(refused.status).toBe(403);
       expect(errorIn(refused.body).details?.code).toBe('SECRET_ADMIN_ACCESS_REQUIRED');
@@ -189,7 +189,7 @@ describe.each(NAMES)('secrets on %s', (name) => {
       const list = await api.call<Secret[]>('GET', `/api/v2/secrets?workspaceId=${api.workspaceId}`, { key });
       expect(list.data).toMatchObject([{ name: 'SHARED', role: 'member' }]);
     }
-    const { key } = await api.member('admin');
+    const { key } = await api.createMember('admin');
     expect((await api.put('SHARED', {}, key)).status).toBe(200);
   });
 
@@ -224,14 +224,14 @@ describe.each(NAMES)('secrets on %s', (name) => {
     const api = await setUp(url);
     for (const each of ['b_1', 'a%1', 'B_2', 'c']) await api.put(each);
     await api.put('a%1', { scope: 'personal' });
-    const sorted = await api.names({ sortBy: 'createdAt' });
+    const sorted = await api.listNames({ sortBy: 'createdAt' });
     expect(sorted).toEqual(['b_1', 'a%1', 'B_2', 'c', 'a%1']);
     for (const [sortBy, sortOrder] of [
       ['name', 'asc'],
       ['name', 'desc'],
       ['createdAt', 'desc'],
     ] as const) {
-      const all = await api.names({ sortBy, sortOrder });
+      const all = await api.listNames({ sortBy, sortOrder });
       const items: string[] = [];
       let cursor: string | null = '';
       while (cursor !== null) {
@@ -250,14 +250,14 @@ describe.each(NAMES)('secrets on %s', (name) => {
       }
       expect(items).toEqual(all);
     }
-    expect((await api.names({ search: 'B_' })).sort()).toEqual(['B_2', 'b_1']);
-    expect(await api.names({ search: '%' })).toEqual(['a%1', 'a%1']);
+    expect((await api.listNames({ search: 'B_' })).sort()).toEqual(['B_2', 'b_1']);
+    expect(await api.listNames({ search: '%' })).toEqual(['a%1', 'a%1']);
   });
 
   it('record who created, changed and deleted them, without values, and do not record refusals', async () => {
     const api = await setUp(url);
     const unique = `TOKEN_${crypto.randomUUID()}`;
-    const { key } = await api.member('read');
+    const { key } = await api.createMember('read');
     await api.put(unique, {}, key);
     await api.put(unique);
     await api.put(unique);

@@ -39,7 +39,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
       pathOf,
       inWorkspace,
       change,
-      member: async (role: 'read' | 'write' | 'admin') => {
+      createMember: async (role: 'read' | 'write' | 'admin') => {
         const email = `${crypto.randomUUID()}@x.test`;
         const userId = await store.workspaces.createUser({ email, name: 'Bo' });
         await store.workspaces.setMember(workspaceId, userId, role);
@@ -55,7 +55,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
         };
         return api.call<Skill>('POST', '/api/v2/skills', { body: { ...skill, ...body }, key });
       },
-      names: async (query: object = {}, key = api.key) => {
+      listNames: async (query: object = {}, key = api.key) => {
         const { data } = await api.call<Skill[]>('GET', inWorkspace('/api/v2/skills', query), { key });
         return data.map((each) => each.name);
       },
@@ -91,13 +91,13 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     expect((await api.call('GET', api.inWorkspace('/api/v2/skills'))).data).toEqual([summary]);
     expect((await api.change(id, {})).status).toBe(400);
     expect((await api.call('DELETE', api.inWorkspace(api.pathOf(id)))).data).toEqual({ id, deleted: true });
-    for (const missing of [
+    for (const response of [
       await api.call('GET', api.inWorkspace(api.pathOf(id))),
       await api.change(id, { content: 'x' }),
       await api.call('DELETE', api.inWorkspace(api.pathOf(id))),
       await api.editors(id),
     ])
-      expect(missing.status).toBe(404);
+      expect(response.status).toBe(404);
     const { rows } = await sql<{
       action: string;
     }>`select action from audit where resource_id = ${id} order by created_at`.execute(api.store.database);
@@ -115,15 +115,15 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     const { data: two } = await api.add('two');
     expect((await api.change(two.id, { name: 'one' })).status).toBe(409);
     expect((await api.change(data.id, { name: 'one' })).status).toBe(200);
-    expect(await api.names({ sortBy: 'name' })).toEqual(['two', 'one']);
+    expect(await api.listNames({ sortBy: 'name' })).toEqual(['two', 'one']);
   });
 
   it('can be changed by their editors and workspace admins, and read by other members', async () => {
     const api = await setUp();
     const [reader, writer, admin] = [
-      await api.member('read'),
-      await api.member('write'),
-      await api.member('admin'),
+      await api.createMember('read'),
+      await api.createMember('write'),
+      await api.createMember('admin'),
     ];
     expect((await api.add('x', {}, reader.key)).status).toBe(403);
     const { data } = await api.add('mine', {}, writer.key);
@@ -137,7 +137,7 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
       expect(status).toBe(403);
       expect(errorIn(body).details?.code).toBe('SKILL_EDITOR_ACCESS_REQUIRED');
     }
-    expect(await api.names({}, reader.key)).toEqual(['mine']);
+    expect(await api.listNames({}, reader.key)).toEqual(['mine']);
 
     expect((await api.grant(data.id, reader.email, writer.key)).status).toBe(201);
     expect((await api.grant(data.id, reader.email, writer.key)).status).toBe(200);
@@ -180,21 +180,21 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     expect((await api.call('GET', otherPath)).status).toBe(404);
     expect((await api.call('DELETE', otherPath)).status).toBe(404);
     expect((await api.change(data.id, { content: 'x', workspaceId: other })).status).toBe(404);
-    expect(await api.names({ workspaceId: other })).toEqual([]);
+    expect(await api.listNames({ workspaceId: other })).toEqual([]);
     expect((await api.add('mine', { workspaceId: other })).status).toBe(201);
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
-    expect(await api.names({}, key)).toEqual(['mine']);
-    for (const refused of [await api.add('x', {}, key), await api.change(data.id, { content: 'x' }, { key })])
-      expect(errorIn(refused.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
+    expect(await api.listNames({}, key)).toEqual(['mine']);
+    for (const response of [await api.add('x', {}, key), await api.change(data.id, { content: 'x' }, { key })])
+      expect(errorIn(response.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
   });
 
   it('are listed in pages and searched by text; their editors are listed in pages', async () => {
     const api = await setUp();
     for (const each of ['b-1', 'a-1', 'c']) await api.add(each);
     await api.add('d', { description: '100% of A-1' });
-    expect(await api.names({ search: 'a-1' })).toEqual(['d', 'a-1']);
-    expect(await api.names({ search: '%' })).toEqual(['d']);
-    const pages = async (path: string, query: object, key: 'name' | 'email'): Promise<string[]> => {
+    expect(await api.listNames({ search: 'a-1' })).toEqual(['d', 'a-1']);
+    expect(await api.listNames({ search: '%' })).toEqual(['d']);
+    const readPages = async (path: string, query: object, key: 'name' | 'email'): Promise<string[]> => {
       const items: string[] = [];
       let cursor: string | null = '';
       while (cursor !== null) {
@@ -207,11 +207,11 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
       return items;
     };
     const sorted = { sortBy: 'name', sortOrder: 'asc' };
-    expect(await pages('/api/v2/skills', sorted, 'name')).toEqual(['a-1', 'b-1', 'c', 'd']);
-    expect(await pages('/api/v2/skills', {}, 'name')).toEqual(['d', 'c', 'a-1', 'b-1']);
+    expect(await readPages('/api/v2/skills', sorted, 'name')).toEqual(['a-1', 'b-1', 'c', 'd']);
+    expect(await readPages('/api/v2/skills', {}, 'name')).toEqual(['d', 'c', 'a-1', 'b-1']);
     const { data } = await api.add('e');
-    for (const role of ['admin', 'admin', 'admin', 'read'] as const) await api.member(role);
-    const emails = await pages(`/api/v2/skills/${data.id}/editors`, { sortBy: 'name' }, 'email');
+    for (const role of ['admin', 'admin', 'admin', 'read'] as const) await api.createMember(role);
+    const emails = await readPages(`/api/v2/skills/${data.id}/editors`, { sortBy: 'name' }, 'email');
     expect(new Set(emails).size).toBe(4);
     expect(emails).toHaveLength(4);
   });

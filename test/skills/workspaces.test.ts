@@ -28,7 +28,7 @@ function agentWith(skillId: string): Json {
   return workflow([block('A', 'agent', fields)], ['Start -> A']);
 }
 
-/** Starts a service whose agents load their first skill and repeat its content. */
+/** Starts a service with a model that loads the first skill of an agent and responds with the content of the skill. */
 async function setUp() {
   const server = await startModelServer(({ body }) => {
     const messages = body['messages'] as { role: string; content: string }[];
@@ -72,7 +72,7 @@ describe('skills of workspaces', () => {
     expect(await api.run(agentWith(mine))).toContain('it was deleted or never existed');
   });
 
-  it('are resolved when a workflow is imported: a skill of the workspace stays, another skill needs a target', async () => {
+  it('are resolved when a workflow is imported: skills of the workspace are kept, and other skills need a target', async () => {
     const api = await setUp();
     const mine = await api.skillIn(api.workspaceId, 'Ask first.');
     const theirs = await api.skillIn(api.other, 'Never refund.');

@@ -9,7 +9,7 @@ import { TALK, talk, WORDS } from './talk.ts';
 describe.each(Object.entries(LOCATIONS))(
   'a streamed execution over HTTP, with an engine on %s',
   (_name, locate) => {
-    it('contains the text of a selected block while it runs, by iteration and without secrets', async () => {
+    it('contains the text of a selected block while the block runs, in each iteration, without secrets', async () => {
       const script = new Script();
       const engineOptions = { ...(await locate()), env: { KEY: SECRET }, blocks: [script.executor] };
       await expectStreamed(await testApi({ engineOptions }), script);

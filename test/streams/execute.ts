@@ -10,7 +10,7 @@ const TWICE = workflow(
   ['Start -> Each -> A'],
 );
 
-/** Yields the data of server-sent events, without ids of blocks. */
+/** Yields the data of each server-sent event, without its `blockId`. */
 export async function* framesOf(response: Response): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();
   let text = '';
@@ -26,7 +26,7 @@ export async function* framesOf(response: Response): AsyncGenerator<unknown> {
   }
 }
 
-/** Expects that an execution with `stream: true` has the text while a block runs, by iteration, without the secret. */
+/** Expects that a streamed execution sends the text of a block while the block runs, with the secret redacted. */
 export async function expectStreamed(api: TestApi, script: Script): Promise<void> {
   const id = await api.deploy(TWICE);
   const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, {

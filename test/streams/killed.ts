@@ -12,7 +12,7 @@ const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 export interface TalkProcess {
   engine?: Pick<EngineOptions, 'data' | 'postgres'>;
   worker?: WorkerOptions;
-  /** The word of block T before which the process waits to be killed. */
+  /** The index of the word of block T before which the process waits to be killed. */
   stop?: number;
 }
 
@@ -29,7 +29,7 @@ export function play(options: TalkProcess): { exited: Promise<void>; end(): void
   return { exited, end: () => void child.stdin.end() };
 }
 
-/** Expects the events of a run whose process was killed before the third word of T, and that another one continued. */
+/** Expects the events of a run that a second process continued, after the first was killed at the third word of T. */
 export function expectRetracted(events: readonly RunEvent[]): void {
   const emissions = emissionsIn(events);
   expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));

@@ -8,7 +8,7 @@ import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
 export type Location = Pick<EngineOptions, 'data' | 'postgres'>;
 
-/** The stores that an engine can use, by name. */
+/** Functions that create a new store for an engine, by the name of the store. */
 export const LOCATIONS: { [name: string]: () => Promise<Location> | Location } = {
   memory: () => ({}),
   'a data folder': () => ({ data: join(dataFolder(), 'data') }),

@@ -1,29 +1,29 @@
 // A process that a test kills: `node process.ts OPTIONS`, where OPTIONS is TalkProcess as JSON. With `engine` it starts
 // or continues the run `talk-run`; with `worker` it polls for tasks until its input ends. It prints a line before each
-// word of block T, and before the word `stop` it waits to be killed.
+// word of block T, and before the word with the index `stop` it waits to be killed.
 import { createEngine, isEngineError } from '@heddle/engine';
 import { createWorker } from '@heddle/temporal';
 import type { TalkProcess } from './killed.ts';
 import { TALK, talk } from './talk.ts';
 
-const { stop, ...location } = JSON.parse(process.argv[2] ?? '') as TalkProcess;
+const { stop, ...target } = JSON.parse(process.argv[2] ?? '') as TalkProcess;
 
 const blocks = [
   talk(async (nth, name) => {
     if (name !== 'T') return;
-    // Earlier words are published a few milliseconds later.
+    // Earlier words are published a few milliseconds after they are emitted.
     if (nth === stop) await new Promise((resolve) => setTimeout(resolve, 100));
     process.stdout.write(`${nth}\n`);
     if (nth === stop) await new Promise(() => undefined);
   }),
 ];
 
-if (location.worker) {
-  const worker = await createWorker({ blocks, ...location.worker });
+if (target.worker) {
+  const worker = await createWorker({ blocks, ...target.worker });
   process.stdin.on('end', () => void worker.stop({ drainMs: 0, killMs: 2000 }));
   process.stdin.resume();
 } else {
-  const engine = await createEngine({ blocks, ...location.engine });
+  const engine = await createEngine({ blocks, ...target.engine });
   const run = await engine.attach('talk-run').catch((error: unknown) => {
     if (isEngineError(error) && error.code === 'RUN_NOT_FOUND')
       return engine.start({ workflow: TALK }, {}, { runId: 'talk-run' });

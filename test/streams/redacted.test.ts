@@ -62,8 +62,8 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
         ...(await locate()),
         ...{ clock, env: { KEY: SECRET }, blocks: [script.executor] },
       });
-      const drawn = workflow([block('A', 'work', { key: '{{KEY}}' }, { timeoutMs: 500 })], ['Start -> A']);
-      const run = await engine.start({ workflow: drawn }, {}, { runId: 'r' });
+      const exported = workflow([block('A', 'work', { key: '{{KEY}}' }, { timeoutMs: 500 })], ['Start -> A']);
+      const run = await engine.start({ workflow: exported }, {}, { runId: 'r' });
       const collecting = collect(run.events());
       const call = await script.nextCall('A');
       emit(call, text('say sesame'), { type: 'thinking', text: 'ses' });
@@ -78,7 +78,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
   );
 
   it('is redacted when a block pauses, and the remaining text arrives before the pause', async () => {
-    const pausing: BlockResult = { pause: { question: 'Which door?' } };
+    const pauseResult: BlockResult = { pause: { question: 'Which door?' } };
     const engine = await open({
       ...(await locate()),
       env: { KEY: SECRET },
@@ -89,7 +89,7 @@ describe.each(Object.entries(LOCATIONS))('a secret in emitted text, with an engi
           execute: (context) => {
             for (const part of ['say ', SECRET.slice(0, 6), SECRET.slice(6), '; sesa'])
               context.emit(text(part));
-            return pausing;
+            return pauseResult;
           },
           resume: () => ({}),
         },

@@ -11,7 +11,7 @@ export const SECRETIVE = workflow([block('A', 'work', { key: '{{KEY}}' })], ['St
 
 const BASE64 = Buffer.from(SECRET).toString('base64');
 
-/** A text with the secret in three forms and the beginning of a fourth, in parts. */
+/** Parts of a text with the secret unencoded, URL-encoded and in Base64. At its end is the beginning of the secret. */
 export const PARTS = [
   ...['say ses', 'ame_open', '+wid", ', 'sesame_ope', 'n%2Bw', 'id%22 and '],
   ...[BASE64.slice(0, 9), BASE64.slice(9), '; sesa'],

@@ -32,9 +32,9 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
     expect(textIn(emissions)).toEqual({ T: TEXT, Z: TEXT });
     expect(inShort(events)).toEqual(EVENTS);
     // Listeners that are added after the end get the same events.
-    for (const late of [await collect(engine.follow('r')), await collect(run.events())]) {
-      expect(inShort(late)).toEqual(EVENTS);
-      expect(emissionsIn(late)).toEqual(emissions);
+    for (const laterEvents of [await collect(engine.follow('r')), await collect(run.events())]) {
+      expect(inShort(laterEvents)).toEqual(EVENTS);
+      expect(emissionsIn(laterEvents)).toEqual(emissions);
     }
   });
 
@@ -59,11 +59,11 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
 
   it('reach a listener that is added while the run waits for a person, and the stream ends at the pause', async () => {
     const engine = await open({ ...(await locate()), blocks: [talk()] });
-    const drawn = workflow(
+    const pausingWorkflow = workflow(
       [block('T', 'talk'), block('H', 'human_in_the_loop'), block('Z', 'talk')],
       ['Start -> T -> H -> Z'],
     );
-    const run = await engine.start({ workflow: drawn });
+    const run = await engine.start({ workflow: pausingWorkflow });
     await run.result();
     const events = inShort(await collect(run.events()));
     const beforePause = [...EVENTS.slice(0, 9), 'H started', 'H paused', 'run paused'];
@@ -76,7 +76,7 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
     expect(inShort(await collect(run.events()))).toEqual([...beforePause.slice(0, -1), ...afterPause]);
   });
 
-  it('are discarded if their attempt fails, before the next attempt', async () => {
+  it('of a failed attempt are discarded before the next attempt', async () => {
     const engine = await open({
       ...(await locate()),
       blocks: [
@@ -92,8 +92,8 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (name, locat
       ],
     });
     const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 1 };
-    const drawn = workflow([block('F', 'flaky', {}, { retry })], ['Start -> F']);
-    const run = await engine.start({ workflow: drawn });
+    const flakyWorkflow = workflow([block('F', 'flaky', {}, { retry })], ['Start -> F']);
+    const run = await engine.start({ workflow: flakyWorkflow });
     const events = await collect(run.events());
     expect(textIn(emissionsIn(events))).toEqual({ F: 'Attempt 2' });
     expect(emissionsIn(events).map(({ emission }) => emission.type)).toEqual(['text', 'reset', 'text']);
@@ -160,23 +160,23 @@ describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
     const call = await script.nextCall('A');
     call.context.emit({ type: 'text', text: 'missed' });
     const other = await open({ postgres, blocks: [script.executor], recover: false });
-    const followed = other.follow('r')[Symbol.asyncIterator]();
+    const followedEvents = other.follow('r')[Symbol.asyncIterator]();
     const seen: RunEvent[] = [];
-    while (emissionsIn(seen).length === 0) seen.push((await followed.next()).value as RunEvent);
+    while (emissionsIn(seen).length === 0) seen.push((await followedEvents.next()).value as RunEvent);
     // `events` begins at the creation of the handle.
     const events = (await other.attach('r')).events()[Symbol.asyncIterator]();
     const first = events.next();
-    const soon = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+    const waitShortly = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
     for (let done = false; !done;) {
       call.context.emit({ type: 'text', text: '.' });
-      done = await Promise.race([first.then(() => true), soon().then(() => false)]);
+      done = await Promise.race([first.then(() => true), waitShortly().then(() => false)]);
     }
     call.done();
     const later = [
       (await first).value as RunEvent,
       ...(await collect({ [Symbol.asyncIterator]: () => events })),
     ];
-    seen.push(...(await collect({ [Symbol.asyncIterator]: () => followed })));
+    seen.push(...(await collect({ [Symbol.asyncIterator]: () => followedEvents })));
     expect(textIn(emissionsIn(later))['A']).toMatch(/^\.+$/);
     expect(textIn(emissionsIn(seen))['A']).toMatch(/^missed\.+$/);
     expect(inShort(later).slice(-2)).toEqual(['A completed', 'run ended']);

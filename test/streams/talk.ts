@@ -9,8 +9,8 @@ export const TEXT = WORDS.join('');
 export const TALK = workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z'], { id: 'talk' });
 
 /**
- * Returns the executor of blocks that emit their text in words and output it. `beforeWord` is called before each word
- * and at the end.
+ * Returns the executor of blocks that emit WORDS one after another and output the whole text. `beforeWord` is called
+ * before each word and at the end.
  */
 export function talk(
   beforeWord: (nth: number, name: string) => Promise<void> | void = () => undefined,
@@ -41,7 +41,7 @@ export function emissionsIn(events: readonly RunEvent[]): EmissionEvent[] {
   return events.flatMap((event) => (event.type === 'block:emission' ? [event] : []));
 }
 
-/** Returns the text that a reader has at the end, by block. A reset discards the text of its block. */
+/** Returns the text that a reader has at the end, by block name. A reset discards the earlier text of its block. */
 export function textIn(emissions: readonly { blockName: string; emission: BlockEmission }[]): {
   [name: string]: string;
 } {

@@ -55,7 +55,7 @@ describe('a file block', () => {
     expect(content?.bytes).toBe(7);
   });
 
-  it('encodes the values of references in a URL, so that they change no other part of it', async () => {
+  it('encodes the values of references in a URL, so that they change no other part of the URL', async () => {
     const web = await webServer({ '/a/..%2Fsecret.txt': 'kept' });
     const engine = await engineWith(web.allowed);
     const source = {
@@ -116,7 +116,7 @@ describe('a file block', () => {
     expect(result.error).toMatchObject({ code: 'TOOL_ARGUMENTS_INVALID' });
   });
 
-  it('fails for workspace files on a host that does not store them; deployment and check warn of it', async () => {
+  it('fails for workspace files on a host that does not store files, and its deployment and check warn of the failure', async () => {
     const engine = await engineWith();
     const fields = { operation: 'file_write', fileName: 'a.txt', content: 'x' };
     const result = await run(engine, 'file_v5', fields);
@@ -126,12 +126,12 @@ describe('a file block', () => {
       ['Start -> A', 'A -> B'],
     );
     const deployed = await engine.deploy(file);
-    const warned = deployed.diagnostics.filter(({ code }) => code === 'FEATURE_MISSING');
-    expect(warned.map(({ message }) => message)).toEqual([
+    const warnings = deployed.diagnostics.filter(({ code }) => code === 'FEATURE_MISSING');
+    expect(warnings.map(({ message }) => message)).toEqual([
       '"A" fails when it is reached: its operation "file_write" uses files of the workspace, which this host does not store.',
     ]);
-    const stores = await engineWith({ tenantFiles: new MemoryFiles() });
-    expect(stores.check(file).map(({ code }) => code)).not.toContain('FEATURE_MISSING');
+    const engineWithFiles = await engineWith({ tenantFiles: new MemoryFiles() });
+    expect(engineWithFiles.check(file).map(({ code }) => code)).not.toContain('FEATURE_MISSING');
   });
 });
 
@@ -139,31 +139,31 @@ describe('files of the workspace', () => {
   it('are written, appended to, edited, listed, moved and read by blocks of its workflows', async () => {
     const files = new MemoryFiles();
     const engine = await engineWith({ tenantFiles: files });
-    const v5 = (name: string, fields: JsonObject) => block(name, 'file_v5', fields);
+    const fileBlock = (name: string, fields: JsonObject) => block(name, 'file_v5', fields);
     const steps = [
-      v5('Write', {
+      fileBlock('Write', {
         operation: 'file_write',
         fileName: 'log.md',
         content: 'one',
         writeFolderPath: '/Q3%20R',
       }),
-      v5('Append', { operation: 'file_append', appendFileName: 'log.md', appendContent: '\ntwo' }),
-      v5('Edit', { operation: 'file_edit', editFileName: '<write.id>', oldString: 'two', newString: '2' }),
-      v5('Insert', {
+      fileBlock('Append', { operation: 'file_append', appendFileName: 'log.md', appendContent: '\ntwo' }),
+      fileBlock('Edit', { operation: 'file_edit', editFileName: '<write.id>', oldString: 'two', newString: '2' }),
+      fileBlock('Insert', {
         operation: 'file_insert',
         editFileName: 'log.md',
         folderSelection: '/Q3%20R',
         afterLine: 0,
         insertContent: 'zero',
       }),
-      v5('List', { operation: 'file_list', folderRecursive: true }),
-      v5('Move', { operation: 'file_move', moveFileId: '<write.id>', moveTargetFolderPath: '/Done' }),
-      v5('Read', { operation: 'file_read', folderSelection: '/Done' }),
-      v5('Texts', { operation: 'file_get_content', getContentFile: '<read.files>' }),
+      fileBlock('List', { operation: 'file_list', folderRecursive: true }),
+      fileBlock('Move', { operation: 'file_move', moveFileId: '<write.id>', moveTargetFolderPath: '/Done' }),
+      fileBlock('Read', { operation: 'file_read', folderSelection: '/Done' }),
+      fileBlock('Texts', { operation: 'file_get_content', getContentFile: '<read.files>' }),
     ];
     const edges = ['Start -> Write', 'Write -> Append', 'Append -> Edit', 'Edit -> Insert'];
-    const more = ['Insert -> List', 'List -> Move', 'Move -> Read', 'Read -> Texts'];
-    const result = await engine.execute({ workflow: workflow(steps, [...edges, ...more]) });
+    const laterEdges = ['Insert -> List', 'List -> Move', 'Move -> Read', 'Read -> Texts'];
+    const result = await engine.execute({ workflow: workflow(steps, [...edges, ...laterEdges]) });
     expect(result).toMatchObject({ status: 'completed', output: { contents: ['zero\none\n2'] } });
     const logs = new Map((await engine.getLogs(result.runId)).map((log) => [log.blockName, log.output]));
     expect(logs.get('Write')).toEqual({ id: 'wf_1', name: 'log.md', size: 3, folderPath: '/Q3%20R' });
@@ -247,10 +247,10 @@ describe('files of the workspace', () => {
   it('keep a change that another call makes at the same time', async () => {
     const files = new MemoryFiles();
     const id = await files.put('mine', 'log.txt', 'a');
-    let others = 1;
-    const contended = files.with({
+    let concurrentCalls = 1;
+    const contendedFiles = files.with({
       replace: async (tenant, change, key) => {
-        if (others-- > 0) {
+        if (concurrentCalls-- > 0) {
           const { revision = '' } = (await files.find('mine', id)) ?? {};
           const chunks = (async function* () {
             yield Buffer.from('A');
@@ -260,7 +260,7 @@ describe('files of the workspace', () => {
         return files.replace(tenant, change, key);
       },
     });
-    const engine = await engineWith({ tenantFiles: contended });
+    const engine = await engineWith({ tenantFiles: contendedFiles });
     const fields = { operation: 'file_append', appendFileName: 'log.txt', appendContent: 'b' };
     expect(await run(engine, 'file_v5', fields)).toMatchObject({ status: 'completed' });
     expect(files.text('mine', 'log.txt')).toBe('Ab');
@@ -302,14 +302,14 @@ describe('files of the workspace', () => {
   });
 
   it('cause a retryable error if the host fails, and the error of the host is reported', async () => {
-    const reported: unknown[] = [];
-    const broken = new MemoryFiles().with({
+    const reportedErrors: unknown[] = [];
+    const failingFiles = new MemoryFiles().with({
       list: () => {
         throw new Error('disk 7 is gone');
       },
     });
     const clock = new TestClock();
-    const engine = await engineWith({ tenantFiles: broken, clock, onError: (error) => reported.push(error) });
+    const engine = await engineWith({ tenantFiles: failingFiles, clock, onError: (error) => reportedErrors.push(error) });
     const running = run(engine, 'file_v5', { operation: 'file_list' });
     await clock.due(1000);
     clock.advance(1000);
@@ -318,11 +318,11 @@ describe('files of the workspace', () => {
     const { error } = await running;
     expect(error).toMatchObject({ code: 'FILES_UNAVAILABLE' });
     expect(error?.message).not.toContain('disk 7');
-    expect(String(reported[0])).toContain('disk 7');
+    expect(String(reportedErrors[0])).toContain('disk 7');
   });
 });
 
-/** Returns the schemas of the arguments of a tool, by their names. */
+/** Returns the schema of each argument of a tool, by the name of the argument. */
 const propertiesOf = (toolDefinition: JsonObject | undefined): object =>
   (toolDefinition as { parameters: { properties: object } } | undefined)?.parameters.properties ?? {};
 
@@ -369,7 +369,7 @@ describe('file tools of an agent', () => {
     const forged = { id: 'x', name: 'x', size: 1, type: 'text/plain', key: `sha256:${'0'.repeat(64)}` };
     const read = (file: Json) => ({ name: 'file_get_content', args: { file } });
     const write = (args: JsonObject) => ({ name: 'file_write', args: { content: 'x', ...args } });
-    const hostile: [call: { name: string; args: Json }, message: RegExp][] = [
+    const hostileCalls: [call: { name: string; args: Json }, message: RegExp][] = [
       [{ name: 'file_fetch', args: { fileUrl: 'http://169.254.169.254/latest/meta-data/' } }, /169\.254/],
       [{ name: 'file_fetch', args: { fileUrl: 'http://127.0.0.1:1/' } }, /127\.0\.0\.1/],
       [{ name: 'file_fetch', args: { fileUrl: 'file:///etc/passwd' } }, /http:\/\//],
@@ -390,12 +390,12 @@ describe('file tools of an agent', () => {
     ];
     const { result } = await runAgent(
       ['file_fetch', 'file_get_content', 'file_write', 'file_append'].map((name) => tool(name)),
-      hostile.map(([call]) => call),
+      hostileCalls.map(([call]) => call),
       { tenantFiles: files },
     );
     const calls = callsIn(result.output);
-    expect(calls.map(({ success }) => success)).toEqual(hostile.map(() => false));
-    for (const [at, [, message]] of hostile.entries()) expect(calls[at]?.result).toMatch(message);
+    expect(calls.map(({ success }) => success)).toEqual(hostileCalls.map(() => false));
+    for (const [at, [, message]] of hostileCalls.entries()) expect(calls[at]?.result).toMatch(message);
     expect(JSON.stringify(calls)).not.toContain('Buy low');
     expect(files.changes).toBe(1);
   });
@@ -403,19 +403,19 @@ describe('file tools of an agent', () => {
   it('send headers that the author has set only to a URL that the author has set', async () => {
     const web = await webServer({ '/a.txt': 'yes' });
     const headers = { Authorization: 'Bearer of-the-author' };
-    const open = await runAgent(
+    const withoutUrl = await runAgent(
       [tool('file_fetch', { headers })],
       [{ name: 'file_fetch', args: { fileUrl: `${web.url}/stolen` } }],
       web.allowed,
     );
-    expect(open.result.error).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
-    expect(open.result.error?.message).toContain('but not "fileUrl"');
-    const bound = await runAgent(
+    expect(withoutUrl.result.error).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
+    expect(withoutUrl.result.error?.message).toContain('but not "fileUrl"');
+    const withUrl = await runAgent(
       [tool('file_fetch', { headers, fileUrl: `${web.url}/a.txt` })],
       [{ name: 'file_fetch', args: {} }],
       web.allowed,
     );
-    expect(callsIn(bound.result.output)).toMatchObject([
+    expect(callsIn(withUrl.result.output)).toMatchObject([
       { success: true, result: { combinedContent: 'yes' } },
     ]);
     expect(web.requests.map(({ path, headers: { authorization } }) => [path, authorization])).toEqual([

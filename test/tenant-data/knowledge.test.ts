@@ -75,7 +75,7 @@ describe('a knowledge block', () => {
     ]);
   });
 
-  it('searches if no operation is set, also by tags alone', async () => {
+  it('searches if no operation is set, even without a query if tag filters are set', async () => {
     const knowledge = await twoKnowledgeBases();
     await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.', { team: 'weavers' });
     const engine = await engineWith({ tenantKnowledge: knowledge });
@@ -200,7 +200,7 @@ describe('a knowledge block', () => {
     expect(result.error?.message).toMatch(message);
   });
 
-  it('fails on a host without knowledge bases, and the deployment warns of it', async () => {
+  it('fails on a host without knowledge bases, and its deployment warns of the failure', async () => {
     const engine = await engineWith();
     const fields = { knowledgeBaseId: 'kb', query: 'looms' };
     const result = await run(engine, 'knowledge', fields);

@@ -16,8 +16,8 @@ const SHA512 = 'KNwaKEo+m5ahl0MdlfKOC6+e3oTpI0v5y4EX9uadfBsrUyXSTGg/k3XSRw5rlGhD
 const DOWNLOAD_MS = 300_000;
 
 /**
- * Returns the file of the package, which is downloaded if the cache does not have it. If that fails, prints why its
- * tests are skipped and returns undefined.
+ * Returns the path of the package in the cache, and downloads the package if the cache does not have it. If the
+ * download fails, prints why the tests with the package are skipped and returns undefined.
  *
  * @throws if the download fails and HEDDLE_REQUIRE names `openapi-documents`.
  */
@@ -32,8 +32,8 @@ export function documentsPackage(env: NodeJS.ProcessEnv = process.env): string |
 }
 
 /**
- * Downloads the package to `file`. Returns the problem if it fails. Several processes may call it at the same time:
- * each replaces the file.
+ * Downloads the package to `file`. Returns the problem if the download fails. Several processes may download at the
+ * same time: each replaces the file.
  */
 function download(file: string, env: NodeJS.ProcessEnv): string | undefined {
   mkdirSync(dirname(file), { recursive: true });

@@ -19,28 +19,28 @@ const env = (): Record<string, string> => ({
 });
 
 /** Creates the executable `name` on the PATH of these tests. */
-function script(name: string, body: string): void {
+function writeScript(name: string, body: string): void {
   writeFileSync(join(folder, name), `#!/bin/sh\n${body}\n`);
   chmodSync(join(folder, name), 0o755);
 }
 
-const loom = (more: Partial<Tool> = {}): Tool => ({
+const loom = (properties: Partial<Tool> = {}): Tool => ({
   command: 'loom',
   check: ['--check'],
   routes: [],
-  ...more,
+  ...properties,
 });
 
 describe('isAtHand', () => {
   it('is true for a tool on PATH, which is not started', () => {
     expect(isAtHand('loom', loom(), env())).toBe(false);
-    script('loom', `touch "${join(folder, 'started')}"`);
+    writeScript('loom', `touch "${join(folder, 'started')}"`);
     expect(isAtHand('loom', loom(), env())).toBe(true);
     expect(existsSync(join(folder, 'started'))).toBe(false);
   });
 
   it('is true for a tool in the cache', () => {
-    script('go', 'mkdir -p "$GOBIN"; printf "#!/bin/sh\n" > "$GOBIN/loom"; chmod +x "$GOBIN/loom"');
+    writeScript('go', 'mkdir -p "$GOBIN"; printf "#!/bin/sh\n" > "$GOBIN/loom"; chmod +x "$GOBIN/loom"');
     const tool = loom({ routes: [{ go: 'heddle.test/loom@v1' }] });
     fetchTool('loom', tool, env());
     expect(isAtHand('loom', tool, env())).toBe(true);
@@ -49,48 +49,48 @@ describe('isAtHand', () => {
 
 describe('fetchTool', () => {
   it('takes a tool from PATH', () => {
-    script('loom', 'test "$1" = --check');
+    writeScript('loom', 'test "$1" = --check');
     expect(fetchTool('loom', loom(), env()).tool?.path).toBe(join(folder, 'loom'));
   });
 
   it('reports that the tool on PATH does not work here', () => {
-    script('loom', 'echo no threads >&2; exit 3');
+    writeScript('loom', 'echo no threads >&2; exit 3');
     expect(fetchTool('loom', loom(), env())).toEqual({
       reason: expect.stringMatching(/PATH: .*3: no threads/),
     });
   });
 
   it('downloads Debian packages, unpacks them into the cache, and finds them there the next time', () => {
-    script('apt-get', 'test "$1" = download && echo "$2" > one.deb');
-    script(
+    writeScript('apt-get', 'test "$1" = download && echo "$2" > one.deb');
+    writeScript(
       'dpkg-deb',
       'mkdir -p "$3/usr/bin" "$3/usr/lib/x86-linux-gnu" && cp "$(dirname "$0")/woven" "$3/usr/bin/loom"',
     );
-    script('woven', 'case "$LD_LIBRARY_PATH" in */usr/lib/x86-linux-gnu:*) exit 0;; esac; exit 1');
+    writeScript('woven', 'case "$LD_LIBRARY_PATH" in */usr/lib/x86-linux-gnu:*) exit 0;; esac; exit 1');
     const tool = loom({ routes: [{ apt: ['loom'] }] });
     const first = fetchTool('loom', tool, env());
     expect(first.tool?.path).toMatch(/heddle-tools\/.*\/loom\/usr\/bin\/loom$/);
-    script('apt-get', 'exit 1');
+    writeScript('apt-get', 'exit 1');
     expect(fetchTool('loom', tool, env())).toEqual(first);
   });
 
   it('finds a tool in a folder that is not on PATH', () => {
-    script('apt-get', 'echo > one.deb');
-    script('dpkg-deb', 'mkdir -p "$3/opt/loom/7" && cp "$(dirname "$0")/woven" "$3/opt/loom/7/loom"');
-    script('woven', 'exit 0');
+    writeScript('apt-get', 'echo > one.deb');
+    writeScript('dpkg-deb', 'mkdir -p "$3/opt/loom/7" && cp "$(dirname "$0")/woven" "$3/opt/loom/7/loom"');
+    writeScript('woven', 'exit 0');
     const tool = loom({ routes: [{ apt: ['loom'] }], folders: ['opt/loom/8', 'opt/loom/7'] });
     expect(fetchTool('loom', tool, env()).tool?.path).toMatch(/\/loom\/opt\/loom\/7\/loom$/);
     const systemTool = loom({ folders: [folder.slice(1)] });
-    script('loom', 'exit 0');
+    writeScript('loom', 'exit 0');
     expect(fetchTool('loom', systemTool, { ...env(), PATH: '/bin' }).tool?.path).toBe(join(folder, 'loom'));
   });
 
   it('updates its own package lists if the machine has none', () => {
-    script(
+    writeScript(
       'apt-get',
       'case "$*" in download*lists=*) echo > one.deb;; update*lists=*) ;; *) exit 100;; esac',
     );
-    script(
+    writeScript(
       'dpkg-deb',
       'mkdir -p "$3/bin" && printf "#!/bin/sh\\n" > "$3/bin/loom" && chmod +x "$3/bin/loom"',
     );
@@ -98,14 +98,14 @@ describe('fetchTool', () => {
   });
 
   it('downloads the dependencies of packages that the machine does not have, except the C library', () => {
-    script(
+    writeScript(
       'apt-get',
       `case "$1" in
         install) printf 'Inst loom (1)\\nInst libwarp [0] (2)\\nInst libc6 (3)\\nConf loom (1)\\n';;
         download) shift; for name; do echo > "$name.deb"; done;;
       esac`,
     );
-    script(
+    writeScript(
       'dpkg-deb',
       `case "$2" in
         *libc6.deb) exit 1;;
@@ -113,29 +113,29 @@ describe('fetchTool', () => {
         *libwarp.deb) mkdir -p "$3/usr/lib/x86-linux-gnu/warp" && echo > "$3/usr/lib/x86-linux-gnu/warp/libwarp.so.1";;
       esac`,
     );
-    script('woven', 'case "$LD_LIBRARY_PATH" in */usr/lib/x86-linux-gnu/warp:*) exit 0;; esac; exit 1');
+    writeScript('woven', 'case "$LD_LIBRARY_PATH" in */usr/lib/x86-linux-gnu/warp:*) exit 0;; esac; exit 1');
     const routes = [{ apt: ['loom'], dependencies: true }];
     const tool = loom({ routes, alternatives: ['loom-shell'], folders: ['opt/loom'] });
     expect(fetchTool('loom', tool, env()).tool?.path).toMatch(/\/loom\/opt\/loom\/loom-shell$/);
   });
 
   it('tries the next route, and installs a Go package into the cache', () => {
-    script('apt-get', 'exit 100');
-    script('go', 'mkdir -p "$GOBIN" && printf "#!/bin/sh\\n" > "$GOBIN/loom" && chmod +x "$GOBIN/loom"');
+    writeScript('apt-get', 'exit 100');
+    writeScript('go', 'mkdir -p "$GOBIN" && printf "#!/bin/sh\\n" > "$GOBIN/loom" && chmod +x "$GOBIN/loom"');
     const routes = [{ apt: ['loom'] }, { go: 'example.org/loom@v1.0.0' }];
     expect(fetchTool('loom', loom({ routes }), env()).tool?.path).toMatch(/\/bin\/loom$/);
   });
 
   it('installs a Python package into the cache, with a script that starts it', () => {
     const body = 'for last; do :; done; test "$last" = loom==1.0.0 || exec /bin/sh "$@"; mkdir -p "$7/bin"';
-    script('python3', `${body} && echo 'test "$1" = --check' > "$7/bin/loom"`);
+    writeScript('python3', `${body} && echo 'test "$1" = --check' > "$7/bin/loom"`);
     const { tool } = fetchTool('loom', loom({ routes: [{ pip: 'loom==1.0.0' }] }), env());
     expect(tool?.path).toMatch(/heddle-tools\/.*\/loom\/bin\/loom$/);
   });
 
   it('names every route that was tried', () => {
-    script('apt-get', 'echo no such package >&2; exit 100');
-    script('go', 'echo no network >&2; exit 1');
+    writeScript('apt-get', 'echo no such package >&2; exit 100');
+    writeScript('go', 'echo no network >&2; exit 1');
     const routes = [{ apt: ['loom'] }, { go: 'example.org/loom@v1.0.0' }];
     expect(fetchTool('loom', loom({ routes }), env())).toEqual({
       reason: expect.stringMatching(

@@ -24,7 +24,7 @@ export interface FoundTool {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** A tool, or the reason why none was found, which names everything that was tried. */
+/** A tool, or the reason why no tool was found. The reason names everything that was tried. */
 export type Search = { readonly tool: FoundTool } | { readonly tool?: undefined; readonly reason: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -57,7 +57,7 @@ function executableIn(folders: readonly string[], { command, alternatives = [] }
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
 }
 
-function onPath(tool: Tool, env: Env): string | undefined {
+function findOnPath(tool: Tool, env: Env): string | undefined {
   const path = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   const toolFolders = (tool.folders ?? []).map((folder) => join('/', folder));
   return executableIn([...path, ...toolFolders], tool);
@@ -71,8 +71,8 @@ function runCommand(
   return spawnSync(command, args, { timeout: DOWNLOAD_MS, ...options, encoding: 'utf8' });
 }
 
-/** Runs a command. Returns its last line of output if it failed. */
-function failure(
+/** Runs a command. Returns a message with the last line of its output if the command failed. */
+function failureOf(
   command: string,
   args: readonly string[],
   options: { cwd?: string; env: Env; timeout?: number },
@@ -90,12 +90,12 @@ export function libraries(root: string): string[] {
     const base = join(root, folder);
     if (!existsSync(base)) return [];
     const triples = readdirSync(base).filter((name) => /-linux-/.test(name));
-    return [...triples.flatMap((triple) => withPrivate(join(base, triple))), base];
+    return [...triples.flatMap((triple) => withPrivateFolders(join(base, triple))), base];
   });
 }
 
 /** Returns a library folder and its subfolders with private libraries of packages. */
-function withPrivate(folder: string): string[] {
+function withPrivateFolders(folder: string): string[] {
   const subfolders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const libraryFolders = subfolders
     .map(({ name }) => join(folder, name))
@@ -106,14 +106,14 @@ function withPrivate(folder: string): string[] {
 /**
  * Returns environment variables with which fontconfig finds its settings and fonts in a tree, if the machine has none.
  */
-function fontsIn(root: string): Env {
+function fontVariables(root: string): Env {
   const settings = 'etc/fonts';
   return existsSync(join('/', settings)) || !existsSync(join(root, settings))
     ? {}
     : { FONTCONFIG_PATH: join(root, settings), XDG_DATA_HOME: join(root, 'usr/share') };
 }
 
-function unpackedTool(tool: Tool, root: string, env: Env): FoundTool | undefined {
+function findUnpacked(tool: Tool, root: string, env: Env): FoundTool | undefined {
   const programFolders = [...(tool.folders ?? []), 'bin', 'usr/bin', 'usr/sbin', 'sbin'];
   const path = executableIn(
     programFolders.map((folder) => join(root, folder)),
@@ -121,7 +121,7 @@ function unpackedTool(tool: Tool, root: string, env: Env): FoundTool | undefined
   );
   if (!path) return undefined;
   const folders = [...libraries(root), env['LD_LIBRARY_PATH']].filter(Boolean);
-  const toolEnv = { ...env, ...fontsIn(root) };
+  const toolEnv = { ...env, ...fontVariables(root) };
   return {
     ...{ path, tree: root },
     env: folders.length > 0 ? { ...toolEnv, LD_LIBRARY_PATH: folders.join(':') } : toolEnv,
@@ -129,7 +129,7 @@ function unpackedTool(tool: Tool, root: string, env: Env): FoundTool | undefined
 }
 
 /** Returns options with which apt-get stores its lists in `folder`, so that it can update them without root. */
-function ownLists(folder: string): string[] {
+function localListOptions(folder: string): string[] {
   mkdirSync(join(folder, 'lists/partial'), { recursive: true });
   mkdirSync(join(folder, 'cache/archives/partial'), { recursive: true });
   const dirs = { 'Dir::State::lists': join(folder, 'lists'), 'Dir::Cache': join(folder, 'cache') };
@@ -139,15 +139,15 @@ function ownLists(folder: string): string[] {
 function aptDownload(route: AptRoute, folder: string, env: Env): string | undefined {
   const download = (options: readonly string[]): string | undefined => {
     const packages = [...route.apt, ...(route.dependencies ? dependenciesOf(route.apt, options, env) : [])];
-    return failure('apt-get', ['download', ...options, ...new Set(packages)], { cwd: folder, env });
+    return failureOf('apt-get', ['download', ...options, ...new Set(packages)], { cwd: folder, env });
   };
   if (download([]) === undefined) return undefined;
   // The machine has no package lists, like a bare container: download them into a temporary folder.
-  const options = ownLists(join(folder, 'apt'));
-  return failure('apt-get', ['update', ...options], { cwd: folder, env }) ?? download(options);
+  const options = localListOptions(join(folder, 'apt'));
+  return failureOf('apt-get', ['update', ...options], { cwd: folder, env }) ?? download(options);
 }
 
-/** Returns the packages that apt-get would install for `packages`, by a simulation; none if they are unknown. */
+/** Returns the packages that a simulated `apt-get install` lists for `packages`; none if a package is unknown. */
 function dependenciesOf(packages: readonly string[], options: readonly string[], env: Env): string[] {
   const args = ['install', '--simulate', '--no-install-recommends', ...options, ...packages];
   const { stdout } = runCommand('apt-get', args, { env });
@@ -160,14 +160,14 @@ function aptInstall(route: AptRoute, root: string, env: Env): string | undefined
   const problem = aptDownload(route, root, env);
   if (problem !== undefined) return problem;
   const archives = readdirSync(root).filter((name) => name.endsWith('.deb'));
-  const problems = archives.map((name) => failure('dpkg-deb', ['-x', join(root, name), root], { env }));
+  const problems = archives.map((name) => failureOf('dpkg-deb', ['-x', join(root, name), root], { env }));
   for (const name of [...archives, 'apt']) rmSync(join(root, name), { recursive: true, force: true });
   return problems.find((each) => each !== undefined);
 }
 
 function goInstall(target: string, root: string, env: Env): string | undefined {
   process.stderr.write(`Building ${target} with go, because it was not found. This takes minutes, once.\n`);
-  return failure('go', ['install', target], {
+  return failureOf('go', ['install', target], {
     cwd: root,
     env: { ...env, GOBIN: join(root, 'bin'), GOFLAGS: '' },
     timeout: BUILD_MS,
@@ -187,7 +187,7 @@ function pipInstall(target: string, root: string, env: Env): string | undefined 
     packages,
     target,
   ];
-  const problem = failure('python3', pip, { env });
+  const problem = failureOf('python3', pip, { env });
   if (problem !== undefined) return problem;
   const [name = ''] = target.split('==');
   const script = join(root, 'bin', name);
@@ -204,8 +204,8 @@ function installBy(route: Route, root: string, env: Env): string | undefined {
 }
 
 /**
- * Installs into `home` by `route`. Returns the problem if it fails. If several processes do it at the same
- * time, the first installation stays.
+ * Installs the tool into `home` by `route`. Returns the problem if the installation fails. If several processes install
+ * the tool at the same time, the first installation stays.
  */
 function install(tool: Tool, route: Route, home: string, env: Env): string | undefined {
   mkdirSync(join(home, '..'), { recursive: true });
@@ -213,7 +213,7 @@ function install(tool: Tool, route: Route, home: string, env: Env): string | und
   try {
     const problem = installBy(route, scratch, env);
     if (problem !== undefined) return problem;
-    const existing = unpackedTool(tool, home, env);
+    const existing = findUnpacked(tool, home, env);
     if (existing && check(tool, existing).tool) return undefined;
     rmSync(home, { recursive: true, force: true });
     renameSync(scratch, home);
@@ -225,16 +225,16 @@ function install(tool: Tool, route: Route, home: string, env: Env): string | und
 
 /** Returns the tool if its check passes, otherwise the reason why it does not work. */
 function check({ check: args }: Tool, tool: FoundTool): Search {
-  const problem = failure(tool.path, args, { env: tool.env });
+  const problem = failureOf(tool.path, args, { env: tool.env });
   return problem === undefined ? { tool } : { reason: `does not work here: ${problem}` };
 }
 
 /** Returns true if `tool` is on PATH or in the cache. Does not start it. */
 export function isAtHand(name: string, tool: Tool, env: Env = process.env): boolean {
-  return (onPath(tool, env) ?? unpackedTool(tool, join(cacheFolder(env), name), env)) !== undefined;
+  return (findOnPath(tool, env) ?? findUnpacked(tool, join(cacheFolder(env), name), env)) !== undefined;
 }
 
-/** Returns `tool` from PATH, from the cache, or installed into the cache by one of its routes. Never needs root. */
+/** Finds `tool` on PATH or in the cache, or installs it into the cache by one of its routes. Never needs root. */
 export function fetchTool(name: string, tool: Tool, env: Env = process.env): Search {
   const reasons: string[] = [];
   const attempt = (method: string, candidate: FoundTool | undefined): FoundTool | undefined => {
@@ -243,16 +243,16 @@ export function fetchTool(name: string, tool: Tool, env: Env = process.env): Sea
     if (!search.tool) reasons.push(`${method}: ${search.reason}`);
     return search.tool;
   };
-  const path = onPath(tool, env);
+  const path = findOnPath(tool, env);
   const home = join(cacheFolder(env), name);
   const available =
-    attempt('PATH', path ? { path, env } : undefined) ?? attempt('cache', unpackedTool(tool, home, env));
+    attempt('PATH', path ? { path, env } : undefined) ?? attempt('cache', findUnpacked(tool, home, env));
   if (available) return { tool: available };
   for (const route of tool.routes) {
     const method = 'apt' in route ? 'apt-get download' : 'go' in route ? 'go install' : 'pip install';
     const problem = install(tool, route, home, env);
     if (problem !== undefined) reasons.push(`${method}: ${problem}`);
-    const installed = problem === undefined ? attempt(method, unpackedTool(tool, home, env)) : undefined;
+    const installed = problem === undefined ? attempt(method, findUnpacked(tool, home, env)) : undefined;
     if (installed) return { tool: installed };
   }
   return { reason: `${name} (${tool.command}) is not on PATH. ${reasons.join('; ')}` };

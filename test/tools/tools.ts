@@ -11,7 +11,7 @@ export interface Tool {
   readonly routes: readonly Route[];
 }
 
-/** Debian packages to download and unpack. `dependencies`: also their dependencies that the machine does not have. */
+/** Debian packages to download and unpack, with missing dependencies if `dependencies` is true. */
 export interface AptRoute {
   readonly apt: readonly string[];
   readonly dependencies?: boolean;
@@ -89,7 +89,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     check: ['--version'],
     routes: [{ go: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0' }],
   },
-  // These names are common, so each tool is checked by a command that other programs with its name do not have.
+  // These names are common, so each tool is checked by a command that other programs with the same name do not have.
   'temporal-server': {
     command: 'server',
     check: ['validate-dynamic-config', '--help'],

@@ -22,7 +22,8 @@ interface Preview {
   discovery: { kind: string }[];
 }
 
-interface Imported {
+/** The result of an import. If the request has an id, the result includes the receipt (the record) of the import. */
+interface ImportResult {
   id: string;
   name: string;
   description: string | null;
@@ -91,7 +92,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
   }
 
   it('list the unresolved references of a file, bind no account, and return no receipt', async () => {
-    const { status, data } = await post<Imported>(IMPORT, { workflow: FOREIGN });
+    const { status, data } = await post<ImportResult>(IMPORT, { workflow: FOREIGN });
     expect(status).toBe(201);
     expect(data.warnings).toEqual([
       'Block call: workflowId refers to the workflow "theirs", which does not exist in this workspace',
@@ -111,12 +112,12 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
 
   it('choose a free name, or use exactly the requested one', async () => {
     const file = fileOf([], { workflow: { name: 'Twice', description: 'of the file' } });
-    const first = await post<Imported>(IMPORT, { workflow: file });
-    const second = await post<Imported>(IMPORT, { workflow: JSON.stringify(file), description: 'mine' });
+    const first = await post<ImportResult>(IMPORT, { workflow: file });
+    const second = await post<ImportResult>(IMPORT, { workflow: JSON.stringify(file), description: 'mine' });
     expect([first.data.name, first.data.description]).toEqual(['Twice', 'of the file']);
     expect([second.data.name, second.data.description]).toEqual(['Twice (2)', 'mine']);
     expect((await post(IMPORT, { workflow: file, name: 'Twice' })).status).toBe(409);
-    const unnamed = await post<Imported>(IMPORT, { workflow: { blocks: {}, edges: [] } });
+    const unnamed = await post<ImportResult>(IMPORT, { workflow: { blocks: {}, edges: [] } });
     expect(unnamed.data.name).toBe('Imported workflow');
     expect((await post(IMPORT, { workflow: file, folderPath: '/none' })).status).toBe(404);
     expect((await post(PREVIEW, { workflow: file, folderPath: '/none' })).status).toBe(404);
@@ -144,7 +145,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
 
   it('import the previewed workflow and return a receipt', async () => {
     const request = await withPreview(withMappings());
-    const { status, data } = await post<Imported>(IMPORT, request);
+    const { status, data } = await post<ImportResult>(IMPORT, request);
     expect(status).toBe(201);
     expect(data).toMatchObject({
       ...{ requestId: request.requestId, kind: 'workflow_import', applied: true, resourceIds: [data.id] },
@@ -154,7 +155,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     expect(blocks[idOf('call')]?.subBlocks['workflowId']?.value).toBe(child);
     expect(blocks[idOf('call')]?.subBlocks['input']?.value).toBe('{{MINE}}');
     expect(blocks[idOf('mail')]?.subBlocks['credential']?.value).toBeNull();
-    const receipt = await api.call<Imported>(
+    const receipt = await api.call<ImportResult>(
       'GET',
       `/api/v2/workspaces/${api.workspaceId}/operations/${data.operationId}`,
     );
@@ -162,13 +163,13 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     expect(rest).toMatchObject({ ...receipt.data, workspaceId: api.workspaceId });
   });
 
-  it('map the references that an export has cleared, by its manifest', async () => {
+  it('map references that an export has cleared, by the manifest of the export', async () => {
     const source = await api.createDraft(
       fileOf([blockWith('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
     );
     const workflow = await api.exportWorkflow(source, '?includeReferences=true');
     expect(JSON.stringify(workflow.state)).not.toContain(child);
-    const plain = await post<Imported>(IMPORT, { workflow });
+    const plain = await post<ImportResult>(IMPORT, { workflow });
     expect(plain.data.warnings).toEqual([
       'Block call: workflowId was cleared by the export; set it before running',
     ]);
@@ -180,7 +181,7 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
       ...{ workspaceId: otherId, workflow },
       mappings: [{ kind: 'workflow', sourceId: child, targetId: target.data.id }],
     };
-    const { data } = await post<Imported>(IMPORT, await withPreview(body));
+    const { data } = await post<ImportResult>(IMPORT, await withPreview(body));
     expect(data).toMatchObject({ status: 'completed', warnings: [] });
     const [call] = Object.values((await stateOf(data.id)).blocks);
     expect(call?.subBlocks['workflowId']?.value).toBe(target.data.id);
@@ -191,29 +192,29 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
       fileOf([blockWith('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
     );
     const workflow = await api.exportWorkflow(source, '?includeWorkspaceBindings=true');
-    const sameWorkspace = await post<Imported>(IMPORT, { workflow });
+    const sameWorkspace = await post<ImportResult>(IMPORT, { workflow });
     expect(sameWorkspace.data.warnings).toEqual([]);
-    const otherWorkspace = await post<Imported>(IMPORT, { workspaceId: await api.workspace(), workflow });
+    const otherWorkspace = await post<ImportResult>(IMPORT, { workspaceId: await api.workspace(), workflow });
     expect(otherWorkspace.data.warnings).toHaveLength(1);
   });
 
-  it('answer a repeated request with the first receipt, even after a mapped target was deleted, and add no workflow', async () => {
+  it('return the first receipt for a repeated request, even after a mapped target was deleted, and add no workflow', async () => {
     const target = await api.createDraft(fileOf([]));
     const body = withMappings();
     body.mappings[0]!.targetId = target;
     const request = await withPreview(body);
-    const first = await post<Imported>(IMPORT, request);
+    const first = await post<ImportResult>(IMPORT, request);
     await api.call('DELETE', `/api/v2/workflows/${target}`);
-    const again = await post<Imported>(IMPORT, request);
+    const again = await post<ImportResult>(IMPORT, request);
     expect([again.status, again.data]).toEqual([201, first.data]);
     expect(await api.actions(first.data.id)).toEqual(['WORKFLOW_IMPORTED']);
   });
 
   it('create one workflow for several concurrent calls with the same request id', async () => {
     const request = await withPreview(withMappings());
-    const answers = await Promise.all(Array.from({ length: 4 }, () => post<Imported>(IMPORT, request)));
-    expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
-    expect(new Set(answers.map(({ data }) => data.id)).size).toBe(1);
+    const responses = await Promise.all(Array.from({ length: 4 }, () => post<ImportResult>(IMPORT, request)));
+    expect(responses.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    expect(new Set(responses.map(({ data }) => data.id)).size).toBe(1);
   });
 
   it('are refused for another request with the same id, a stale preview, and unresolved references', async () => {
@@ -229,9 +230,9 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     expect([stale.status, errorIn(stale.body).details?.code]).toEqual([409, 'PREVIEW_STALE']);
     const unready = await post(IMPORT, await withPreview({ workflow: FOREIGN, mappings: [] }));
     expect([unready.status, errorIn(unready.body).details?.code]).toEqual([409, 'IMPORT_NOT_READY']);
-    const done = await withPreview(withMappings());
-    expect((await post(IMPORT, done)).status).toBe(201);
-    expect((await post(IMPORT, { ...done, name: 'Another' })).status).toBe(409);
+    const accepted = await withPreview(withMappings());
+    expect((await post(IMPORT, accepted)).status).toBe(201);
+    expect((await post(IMPORT, { ...accepted, name: 'Another' })).status).toBe(409);
   });
 
   it.each([
@@ -294,15 +295,15 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
         const request = { workspaceId, workflow, mappings: [] };
         return { ...request, ...(await withPreview(request)) };
       })();
-      ids.unshift((await post<Imported>(IMPORT, body)).data.operationId ?? '');
+      ids.unshift((await post<ImportResult>(IMPORT, body)).data.operationId ?? '');
     }
-    const first = await api.call<Imported[]>('GET', `${operationsPath}?limit=2`);
+    const first = await api.call<ImportResult[]>('GET', `${operationsPath}?limit=2`);
     const { nextCursor } = first.body as { nextCursor: string };
-    const second = await api.call<Imported[]>('GET', `${operationsPath}?limit=2&cursor=${nextCursor}`);
+    const second = await api.call<ImportResult[]>('GET', `${operationsPath}?limit=2&cursor=${nextCursor}`);
     const listed = [...first.data, ...second.data];
     expect(new Set(listed.map(({ operationId }) => operationId))).toEqual(new Set(ids));
     const [receipt] = listed;
-    const matching = await api.call<Imported[]>('GET', `${operationsPath}?requestId=${receipt?.requestId}`);
+    const matching = await api.call<ImportResult[]>('GET', `${operationsPath}?requestId=${receipt?.requestId}`);
     expect(matching.data.map(({ operationId }) => operationId)).toEqual([receipt?.operationId]);
     // A cursor of one workspace is not valid in another workspace.
     const otherPath = `/api/v2/workspaces/${api.workspaceId}/operations`;
@@ -316,21 +317,21 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
   it('accept the same request id in two workspaces', async () => {
     const workspaceId = await api.workspace();
     const mine = await withPreview({ workflow: fileOf([]), mappings: [] });
-    expect((await post<Imported>(IMPORT, mine)).status).toBe(201);
+    expect((await post<ImportResult>(IMPORT, mine)).status).toBe(201);
     const preview = await previewOf({ workspaceId, workflow: fileOf([]), mappings: [] });
-    const theirs = await post<Imported>(IMPORT, { ...mine, ...preview, workspaceId } as object);
+    const theirs = await post<ImportResult>(IMPORT, { ...mine, ...preview, workspaceId } as object);
     expect(theirs.status).toBe(400);
     const { previewFingerprint } = preview;
-    const other = await post<Imported>(IMPORT, { ...mine, workspaceId, previewFingerprint });
+    const other = await post<ImportResult>(IMPORT, { ...mine, workspaceId, previewFingerprint });
     expect(other.status).toBe(201);
   });
 
-  const deep = '['.repeat(5000) + ']'.repeat(5000);
+  const nestedArrays = '['.repeat(5000) + ']'.repeat(5000);
   it.each([
     ['invalid JSON', '{'],
     ['an array', '[]'],
     ['an object without a graph', {}],
-    ['JSON that is nested too deeply', `{"blocks":{},"edges":[],"x":${deep}}`],
+    ['JSON that is nested too deeply', `{"blocks":{},"edges":[],"x":${nestedArrays}}`],
     ['JSON with too many values', `{"blocks":{},"edges":[],"x":[${'0,'.repeat(500_001)}0]}`],
     ['blocks without a type', { blocks: { a: { name: 'x' } }, edges: [] }],
     ['a name that is too long', { blocks: { a: { type: 'x', name: 'n'.repeat(300) } }, edges: [] }],
@@ -345,13 +346,13 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
 
   it('remove NUL from names, and replace unpaired surrogates', async () => {
     const file = fileOf([], { workflow: { name: 'a\u0000b\ud800', description: '\u0000' } });
-    const { status, data } = await post<Imported>(IMPORT, { workflow: JSON.stringify(file) });
+    const { status, data } = await post<ImportResult>(IMPORT, { workflow: JSON.stringify(file) });
     expect([status, data.name]).toEqual([201, 'ab\ufffd']);
   });
 });
 
-/** Returns the state of an export with replaced ids, because ids differ between installations. */
-function comparable({ state }: ExportFile): Json {
+/** Returns the state of an export with numbered ids, because ids differ between installations. */
+function replaceIds({ state }: ExportFile): Json {
   const ids = [
     ...Object.keys(state.blocks),
     ...state.edges.map(({ id }) => id),
@@ -376,14 +377,14 @@ describe('an export that is imported and exported again', () => {
     const api = await openTransferApi('sqlite');
     const { workspaceId } = api;
     const workflow = JSON.parse(readFileSync(file, 'utf8')) as JsonObject;
-    const first = await api.call<Imported>('POST', IMPORT, { body: { workspaceId, workflow } });
+    const first = await api.call<ImportResult>('POST', IMPORT, { body: { workspaceId, workflow } });
     expect(first.status, JSON.stringify(first.body)).toBe(201);
     const exported = await api.exportWorkflow(first.data.id, '?includeReferences=true');
-    const second = await api.call<Imported>('POST', IMPORT, {
+    const second = await api.call<ImportResult>('POST', IMPORT, {
       body: { workspaceId: await api.workspace(), workflow: exported },
     });
     const again = await api.exportWorkflow(second.data.id, '?includeReferences=true');
-    expect(comparable(again)).toEqual(comparable(exported));
+    expect(replaceIds(again)).toEqual(replaceIds(exported));
     expect(Object.keys(again.state.blocks)).toHaveLength(
       Object.keys((workflow['state'] as JsonObject)['blocks'] as JsonObject).length,
     );

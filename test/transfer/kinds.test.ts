@@ -41,7 +41,7 @@ interface Preview {
 
 describe.each(sampledStores('kinds of references'))('references of each kind on %s', (name) => {
   let api: TransferApi;
-  /** The targets in the workspace, by kind, for kinds whose resources the service stores. */
+  /** The id of a target in the workspace, by kind. Only for kinds whose resources the service stores. */
   let targets: { [kind: string]: string };
 
   beforeAll(async () => {
@@ -74,7 +74,7 @@ describe.each(sampledStores('kinds of references'))('references of each kind on 
     return data;
   }
 
-  /** Imports the file. Returns the fields of its blocks by kind. */
+  /** Imports FILE. Returns the value of the field of each block, by kind. */
   async function importWith(mappings: object[]): Promise<{ [kind: string]: Json }> {
     const { previewFingerprint } = await previewOf(mappings);
     const request = { mappings, previewFingerprint, requestId: crypto.randomUUID() };
@@ -113,7 +113,7 @@ describe.each(sampledStores('kinds of references'))('references of each kind on 
     expect(unresolvedBindings.map((each) => each.kind)).toEqual(KINDS.filter((each) => each !== kind));
   });
 
-  it('are imported as cleared, without ids of the file', async () => {
+  it('that the mappings clear are imported without ids of the file', async () => {
     const values = await importWith(KINDS.map((kind) => mapping(kind, null)));
     expect(Object.keys(values)).toEqual(KINDS);
     expect(JSON.stringify(values)).not.toContain('theirs');

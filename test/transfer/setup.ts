@@ -37,8 +37,10 @@ export interface ExportFile {
 export interface TransferApi extends TestApi {
   /** Creates another workspace of the same person. Returns its id. */
   workspace(): Promise<string>;
+  /** Creates a user with this role in the workspace. Returns an API key of the user. */
   member(workspaceId: string, role: 'read' | 'write' | 'admin'): Promise<string>;
   exportWorkflow(workflowId: string, query?: string): Promise<ExportFile>;
+  /** Returns the actions on the resource in the audit log. */
   actions(resourceId: string): Promise<string[]>;
   secret(workspaceId: string, name: string): Promise<void>;
 }

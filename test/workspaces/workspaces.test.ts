@@ -65,12 +65,12 @@ describe.each(NAMES)('workspaces on %s', (database) => {
   it('are listed for their members in every order, each on exactly one page', async () => {
     const { userId, key } = await createPerson();
     for (const name of ['b', 'a', 'c']) await api.store.workspaces.createWorkspace(name, userId);
-    const names = async (query: string): Promise<string[]> =>
+    const listNames = async (query: string): Promise<string[]> =>
       (await readAll<Workspace>(`${WORKSPACES}${query}`, key)).map(({ name }) => name);
-    expect(await names('?sortBy=name&sortOrder=asc')).toEqual(['a', 'b', 'c']);
-    expect(await names('?sortBy=name&sortOrder=desc')).toEqual(['c', 'b', 'a']);
-    expect((await names('')).toSorted()).toEqual(['a', 'b', 'c']);
-    expect((await names('?sortBy=updatedAt')).toSorted()).toEqual(['a', 'b', 'c']);
+    expect(await listNames('?sortBy=name&sortOrder=asc')).toEqual(['a', 'b', 'c']);
+    expect(await listNames('?sortBy=name&sortOrder=desc')).toEqual(['c', 'b', 'a']);
+    expect((await listNames('')).toSorted()).toEqual(['a', 'b', 'c']);
+    expect((await listNames('?sortBy=updatedAt')).toSorted()).toEqual(['a', 'b', 'c']);
   });
 
   it('show their number of members and the time of their last change', async () => {
@@ -87,7 +87,7 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     expect((await readPage<Workspace>(WORKSPACES, key)).data).toEqual([data]);
   });
 
-  it('that accept no personal keys are omitted from lists for such keys, and refuse requests with them', async () => {
+  it('that accept no personal keys are omitted from lists for personal keys, and refuse requests with personal keys', async () => {
     const { userId, key } = await createPerson();
     const id = await api.store.workspaces.createWorkspace('Closed', userId);
     await api.store.workspaces.setPersonalKeys(id, false);
@@ -98,12 +98,12 @@ describe.each(NAMES)('workspaces on %s', (database) => {
       'PERSONAL_API_KEYS_DISABLED',
     ]);
     await api.store.workspaces.setPersonalKeys(id, true);
-    const [open] = (await readPage<Workspace>(WORKSPACES, key)).data;
-    expect(open?.id).toBe(id);
-    expect(Date.parse(open?.updatedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(open?.createdAt ?? ''));
+    const [workspace] = (await readPage<Workspace>(WORKSPACES, key)).data;
+    expect(workspace?.id).toBe(id);
+    expect(Date.parse(workspace?.updatedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(workspace?.createdAt ?? ''));
   });
 
-  it('are limited to its own workspace for a workspace key', async () => {
+  it('other than its own are hidden from a workspace key', async () => {
     const { userId } = await createPerson();
     const id = await api.store.workspaces.createWorkspace('Keyed', userId);
     const { key } = await api.store.keys.create({ workspaceId: id }, 'workspace');
