@@ -59,18 +59,18 @@ export class ProgressReporter implements Reporter {
   #print(): void {
     const now = Date.now();
     const running = [...this.#running.values()].map(
-      ({ path, startMs, tests }) => `  ${path}: ${tests} tests in ${minutes(now - startMs)} minutes`,
+      ({ path, startMs, tests }) => `  ${path}: ${tests} tests in ${toMinutes(now - startMs)} minutes`,
     );
     process.stdout.write(`${[this.#total(), ...running].join('\n')}\n`);
   }
 
   #total(): string {
     const files = `${this.#endedFiles} of ${this.#fileCount} files`;
-    const duration = minutes(Date.now() - this.#startedMs);
+    const duration = toMinutes(Date.now() - this.#startedMs);
     return `${files}, ${this.#testCount} tests, ${this.#failedTests} failed, in ${duration} minutes.`;
   }
 }
 
-function minutes(ms: number): string {
+function toMinutes(ms: number): string {
   return (ms / MINUTE_MS).toFixed(1);
 }

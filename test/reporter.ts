@@ -34,22 +34,22 @@ export class FolderReporter implements Reporter {
     process.once('exit', () => {
       const ms = processorMs();
       if (ms !== undefined)
-        process.stdout.write(`${inMinutes(ms)} minutes of processor time, ${COUNTED_PROCESSES}.\n`);
+        process.stdout.write(`${toMinutes(ms)} minutes of processor time, ${COUNTED_PROCESSES}.\n`);
     });
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
     const root = this.#vitest?.config.root ?? '';
     const files = modules.map((module) => ({ module, path: relative(root, module.moduleId) }));
-    const lines = ['', 'Minutes of tests, by folder:', ...minutesByFolder(files)];
-    lines.push(...mostExpensiveFiles(files));
-    const repeated = files.flatMap(repeatedTests);
+    const lines = ['', 'Minutes of tests, by folder:', ...formatMinutesByFolder(files)];
+    lines.push(...formatExpensiveFiles(files));
+    const repeated = files.flatMap(formatRepeatedTests);
     if (repeated.length > 0) lines.push('', 'Passed only at the second attempt:', ...repeated);
-    const skipped = skippedTests(files);
-    if (this.#excluded) lines.push('', ...linesOfQuickRun(skipped, this.#excluded));
+    const skipped = formatSkippedTests(files);
+    if (this.#excluded) lines.push('', ...formatQuickRun(skipped, this.#excluded));
     else if (skipped.length > 0) lines.push('', 'Skipped on this system:', ...skipped);
     lines.push('', `The seed of the samples was HEDDLE_SAMPLE_SEED=${this.#seed}.`);
-    const failed = files.flatMap(failures);
+    const failed = files.flatMap(formatFailures);
     // Last, because a log of CI is often read only from its end.
     if (failed.length > 0) lines.push('', 'Failed:', ...failed);
     lines.push('');
@@ -69,7 +69,7 @@ interface File {
   readonly path: string;
 }
 
-function minutesByFolder(files: readonly File[]): string[] {
+function formatMinutesByFolder(files: readonly File[]): string[] {
   const totals = new Map<string, number>();
   let total = 0;
   for (const { module, path } of files) {
@@ -81,15 +81,15 @@ function minutesByFolder(files: readonly File[]): string[] {
   }
   const rows = [...totals].toSorted(([, a], [, b]) => b - a);
   return [...rows, ['in all', total] as const].map(
-    ([folder, ms]) => `${inMinutes(ms).padStart(6)}  ${folder}`,
+    ([folder, ms]) => `${toMinutes(ms).padStart(6)}  ${folder}`,
   );
 }
 
 /**
- * Returns the lines of the files with the most processor time. The time includes the ended processes that a file has
- * waited for, but not shared servers. Without /proc, returns no lines.
+ * Returns lines about the files with the most processor time. The time of a file includes the ended processes that the
+ * file has waited for, but not shared servers. Without /proc, returns no lines.
  */
-function mostExpensiveFiles(files: readonly File[]): string[] {
+function formatExpensiveFiles(files: readonly File[]): string[] {
   const timed = files.flatMap(({ module, path }) => {
     const { processorMs: ms } = module.meta();
     return ms === undefined ? [] : [{ path, ms }];
@@ -99,16 +99,16 @@ function mostExpensiveFiles(files: readonly File[]): string[] {
   const slowest = timed.toSorted((a, b) => b.ms - a.ms).slice(0, MAX_LISTED_FILES);
   return [
     '',
-    `Seconds of processor time of the most expensive files (all ${timed.length} took ${inMinutes(total)} minutes):`,
+    `Seconds of processor time of the most expensive files (all ${timed.length} took ${toMinutes(total)} minutes):`,
     ...slowest.map(({ path, ms }) => `${(ms / 1000).toFixed(1).padStart(6)}  ${path}`),
   ];
 }
 
-function inMinutes(ms: number): string {
+function toMinutes(ms: number): string {
   return (ms / 60_000).toFixed(1);
 }
 
-function repeatedTests({ module, path }: File): string[] {
+function formatRepeatedTests({ module, path }: File): string[] {
   return [...module.children.allTests()]
     .filter((test) => test.diagnostic()?.flaky)
     .map((test) => `  ${path}: ${test.fullName}`);
@@ -119,8 +119,8 @@ export function firstLineOf(errors: readonly { message: string }[] = []): string
   return errors[0]?.message.split('\n', 1)[0] ?? '';
 }
 
-/** Returns a line for each failed test of a file, and for each error outside of its tests. */
-function failures({ module, path }: File): string[] {
+/** Returns a line for each failed test of a file, and for each error of the file outside of its tests. */
+function formatFailures({ module, path }: File): string[] {
   const tests = [...module.children.allTests('failed')].map((test) => ({
     name: test.fullName,
     errors: test.result().errors,
@@ -130,13 +130,13 @@ function failures({ module, path }: File): string[] {
   return [...tests, ...fileErrors].map(({ name, errors }) => `  ${path}: ${name}: ${firstLineOf(errors)}`);
 }
 
-function skippedTests(files: readonly File[]): string[] {
+function formatSkippedTests(files: readonly File[]): string[] {
   return files.flatMap(({ module, path }) =>
     (module.meta().skipped ?? []).map((what) => `  ${path}: ${what}`),
   );
 }
 
-function linesOfQuickRun(skipped: readonly string[], excluded: Excluded): string[] {
+function formatQuickRun(skipped: readonly string[], excluded: Excluded): string[] {
   return [
     'Skipped in this quick run; `npm run test:full` runs it (`npm run test:full -- <path>` a part of it):',
     ...Object.entries(excluded).map(([path, why]) => `  ${path}: ${why}`),

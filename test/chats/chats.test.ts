@@ -172,9 +172,9 @@ describe('a chat with a password', () => {
     expect(page).not.toContain('For members');
     expect((await visit(`/chat/${name}`, { body: { message: 'x' } })).status).toBe(401);
     expect((await visit(`/chat/${name}/password`, { body: { password: 'wrong' } })).status).toBe(401);
-    const entered = await visit(`/chat/${name}/password`, { body: { password } });
-    const [cookie = ''] = (entered.headers.get('set-cookie') ?? '').split(';');
-    expect(entered.headers.get('set-cookie')).toMatch(
+    const login = await visit(`/chat/${name}/password`, { body: { password } });
+    const [cookie = ''] = (login.headers.get('set-cookie') ?? '').split(';');
+    expect(login.headers.get('set-cookie')).toMatch(
       new RegExp(`; Path=/chat/${name}; Max-Age=86400; HttpOnly; SameSite=Strict$`),
     );
     const headers = { cookie };
@@ -215,12 +215,12 @@ describe('a chat with a password', () => {
 
   it('limits the password attempts of each IP address separately', async () => {
     const caller = { address: '192.0.2.1' };
-    const limited = await testApi({ now: () => now.ms, clientAddress: () => caller.address });
-    const id = await limited.deploy(echo());
+    const limitedApi = await testApi({ now: () => now.ms, clientAddress: () => caller.address });
+    const id = await limitedApi.deploy(echo());
     const body = { identifier: 'guessed', title: 'T', authType: 'password', password };
-    await limited.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
+    await limitedApi.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
     const enter = async (attempt: string) =>
-      (await limited.fetch('POST', '/chat/guessed/password', { key: null, body: { password: attempt } }))
+      (await limitedApi.fetch('POST', '/chat/guessed/password', { key: null, body: { password: attempt } }))
         .status;
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 11; attempt++) statuses.push(await enter('no'));
@@ -343,11 +343,11 @@ describe('a chat deployment', () => {
     const other = await deploy(echo());
     const path = `/api/v2/workflows/${other}/deployments/chat`;
     expect((await call('PUT', path, { body: { identifier: name, title: 'T' } })).status).toBe(409);
-    const stranger = await testApi({ store: api.store, engine });
-    const theirs = await stranger.deploy(echo());
+    const otherApi = await testApi({ store: api.store, engine });
+    const otherId = await otherApi.deploy(echo());
     const { id, name: removed } = await deployPages(echo());
     await call('DELETE', `/api/v2/workflows/${id}/deployments/chat`);
-    const response = await stranger.call('PUT', `/api/v2/workflows/${theirs}/deployments/chat`, {
+    const response = await otherApi.call('PUT', `/api/v2/workflows/${otherId}/deployments/chat`, {
       body: { identifier: removed, title: 'T' },
     });
     expect(response.status).toBe(409);
@@ -370,9 +370,9 @@ describe('a chat deployment', () => {
     const draft = await api.createDraft(echo());
     const body = { identifier: 'never-live', title: 'T' };
     expect((await call('PUT', `/api/v2/workflows/${draft}/deployments/chat`, { body })).status).toBe(409);
-    const strict = await testApi({ allowsPublicRuns: () => false });
-    const id = await strict.deploy(echo());
-    const refused = await strict.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
+    const strictApi = await testApi({ allowsPublicRuns: () => false });
+    const id = await strictApi.deploy(echo());
+    const refused = await strictApi.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
     expect(errorIn(refused.body).details?.code).toBe('PUBLIC_SHARING_NOT_ALLOWED');
   });
 

@@ -9,21 +9,21 @@ export class Crash extends Error {}
  */
 export function haltingStores(stores: Stores, writes: number): Stores & { written(): number } {
   let written = 0;
-  const journalWrite = <T>(write: () => T): T => {
+  const writeJournal = <T>(write: () => T): T => {
     if (written >= writes) throw new Crash('The process died here.');
     written += 1;
     return write();
   };
-  const otherWrite = <T>(write: () => T): T => {
+  const writeOther = <T>(write: () => T): T => {
     if (written >= writes) throw new Crash('The process died here.');
     return write();
   };
   const { runs, values, definitions, changes, conversations, live, spending, rates, control } = stores;
-  const halting: TailableRunStore = {
-    create: async (run, first, record) => journalWrite(() => runs.create(run, first, record)),
-    append: async (runId, entries, saved) => journalWrite(() => runs.append(runId, entries, saved)),
-    upsert: async (runId, entries) => journalWrite(() => runs.upsert(runId, entries)),
-    saveRecord: async (record, logs) => otherWrite(() => runs.saveRecord(record, logs)),
+  const haltingRuns: TailableRunStore = {
+    create: async (run, first, record) => writeJournal(() => runs.create(run, first, record)),
+    append: async (runId, entries, saved) => writeJournal(() => runs.append(runId, entries, saved)),
+    upsert: async (runId, entries) => writeJournal(() => runs.upsert(runId, entries)),
+    saveRecord: async (record, logs) => writeOther(() => runs.saveRecord(record, logs)),
     journal: (runId) => runs.journal(runId),
     tail: (runId, afterSeq) => runs.tail(runId, afterSeq),
     header: (runId) => runs.header(runId),
@@ -32,25 +32,25 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
     list: (query) => runs.list(query),
     open: () => runs.open(),
     children: (runId, filter) => runs.children(runId, filter),
-    remove: async (runId) => otherWrite(() => runs.remove(runId)),
+    remove: async (runId) => writeOther(() => runs.remove(runId)),
     steps: (runId, place) => runs.steps(runId, place),
-    beginStep: async (runId, place, key) => journalWrite(() => runs.beginStep(runId, place, key)),
-    endStep: async (runId, place, key, result) => journalWrite(() => runs.endStep(runId, place, key, result)),
-    forgetStep: async (runId, place, key) => journalWrite(() => runs.forgetStep(runId, place, key)),
+    beginStep: async (runId, place, key) => writeJournal(() => runs.beginStep(runId, place, key)),
+    endStep: async (runId, place, key, result) => writeJournal(() => runs.endStep(runId, place, key, result)),
+    forgetStep: async (runId, place, key) => writeJournal(() => runs.forgetStep(runId, place, key)),
   };
   return {
-    runs: halting,
+    runs: haltingRuns,
     values: {
-      put: async (json) => otherWrite(() => values.put(json)),
+      put: async (json) => writeOther(() => values.put(json)),
       get: (key) => values.get(key),
-      prune: async (keys, unusedMs) => otherWrite(() => values.prune(keys, unusedMs)),
+      prune: async (keys, unusedMs) => writeOther(() => values.prune(keys, unusedMs)),
     },
     definitions,
     changes,
     conversations: {
-      add: async (conversation, exchange) => otherWrite(() => conversations.add(conversation, exchange)),
+      add: async (conversation, exchange) => writeOther(() => conversations.add(conversation, exchange)),
       newest: (conversation, maxChars) => conversations.newest(conversation, maxChars),
-      remove: async (conversation) => otherWrite(() => conversations.remove(conversation)),
+      remove: async (conversation) => writeOther(() => conversations.remove(conversation)),
       ids: (tenant, limit) => conversations.ids(tenant, limit),
     },
     live,

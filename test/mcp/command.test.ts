@@ -22,7 +22,7 @@ async function callSeen(server: NonNullable<BlocksOptions['mcp']>[string], field
 }
 
 /** Returns a command that starts a stdio server, and a function that reads the ids of its processes. */
-function stdioServer() {
+function createStdioCommand() {
   const pids = join(dataFolder(), 'pids');
   return {
     command: [process.execPath, SERVER, pids, 'one argument', '$(id)'] as const,
@@ -39,7 +39,7 @@ const isAlive = (pid: number): boolean => {
 };
 
 it('a stdio server starts without a shell and with an empty environment, and ends with the run', async () => {
-  const { command, pids } = stdioServer();
+  const { command, pids } = createStdioCommand();
   const result = await callSeen({ command });
   expect(result).toMatchObject({ status: 'completed' });
   const [{ text }] = (result.output as { content: [{ text: string }] }).content;
@@ -48,7 +48,7 @@ it('a stdio server starts without a shell and with an empty environment, and end
 });
 
 it('a stdio server runs as one process for each run, and is started again after it has exited', async () => {
-  const { command, pids } = stdioServer();
+  const { command, pids } = createStdioCommand();
   const alive: number[][] = [];
   const kill = {
     types: ['kill'],
@@ -75,7 +75,7 @@ it('a stdio server runs as one process for each run, and is started again after 
 });
 
 it('a stdio server gets the environment variables that the operator has set', async () => {
-  const { command } = stdioServer();
+  const { command } = createStdioCommand();
   const result = await callSeen({ command, env: { LEVEL: 'low' } });
   expect(JSON.stringify(result.output)).toContain(String.raw`\"env\":[\"LEVEL\"]`);
 });

@@ -18,7 +18,7 @@ describeTenantKnowledge('memory', () => {
 const CONNECTOR = { id: 'con_1', connectorType: 'notion', status: 'active' };
 
 /** Returns a store with one knowledge base of the tenant `mine` and one of `theirs`. */
-async function twoKnowledgeBases(): Promise<MemoryKnowledge> {
+async function createKnowledgeBases(): Promise<MemoryKnowledge> {
   const knowledge = new MemoryKnowledge();
   knowledge.add('mine', 'kb', { con_1: CONNECTOR });
   knowledge.add('theirs', 'kb2', { con_1: CONNECTOR });
@@ -36,7 +36,7 @@ const put = async (
 
 describe('a knowledge block', () => {
   it('searches with the filters and settings in the form that the editor writes', async () => {
-    const knowledge = await twoKnowledgeBases();
+    const knowledge = await createKnowledgeBases();
     await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.\nSheep graze.', { team: 'weavers' });
     await put(knowledge, 'mine', 'kb', 'b.md', 'Looms break.', { team: 'smiths' });
     const engine = await engineWith({ tenantKnowledge: knowledge });
@@ -76,7 +76,7 @@ describe('a knowledge block', () => {
   });
 
   it('searches if no operation is set, even without a query if tag filters are set', async () => {
-    const knowledge = await twoKnowledgeBases();
+    const knowledge = await createKnowledgeBases();
     await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.', { team: 'weavers' });
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const tagFilters = [{ tagName: 'team', tagValue: 'weavers' }];
@@ -85,7 +85,7 @@ describe('a knowledge block', () => {
   });
 
   it('creates, replaces, lists, shows and deletes documents, chunks, tags and connectors', async () => {
-    const knowledge = await twoKnowledgeBases();
+    const knowledge = await createKnowledgeBases();
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const call = async (operation: string, fields: JsonObject = {}) => {
       const result = await run(engine, 'knowledge', { operation, manualKnowledgeBaseId: 'kb', ...fields });
@@ -129,7 +129,7 @@ describe('a knowledge block', () => {
   });
 
   it('returns the same errors for ids of another workspace as for unknown ids, in each operation', async () => {
-    const knowledge = await twoKnowledgeBases();
+    const knowledge = await createKnowledgeBases();
     const engine = await engineWith({ tenantKnowledge: knowledge });
     const { changes } = knowledge;
     const operations: [operation: string, fields: JsonObject][] = [
@@ -159,7 +159,7 @@ describe('a knowledge block', () => {
   });
 
   it('stores a document once if the response of the host is lost', async () => {
-    const knowledge = await twoKnowledgeBases();
+    const knowledge = await createKnowledgeBases();
     const changesBefore = knowledge.changes;
     let attempts = 0;
     class LossyKnowledge extends MemoryKnowledge {
@@ -195,7 +195,7 @@ describe('a knowledge block', () => {
     ['too many results', { query: 'x', topK: 101 }, /topK/],
     ['an unsupported operation', { operation: 'list_folders' }, /does not support: use search,/],
   ])('refuses %s', async (_what, fields, message) => {
-    const engine = await engineWith({ tenantKnowledge: await twoKnowledgeBases() });
+    const engine = await engineWith({ tenantKnowledge: await createKnowledgeBases() });
     const result = await run(engine, 'knowledge', { knowledgeBaseId: 'kb', ...fields });
     expect(result.error?.message).toMatch(message);
   });
@@ -212,7 +212,7 @@ describe('a knowledge block', () => {
 
 describe('knowledge as a tool of an agent', () => {
   it('searches only the knowledge base that the author has chosen, and none of another workspace', async () => {
-    const knowledge = await twoKnowledgeBases();
+    const knowledge = await createKnowledgeBases();
     await put(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.');
     const calls: { name: string; args: Json }[] = [
       { name: 'knowledge_search', args: { query: 'looms' } },
