@@ -6,32 +6,32 @@ import { NO_MOCKS, parseMocks } from './mocks.ts';
 
 const BLOCK = { id: 'b1', name: 'My Agent', type: 'agent' };
 
-const play = (json: Json, turn = 0, block = BLOCK): BlockResult | undefined => {
+const mockedResult = (json: Json, execution = 0, block = BLOCK): BlockResult | undefined => {
   const values = parseMocks(json).valuesFor(block);
-  return values === undefined ? undefined : mockResult(block, values, turn);
+  return values === undefined ? undefined : mockResult(block, values, execution);
 };
 
 describe('mocks', () => {
   it.each(['My Agent', 'myagent', 'MY AGENT', 'b1'])(
     'match a block by the name rules of references, or by its id: %s',
     (name) => {
-      expect(play({ blocks: { [name]: { content: 'hi' } } })).toEqual({ output: { content: 'hi' } });
+      expect(mockedResult({ blocks: { [name]: { content: 'hi' } } })).toEqual({ output: { content: 'hi' } });
     },
   );
 
   it('of a block override those of its type, and other blocks are not mocked', () => {
-    expect(play({ blocks: { 'My Agent': 1 }, types: { agent: 2 } })).toEqual({ output: { content: 1 } });
-    expect(play({ types: { agent: 2 } })).toEqual({ output: { content: 2 } });
-    expect(play({ types: { slack: {} } })).toBeUndefined();
-    expect(play({ types: { constructor: {} } }, 0, { ...BLOCK, type: 'toString' })).toBeUndefined();
+    const json = { blocks: { 'My Agent': 1 }, types: { agent: 2 } };
+    expect(mockedResult(json)).toEqual({ output: { content: 1 } });
+    expect(mockedResult({ types: { agent: 2 } })).toEqual({ output: { content: 2 } });
+    expect(mockedResult({ types: { slack: {} } })).toBeUndefined();
+    expect(mockedResult({ types: { constructor: {} } }, 0, { ...BLOCK, type: 'toString' })).toBeUndefined();
     expect(NO_MOCKS.valuesFor(BLOCK)).toBeUndefined();
   });
 
   it('return their values in order and then repeat the last one, by the execution count in the record', () => {
     const json = { types: { agent: [{ n: 1 }, { n: 2 }] } };
-    expect([0, 1, 2, 9].map((turn) => (play(json, turn) as { output: JsonObject }).output['n'])).toEqual([
-      1, 2, 2, 2,
-    ]);
+    const numberIn = (result: BlockResult | undefined) => (result as { output: JsonObject }).output['n'];
+    expect([0, 1, 2, 9].map((execution) => numberIn(mockedResult(json, execution)))).toEqual([1, 2, 2, 2]);
   });
 
   it.each<[string, Json, JsonObject]>([
@@ -40,7 +40,7 @@ describe('mocks', () => {
     ['function', 5, { result: 5, stdout: '' }],
     ['api', 'body', { data: 'body', status: 200, headers: {} }],
   ])('of the type %s may be a shorthand for the main field', (type, value, output) => {
-    expect(play({ types: { [type]: value } }, 0, { ...BLOCK, type })).toEqual({ output });
+    expect(mockedResult({ types: { [type]: value } }, 0, { ...BLOCK, type })).toEqual({ output });
   });
 
   it.each<[string, JsonObject, string | undefined]>([
@@ -50,7 +50,7 @@ describe('mocks', () => {
     ['condition', { conditionResult: false }, undefined],
     ['agent', { selectedRoute: 'r1', selectedOption: 'x' }, undefined],
   ])('of a %s select the branch that their output names: %j', (type, value, port) => {
-    expect(play({ types: { [type]: value } }, 0, { ...BLOCK, type })).toEqual(
+    expect(mockedResult({ types: { [type]: value } }, 0, { ...BLOCK, type })).toEqual(
       port === undefined ? { output: value } : { output: value, port },
     );
   });
@@ -64,12 +64,12 @@ describe('mocks', () => {
         ],
       },
     };
-    expect(await failureOf(() => play(json))).toMatchObject({
+    expect(await failureOf(() => mockedResult(json))).toMatchObject({
       code: 'RATE_LIMITED',
       message: 'down',
       retryable: false,
     });
-    expect(await failureOf(() => play(json, 1))).toMatchObject({
+    expect(await failureOf(() => mockedResult(json, 1))).toMatchObject({
       code: 'BLOCK_FAILED',
       message: 'x',
       retryable: true,

@@ -33,7 +33,7 @@ export interface Mocks {
   valuesFor(block: Pick<BlockConfig, 'id' | 'name' | 'type'>): readonly MockValue[] | undefined;
   /** The mocks as JSON, for the header of the run. */
   readonly json: Json;
-  /** Returns the names of mocked blocks that match none of the blocks of a plan. */
+  /** Returns the names and ids of mocks that match none of the plan's blocks. */
   unusedNames(planBlocks: readonly Pick<BlockConfig, 'id' | 'name'>[]): string[];
 }
 
@@ -48,25 +48,26 @@ export const NO_MOCKS: Mocks = { valuesFor: () => undefined, json: null, unusedN
 export function parseMocks(json: Json): Mocks {
   if (json === null) return NO_MOCKS;
   const parsed = MocksSchema.safeParse(json);
-  if (!parsed.success) throw invalid(parsed.error);
+  if (!parsed.success) throw invalidMocks(parsed.error);
   const blocks = Object.entries(parsed.data.blocks ?? {});
-  const byKey = new Map(blocks.map(([name, value]) => [name, valueList(value)]));
-  const byName = new Map(blocks.map(([name, value]) => [normalizeName(name), valueList(value)]));
+  const byGivenName = new Map(blocks.map(([name, value]) => [name, toValueList(value)]));
+  const byName = new Map(blocks.map(([name, value]) => [normalizeName(name), toValueList(value)]));
   const byType = new Map(
-    Object.entries(parsed.data.types ?? {}).map(([type, value]) => [type, valueList(value)]),
+    Object.entries(parsed.data.types ?? {}).map(([type, value]) => [type, toValueList(value)]),
   );
   return {
     json,
-    valuesFor: ({ id, name, type }) => byKey.get(id) ?? byName.get(normalizeName(name)) ?? byType.get(type),
+    valuesFor: ({ id, name, type }) =>
+      byGivenName.get(id) ?? byName.get(normalizeName(name)) ?? byType.get(type),
     unusedNames: (planBlocks) => {
       const names = new Set(planBlocks.flatMap(({ id, name }) => [id, normalizeName(name)]));
-      return [...byKey.keys()].filter((name) => !names.has(name) && !names.has(normalizeName(name)));
+      return [...byGivenName.keys()].filter((name) => !names.has(name) && !names.has(normalizeName(name)));
     },
   };
 }
 
-/** A list contains values in order, so a single value is never a list. */
-function valueList(value: Json): readonly Json[] {
+/** Returns the values of a mock in order. A single value is never a list. */
+function toValueList(value: Json): readonly Json[] {
   return Array.isArray(value) ? value : [value];
 }
 
@@ -74,7 +75,7 @@ function checkValue(value: Json, context: z.RefinementCtx<Json>): void {
   if (Array.isArray(value) && value.length === 0) {
     context.addIssue({ code: 'custom', message: 'is an empty list: give at least one value' });
   }
-  valueList(value).forEach((item, index) => {
+  toValueList(value).forEach((item, index) => {
     const prefix = Array.isArray(value) ? [index] : [];
     for (const issue of issuesOf(item))
       context.addIssue({ code: 'custom', message: issue.message, path: [...prefix, ...issue.path] });
@@ -94,7 +95,7 @@ function issuesOf(value: Json): { message: string; path: (string | number)[] }[]
       }));
 }
 
-function invalid(error: z.ZodError): EngineError {
+function invalidMocks(error: z.ZodError): EngineError {
   const issues = error.issues.map((issue) => ({
     path: issue.path.map(String).join('.') || '(all)',
     message: issue.message,

@@ -55,7 +55,7 @@ export interface FolderClient extends RunReader {
   isOwned(): boolean;
   /** Stores a request for the owner or, without one, for the next owner. */
   addRequest(request: NewControlRequest): Promise<void>;
-  /** Adds a request and waits for its outcome. */
+  /** Adds a request and waits for its outcome, at most `timeoutMs`. */
   request(request: NewControlRequest, timeoutMs: number): Promise<ControlReply>;
   close(): void;
 }
@@ -84,7 +84,7 @@ interface Owners {
   clock: Clock;
   /** True while a process may execute a run. */
   isServed: () => boolean;
-  /** Returns the runs that no process executes. */
+  /** Returns those of the runs that no process executes. */
   findUnowned: (runIds: readonly string[]) => Promise<string[]>;
 }
 
@@ -196,8 +196,8 @@ class StoreFolderClient extends StoreRunReader implements FolderClient {
 }
 
 /**
- * Returns the runs that the owner of the folder does not execute, without runs of other runtimes, whose
- * workers may be anywhere.
+ * Returns those of the runs that the owner of the folder does not execute. Runs of other runtimes are omitted, because
+ * their workers may be anywhere.
  */
 async function unownedRuns(
   { runs }: Stores,

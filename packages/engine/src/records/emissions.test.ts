@@ -19,7 +19,7 @@ const replica = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Repli
 const sanitizerOf = (redactor: Redactor) => new Sanitizer(new Values(new MemoryValueStore()), redactor);
 const text = (value: string): BlockEmission => ({ type: 'text', text: value });
 
-function open(store: LiveEventStore, { isNew = true, redactor = NO_SECRETS, run = replica } = {}) {
+function openEmissions(store: LiveEventStore, { isNew = true, redactor = NO_SECRETS, run = replica } = {}) {
   const errors: unknown[] = [];
   const events: RunEvent[] = [];
   const emissions = new Emissions({
@@ -34,7 +34,7 @@ function open(store: LiveEventStore, { isNew = true, redactor = NO_SECRETS, run 
   return { emissions, errors, events };
 }
 
-function published(store: MemoryLiveEvents): BlockEmission[] {
+function readEmissions(store: MemoryLiveEvents): BlockEmission[] {
   return store.read('r', 0, 20_000).map(({ json }) => (JSON.parse(json) as StoredEmission).emission);
 }
 
@@ -58,13 +58,13 @@ class SlowStore extends MemoryLiveEvents {
 describe('emissions', () => {
   it('of an attempt that repeats another one are preceded by a reset, even if that was in another process', () => {
     const store = new MemoryLiveEvents(new TestClock());
-    const { emissions } = open(store);
+    const { emissions } = openEmissions(store);
     emissions.add(T, text('a'), true);
     emissions.add(T, text('b'), false);
     emissions.add(T, text('c'), true);
-    open(store, { isNew: false }).emissions.add(T, text('d'), true);
+    openEmissions(store, { isNew: false }).emissions.add(T, text('d'), true);
     emissions.add({ block: 'U', scope: [0] }, text('e'), true);
-    expect(published(store)).toEqual([
+    expect(readEmissions(store)).toEqual([
       text('a'),
       text('b'),
       { type: 'reset' },
@@ -77,7 +77,7 @@ describe('emissions', () => {
 
   it('are collected during a write of the store, and the result of the block waits for them', async () => {
     const store = new SlowStore();
-    const { emissions, events } = open(store);
+    const { emissions, events } = openEmissions(store);
     expect(emissions.flushed()).toBeUndefined();
     for (const word of ['a', 'b', 'c']) emissions.add(T, text(word), word === 'a');
     expect(store.writes.map((write) => write.events.length)).toEqual([1]);
@@ -98,7 +98,7 @@ describe('emissions', () => {
 
   it('that cannot be stored are lost without an exception: the loss is reported once and shown by an event', async () => {
     const store = new SlowStore();
-    const { emissions, errors } = open(store);
+    const { emissions, errors } = openEmissions(store);
     const fail = async (nth: number): Promise<void> => {
       emissions.add(T, text(String(nth)), nth === 0);
       store.writes[nth]?.settle(new Error('Disk full.'));
@@ -110,7 +110,7 @@ describe('emissions', () => {
     store.writes[2]?.settle();
     await new Promise(setImmediate);
     expect(errors).toEqual([new Error('Disk full.')]);
-    expect(published(store)).toEqual([
+    expect(readEmissions(store)).toEqual([
       { type: 'error', message: expect.stringContaining('lost') as string },
       text('kept'),
     ]);
@@ -118,13 +118,13 @@ describe('emissions', () => {
 
   it('are dropped if too many are waiting for a slow store', async () => {
     const store = new SlowStore();
-    const { emissions } = open(store);
+    const { emissions } = openEmissions(store);
     for (let nth = 0; nth < 5000; nth++) emissions.add(T, text('x'), nth === 0);
     store.writes[0]?.settle();
     await expect.poll(() => emissions.flushed() && store.writes.length).toBe(2);
     store.writes[1]?.settle();
     await emissions.flushed();
-    expect(published(store)).toHaveLength(1 + 2000 + 1);
+    expect(readEmissions(store)).toHaveLength(1 + 2000 + 1);
   });
 
   it('have limited sizes: a long text is split into parts of whole characters', () => {
@@ -132,8 +132,8 @@ describe('emissions', () => {
       fc.property(fc.nat(3), fc.constantFrom('😀', 'ab'), (offset, unit) => {
         const store = new MemoryLiveEvents(new TestClock());
         const long = 'x'.repeat(offset) + unit.repeat(20_000);
-        open(store).emissions.add(T, text(long), true);
-        const pieces = published(store).map((each) => (each.type === 'text' ? each.text : ''));
+        openEmissions(store).emissions.add(T, text(long), true);
+        const pieces = readEmissions(store).map((each) => (each.type === 'text' ? each.text : ''));
         expect(pieces.join('')).toBe(long);
         for (const piece of pieces) {
           expect(piece.length).toBeLessThanOrEqual(MAX_EMITTED_CHARS);
@@ -143,12 +143,14 @@ describe('emissions', () => {
       { numRuns: 8 },
     );
     const store = new MemoryLiveEvents(new TestClock());
-    open(store).emissions.add(T, { type: 'tool', phase: 'start', id: 'i'.repeat(9000), name: 'n' }, true);
-    expect(published(store)).toEqual([{ type: 'tool', phase: 'start', id: 'i'.repeat(200), name: 'n' }]);
+    const { emissions } = openEmissions(store);
+    emissions.add(T, { type: 'tool', phase: 'start', id: 'i'.repeat(9000), name: 'n' }, true);
+    expect(readEmissions(store)).toEqual([{ type: 'tool', phase: 'start', id: 'i'.repeat(200), name: 'n' }]);
     const other = new MemoryLiveEvents(new TestClock());
     const progress = { type: 'progress' as const, progress: 1 };
-    open(other).emissions.add(T, { ...progress, id: 'i'.repeat(9000), message: 'm'.repeat(90_000) }, true);
-    expect(published(other)).toEqual([
+    const long = { ...progress, id: 'i'.repeat(9000), message: 'm'.repeat(90_000) };
+    openEmissions(other).emissions.add(T, long, true);
+    expect(readEmissions(other)).toEqual([
       { ...progress, id: 'i'.repeat(200), message: 'm'.repeat(MAX_EMITTED_CHARS) },
     ]);
   });
@@ -166,7 +168,7 @@ describe('emissions', () => {
         const processes = new Map<number, Emissions>();
         for (const { process, place, words } of attempts) {
           // Each attempt is in a process that takes over the run.
-          const emissions = open(store, { isNew: processes.size === 0 }).emissions;
+          const emissions = openEmissions(store, { isNew: processes.size === 0 }).emissions;
           processes.set(process, emissions);
           for (const [nth, word] of words.entries())
             emissions.add({ block: place, scope: [] }, text(word), nth === 0);
@@ -202,61 +204,61 @@ describe('emitted texts with a secret', () => {
 
   it('are redacted across their parts, by kind and place, even with other emissions in between', () => {
     const store = new MemoryLiveEvents(new TestClock());
-    const { emissions } = open(store, { redactor });
+    const { emissions } = openEmissions(store, { redactor });
     const other = { block: 'T', scope: [1] };
     emit(emissions, text('- ses'), thinking('? sesame'), tool, text('ame'));
     emissions.add(other, text('ame-open'), true);
     emissions.add(T, text('-open!'), false);
     emissions.add(T, thinking('-open'), false);
     const earlier = [text('- '), thinking('? '), tool];
-    expect(published(store)).toEqual(earlier);
+    expect(readEmissions(store)).toEqual(earlier);
     for (const place of [T, other]) emissions.end(place, WHOLE);
-    expect(published(store)).toEqual([...earlier, text(`${HIDDEN}!`), thinking(HIDDEN), text('ame-open')]);
+    expect(readEmissions(store)).toEqual([...earlier, text(`${HIDDEN}!`), thinking(HIDDEN), text('ame-open')]);
   });
 
   it('end with the held-back text, before the result of the block', () => {
     const store = new MemoryLiveEvents(new TestClock());
-    const { emissions } = open(store, { redactor });
+    const { emissions } = openEmissions(store, { redactor });
     emit(emissions, text('- sesame'), thinking('ses'));
     emissions.end(T, WHOLE);
     expect(emissions.flushed()).toBeUndefined();
-    expect(published(store)).toEqual([text('- '), text('sesame'), thinking('ses')]);
+    expect(readEmissions(store)).toEqual([text('- '), text('sesame'), thinking('ses')]);
     emissions.add(T, text('too late'), false);
     emissions.end(T, WHOLE);
-    expect(published(store)).toHaveLength(3);
+    expect(readEmissions(store)).toHaveLength(3);
   });
 
   it('lose their last word if they were cut off: it may be the beginning of a secret', () => {
     const store = new MemoryLiveEvents(new TestClock());
-    const { emissions } = open(store, { redactor });
+    const { emissions } = openEmissions(store, { redactor });
     emit(emissions, text('- sesame'), thinking('ses'));
     emissions.end(T, { isCut: true });
-    expect(published(store)).toEqual([text('- ')]);
+    expect(readEmissions(store)).toEqual([text('- ')]);
   });
 
   it('lose the held-back text at a reset, but keep reasoning', () => {
     const store = new MemoryLiveEvents(new TestClock());
-    const { emissions } = open(store, { redactor });
+    const { emissions } = openEmissions(store, { redactor });
     emit(emissions, text('- ses'), thinking('sesame'), reset, text('ame-open'), thinking('-open'));
     emissions.end(T, WHOLE);
-    expect(published(store)).toEqual([text('- '), reset, thinking(HIDDEN), text('ame-open')]);
+    expect(readEmissions(store)).toEqual([text('- '), reset, thinking(HIDDEN), text('ame-open')]);
   });
 
   it('reset an earlier attempt with the first published part, and lose its held-back text', () => {
     const store = new MemoryLiveEvents(new TestClock());
-    const { emissions, events } = open(store, { redactor });
+    const { emissions, events } = openEmissions(store, { redactor });
     emit(emissions, text('- ses'));
     emit(emissions, text('s'), text('esame'), text('-open'));
     emit(emissions, text('sesam'));
     emissions.end(T, WHOLE);
-    expect(published(store)).toEqual([text('- '), reset, text('sesam')]);
+    expect(readEmissions(store)).toEqual([text('- '), reset, text('sesam')]);
     expect(events).toMatchObject([1, 2, 3].map((number) => ({ number })));
   });
 
   it('have the time of their emission, even if they are published at the end of the block', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const moving = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
-    const { emissions } = open(store, { redactor, run: moving });
+    const { emissions } = openEmissions(store, { redactor, run: moving });
     emit(emissions, text('ses'));
     Object.assign(moving, { seq: 4 });
     emissions.end(T, WHOLE);
@@ -268,14 +270,14 @@ describe('emitted texts with a secret', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.boolean(), part), { minLength: 1, maxLength: 30 }), (parts) => {
         const store = new MemoryLiveEvents(new TestClock());
-        const { emissions } = open(store, { redactor });
+        const { emissions } = openEmissions(store, { redactor });
         emit(emissions, ...parts.map(([isText, value]) => (isText ? text(value) : thinking(value))));
         emissions.end(T, WHOLE);
         const joined = (all: readonly BlockEmission[], type: string): string =>
           all.flatMap((each) => (each.type === type && 'text' in each ? [each.text] : [])).join('');
         for (const type of ['text', 'thinking']) {
           const whole = parts.map(([isText, value]) => (isText === (type === 'text') ? value : '')).join('');
-          expect(joined(published(store), type)).toBe(redactor.text(whole));
+          expect(joined(readEmissions(store), type)).toBe(redactor.text(whole));
         }
       }),
     );

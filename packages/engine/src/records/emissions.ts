@@ -126,7 +126,7 @@ export class Emissions {
     if (!this.#publishing || this.#hasFailed) return undefined;
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, FLUSH_LIMIT_MS)));
-    return Promise.race([this.#settled(), limit]).finally(() => clearTimeout(timer));
+    return Promise.race([this.#publishAll(), limit]).finally(() => clearTimeout(timer));
   }
 
   /** Stops publishing. */
@@ -165,7 +165,7 @@ export class Emissions {
     if (!this.#publishing && !this.#timer) this.#publish();
   }
 
-  async #settled(): Promise<void> {
+  async #publishAll(): Promise<void> {
     while (this.#publishing || this.#queue.length > 0) {
       if (!this.#publishing) this.#publish();
       await this.#publishing;

@@ -3,8 +3,8 @@ import { placeKey, Replica } from '@heddle/core/run';
 import type { Entry, IdleState, Place } from '@heddle/core/run';
 import { emissionEvent } from './emissions.ts';
 import type { StoredEmission } from './emissions.ts';
-import { eventsOf, pausedEvent, loadEvent } from '../records/run-events.ts';
-import type { Values } from '../records/values.ts';
+import { eventsOf, pausedEvent, loadEvent } from './run-events.ts';
+import type { Values } from './values.ts';
 import { parseStored } from '../store/errors.ts';
 import type { LiveEvent } from '../store/live-events.ts';
 import type { SharedStores } from '../store/stores.ts';
@@ -15,7 +15,7 @@ const POLL_MS = 100;
 /** Number of polls without new entries before `isServed` is called again. */
 const POLLS_PER_CHECK = 10;
 
-/** Maximum number of events per read. */
+/** Maximum number of emissions per read. */
 const LIVE_PAGE = 500;
 
 interface Parts {
@@ -103,7 +103,7 @@ async function* mergedEvents(
     if (state !== reportedState) yield idleEvent(replica, state, parts.clock.now());
     reportedState = state;
     if (state === 'human' || (isCheck && !parts.isServed())) return;
-    await newsOrDelay(emissions.news(), parts.clock);
+    await waitForNextPoll(emissions.whenPublished(), parts.clock);
   }
 }
 
@@ -152,7 +152,7 @@ class FollowedEmissions {
   #number: number;
   /** Emissions that were read but not yielded yet. */
   #waiting: { number: number; key: string; emission: StoredEmission }[] = [];
-  #hasNews = true;
+  #hasUnread = true;
   #wake: () => void = () => undefined;
 
   constructor(live: SharedStores['live'], replica: Replica, after: number) {
@@ -164,20 +164,20 @@ class FollowedEmissions {
   /** Watches for published emissions. Returns a function that stops watching. */
   watch(): () => void {
     return this.#live.watch(this.#replica.runId, () => {
-      this.#hasNews = true;
+      this.#hasUnread = true;
       this.#wake();
     });
   }
 
-  /** Resolves when events were published since the last read. */
-  news(): Promise<void> {
-    return this.#hasNews ? Promise.resolve() : new Promise((resolve) => (this.#wake = resolve));
+  /** Resolves when emissions were published since the last read. */
+  whenPublished(): Promise<void> {
+    return this.#hasUnread ? Promise.resolve() : new Promise((resolve) => (this.#wake = resolve));
   }
 
   /** Reads the published emissions; unless `always`, only if something was published since the last read. */
   async read({ always }: { always: boolean }): Promise<void> {
-    if (!always && !this.#hasNews) return;
-    this.#hasNews = false;
+    if (!always && !this.#hasUnread) return;
+    this.#hasUnread = false;
     for (;;) {
       const page = await this.#live.read(this.#replica.runId, this.#number, LIVE_PAGE);
       for (const event of page)
@@ -188,7 +188,7 @@ class FollowedEmissions {
   }
 
   /** Yields the emissions up to the last one of the block whose attempt ends with the entry. */
-  *upTo(entry: Entry): Generator<RunEvent> {
+  *takeBefore(entry: Entry): Generator<RunEvent> {
     if (!('block' in entry) || entry.block === undefined) return;
     const key = placeKey(entry as Place);
     // An attempt that follows this entry emits after it.
@@ -197,14 +197,14 @@ class FollowedEmissions {
   }
 
   /** Yields the emissions whose blocks have started, in the order of their numbers. */
-  *due(): Generator<RunEvent> {
+  *takeDue(): Generator<RunEvent> {
     const { seq } = this.#replica;
     const end = this.#waiting.findIndex(({ emission }) => emission.seq > seq);
     yield* this.#take(end === -1 ? this.#waiting.length : end);
   }
 
   /** Yields all remaining emissions, because no others can follow. */
-  *remaining(): Generator<RunEvent> {
+  *takeRemaining(): Generator<RunEvent> {
     yield* this.#take(this.#waiting.length);
   }
 
@@ -225,11 +225,11 @@ async function* newEvents(
   sources: { values: Values; emissions: FollowedEmissions },
 ): AsyncGenerator<RunEvent> {
   const { emissions } = sources;
-  yield* emissions.due();
+  yield* emissions.takeDue();
   for (const entry of entries) {
-    yield* emissions.upTo(entry);
+    yield* emissions.takeBefore(entry);
     yield* eventsAt(replica, entry, sources);
-    yield* emissions.due();
+    yield* emissions.takeDue();
   }
 }
 
@@ -240,7 +240,7 @@ async function* eventsAt(
 ): AsyncGenerator<RunEvent> {
   for (const raw of eventsOf(replica, entry, replica.replay(entry))) {
     if (raw.type !== 'event') continue;
-    if (raw.event.type === 'run:ended') yield* emissions.remaining();
+    if (raw.event.type === 'run:ended') yield* emissions.takeRemaining();
     yield await loadEvent(raw, values);
   }
 }
@@ -252,11 +252,11 @@ function idleEvent(replica: Replica, state: Exclude<IdleState, 'ended'>, atMs: n
     : pausedEvent(runId, atMs, state, [...pauses.values()]);
 }
 
-/** Resolves with `news`, or when it is time for the next poll. */
-function newsOrDelay(news: Promise<void>, clock: Clock): Promise<void> {
+/** Resolves with `published`, or when it is time for the next poll. */
+function waitForNextPoll(published: Promise<void>, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const cancel = clock.at(clock.now() + POLL_MS, resolve);
-    void news.then(() => {
+    void published.then(() => {
       cancel();
       resolve();
     });

@@ -11,28 +11,28 @@ const definitions = { plan: (): Promise<Plan> => Promise.reject(UNREADABLE) };
 const suspended = 'A secret is missing.';
 
 /** Returns stores with a run whose journal is newer than its record. */
-async function storesWith(runId: string, more: { suspended?: string } = {}) {
+async function storesWithRun(runId: string, fields: { suspended?: string } = {}) {
   const stores = openStores();
   await stores.runs.create(newRun(runId), startedEntry());
-  await stores.runs.saveRecord(record(runId, { seq: 1, ...more }), [log(runId, 1)]);
+  await stores.runs.saveRecord(record(runId, { seq: 1, ...fields }), [log(runId, 1)]);
   await stores.runs.append(runId, [entry(2)]);
   return stores;
 }
 
 describe('a run whose journal cannot be read', () => {
   it('is returned as stored if it is suspended, because its record tells why', async () => {
-    const stores = await storesWith('r', { suspended });
+    const stores = await storesWithRun('r', { suspended });
     const run = await readRun({ stores, definitions }, 'r', { logs: true });
     expect(run).toMatchObject({ record: { seq: 1, suspended }, logs: [{ executionOrder: 1 }] });
   });
 
   it('is refused if it is not suspended', async () => {
-    const stores = await storesWith('r');
+    const stores = await storesWithRun('r');
     await expect(readRun({ stores, definitions }, 'r', { logs: false })).rejects.toBe(UNREADABLE);
   });
 
   it('is listed as stored, with the other runs', async () => {
-    const stores = await storesWith('r');
+    const stores = await storesWithRun('r');
     await stores.runs.create(newRun('other'), startedEntry(), record('other', { seq: 1 }));
     const read = (runId: string) => readRun({ stores, definitions }, runId, { logs: false });
     const { runs } = await listDetails({ runs: stores.runs, values: new Values(stores.values), read }, {});

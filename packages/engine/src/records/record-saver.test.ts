@@ -8,7 +8,7 @@ import { RecordSaver } from './record-saver.ts';
 function createSaver(): {
   saver: RecordSaver;
   clock: TestClock;
-  run: { seq: number; writing: boolean; idle: boolean; refuses?: Error };
+  run: { seq: number; writing: boolean; idle: boolean; saveError?: Error };
   saved: { seq: number; logs: number[] }[];
 } {
   const clock = new TestClock();
@@ -18,7 +18,7 @@ function createSaver(): {
     clock,
     record: () => record('r', { seq: run.seq }),
     save: async ({ seq }: RunRecord, logs: readonly BlockLog[]) => {
-      if (run.refuses) throw run.refuses;
+      if (run.saveError) throw run.saveError;
       saved.push({ seq, logs: logs.map(({ executionOrder }) => executionOrder) });
     },
     writing: () => run.writing,
@@ -58,9 +58,9 @@ describe('RecordSaver', () => {
   it('saves logs again if their first write failed', async () => {
     const { saver, run, saved } = createSaver();
     saver.changed([log('r', 1)]);
-    run.refuses = new Error('full');
-    await expect(saver.save()).rejects.toBe(run.refuses);
-    delete run.refuses;
+    run.saveError = new Error('full');
+    await expect(saver.save()).rejects.toBe(run.saveError);
+    delete run.saveError;
     await saver.save();
     expect(saved).toEqual([{ seq: 1, logs: [1] }]);
   });

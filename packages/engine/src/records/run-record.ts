@@ -25,10 +25,7 @@ export function recordOf(replica: Replica, header: NewRun, suspended: string | u
   };
 }
 
-/**
- * Returns the record of a run of which only the start is known. `seq`: number of journal entries that the record
- * includes.
- */
+/** Returns the record of a run from its start alone. `seq`: number of journal entries that the record includes. */
 export function newRecord(
   header: NewRun,
   start: { workflowName: string; startedMs: number; input: Stored; seq: number },

@@ -42,7 +42,7 @@ export class Sanitizer {
     }
   }
 
-  /** Calls `storeForCaller` for each of several values. */
+  /** Stores each value like `storeForCaller`. Returns the stored forms by the same keys. */
   async storeAllForCaller<K extends string>(
     values: { [key in K]: unknown },
     label: string,

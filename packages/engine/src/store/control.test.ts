@@ -48,17 +48,17 @@ it('stops waiting after the timeout, and leaves the request open for a later ser
   await vi.waitUntil(() => control.outcome(id));
 });
 
-it('stores a failed outcome at the next check, without handling the request again', async () => {
+it('stores an outcome at the next check if its first write failed, without handling the request again', async () => {
   const request: ControlRequest = { ...REQUEST, id: 'q', createdMs: 0 };
   const saved: ControlOutcome[] = [];
   const errors: unknown[] = [];
   let handled = 0;
-  let full = true;
+  let isDiskFull = true;
   const server = new ControlServer({
     requests: {
       pending: () => [request],
       settle: async (_id, outcome) => {
-        if (full) throw new Error('disk full');
+        if (isDiskFull) throw new Error('disk full');
         saved.push(outcome);
       },
     },
@@ -69,18 +69,22 @@ it('stores a failed outcome at the next check, without handling the request agai
   await vi.waitUntil(() => errors.length === 1);
   await server.check();
   await vi.waitUntil(() => errors.length === 2);
-  full = false;
+  isDiskFull = false;
   await server.check();
   await server.stop();
   expect(saved).toEqual([{ status: 'done', value: 1 }]);
 });
 
 /** Adds a request like another process, without a notification. */
-function insertRequest(data: string, id: string, more: { createdMs?: number; outcome?: string } = {}): void {
+function insertRequest(
+  data: string,
+  id: string,
+  columns: { createdMs?: number; outcome?: string } = {},
+): void {
   const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
   db.prepare(
     'INSERT INTO control (id, run_id, kind, payload, created_ms, outcome) VALUES (?, ?, ?, ?, ?, ?)',
-  ).run(id, 'r', 'resume', '{"input":1}', more.createdMs ?? 7, more.outcome ?? null);
+  ).run(id, 'r', 'resume', '{"input":1}', columns.createdMs ?? 7, columns.outcome ?? null);
   db.close();
 }
 

@@ -23,8 +23,8 @@ export type ControlOutcome =
   | { status: 'rejected'; code: string; message: string };
 
 /**
- * Handles a request and returns the value for the requester. A thrown error rejects the request. Undefined leaves the
- * request open, for a later check or another owner.
+ * Handles a request and returns the value for the requester. A thrown error rejects the request. If the handler returns
+ * undefined, the request stays open for a later check or another owner.
  */
 export type ControlHandler = (request: ControlRequest) => Promise<Json | undefined> | Json | undefined;
 
@@ -32,15 +32,15 @@ export type ControlHandler = (request: ControlRequest) => Promise<Json | undefin
  * Requests from any process to the process that executes a run.
  *
  * 1. A request stays open until it has an outcome: without an owner of the run, the next owner handles it.
- * 2. An owner handles a request once. If it dies before it writes the outcome, the next owner handles the request
- *    again, so handlers must be idempotent (cancel and resume are).
+ * 2. A request may be handled twice: if an owner dies before it stores the outcome, the next owner handles the request
+ *    again. Handlers must therefore be idempotent (cancel and resume are).
  */
 export interface RequestStore {
   /** Stores the request and returns its id. */
   add(request: NewControlRequest): Promise<string>;
   /** Returns the outcome; undefined while the request is open. */
   outcome(id: string): Promise<ControlOutcome | undefined> | ControlOutcome | undefined;
-  /** Returns the open requests, oldest first. `owner`: only those for the runs that this process holds. */
+  /** Returns the open requests, oldest first. `owner`: id of a process; only requests for the runs that it holds. */
   pending(owner?: string): Promise<ControlRequest[]> | ControlRequest[];
   /** Stores the outcome of a request. */
   settle(id: string, outcome: ControlOutcome): Promise<void>;
@@ -112,8 +112,8 @@ export class ControlServer {
   }
 
   /**
-   * Starts to handle the open requests that are not in progress, oldest first, and retries the storing of outcomes.
-   * `owner`: only requests for the runs that this process holds. Throws the errors of the store.
+   * Starts to handle the open requests that are not in progress, oldest first, and stores the outcomes whose first
+   * write failed. `owner`: id of a process; only requests for the runs that it holds. Throws the errors of the store.
    */
   async check(owner?: string): Promise<void> {
     const openRequests = await this.#parts.requests.pending(owner);
@@ -131,7 +131,7 @@ export class ControlServer {
   }
 
   async #process(request: ControlRequest): Promise<void> {
-    const outcome = await outcomeOf(this.#parts.handle, request);
+    const outcome = await callHandler(this.#parts.handle, request);
     if (outcome) await this.#save(request.id, outcome);
     else this.#inProgress.delete(request.id);
   }
@@ -167,7 +167,8 @@ export async function serveRequests(
   };
 }
 
-async function outcomeOf(
+/** Calls the handler. Returns the outcome; undefined if the handler leaves the request open. */
+async function callHandler(
   handle: ControlHandler,
   request: ControlRequest,
 ): Promise<ControlOutcome | undefined> {

@@ -20,7 +20,8 @@ export interface Lease {
  * not agree.
  *
  * 1. At most one process holds a run, and only while the process is a member and its lease time has not expired.
- * 2. Every write of a lost lease is rejected as a whole: once another process has the run, or the holder was removed.
+ * 2. Every write under a lost lease is rejected as a whole. A lease is lost when another process has taken the run, or
+ *    when the holder was removed.
  */
 export interface LeaseStore {
   /** Adds the process as a member, for `leaseMs`. */
