@@ -8,7 +8,7 @@ import type { Sanitizer } from '../records/sanitizer.ts';
 
 type Completed = Extract<EntryBody, { type: 'completed' }>;
 
-/** An attempt of a block, in the form of its journal entry. */
+/** The fields that the journal entries of an attempt share. */
 export interface AttemptHeader extends Place {
   try: number;
   resumes?: number;

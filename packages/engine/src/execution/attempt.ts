@@ -27,19 +27,19 @@ export class BlockTask {
   /** The reason why the attempt was stopped. If set, its result is ignored. */
   stopped: Error | undefined;
   #controller: AbortController | undefined;
-  readonly #onWaits: () => void;
+  readonly #onChildChange: () => void;
   #children: ChildWaits | undefined;
 
-  /** `onWaits`: called when the block begins or stops waiting only for child runs. */
-  constructor({ try: attempt, resumes }: { try: number; resumes?: number }, onWaits: () => void) {
+  /** `onChildChange`: called after each change of the child runs that the attempt waits for. */
+  constructor({ try: attempt, resumes }: { try: number; resumes?: number }, onChildChange: () => void) {
     this.attempt = attempt;
     this.resumes = resumes;
-    this.#onWaits = onWaits;
+    this.#onChildChange = onChildChange;
   }
 
   /** The child runs that the attempt waits for. Created at first use, because most blocks have none. */
   get children(): ChildWaits {
-    return (this.#children ??= new ChildWaits(this.#onWaits));
+    return (this.#children ??= new ChildWaits(this.#onChildChange));
   }
 
   get hasChildren(): boolean {
@@ -155,7 +155,7 @@ export class Attempt implements ContextParts {
 
   answers(): Promise<Json[]> {
     const { replica } = this.#parts;
-    // Read immediately, because the ledger removes them when the block ends.
+    // Read immediately, because the ledger removes the answers when the block ends.
     return this.#steps.read([...replica.ledger.answersAt(this.place)]);
   }
 

@@ -103,10 +103,7 @@ export function createBlockServices(
   };
 }
 
-/**
- * Returns a function that returns the run's tenant. It looks the tenant up at the first call, and again after a failed
- * call.
- */
+/** Returns a lookup of the run's tenant. Its first successful result is cached. */
 function tenantOf(parts: RuntimeParts, { workflow }: Plan): () => Promise<string | undefined> {
   let lookup: Promise<string | undefined> | undefined;
   return () =>
@@ -194,7 +191,7 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
   const region = () => regionAt(plan.skeleton, address());
   const node = (): number => address().at(-1) as number;
   const find = (reference: string) => liveChild({ parts, run, place, task, tenant }, reference);
-  const host = { tenant, report: (error: unknown) => parts.report(error, run.header.runId) };
+  const tenantParts = { tenant, report: (error: unknown) => parts.report(error, run.header.runId) };
   const services: ExecutorServices = {
     sandbox: async () => parts.code.limitedSandbox((work) => run.limiter(work, task.signal), await tenant()),
     egress: () => parts.egress(),
@@ -206,9 +203,9 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
       return service;
     },
     credential: (query) => findCredential(credentialSource(parts, run, tenant), query),
-    skills: skillsOf({ skills: parts.skills, ...host }),
-    tenantFiles: tenantFilesOf(parts.tenantFiles, host),
-    tenantKnowledge: tenantKnowledgeOf(parts.tenantKnowledge, host),
+    skills: skillsOf({ skills: parts.skills, ...tenantParts }),
+    tenantFiles: tenantFilesOf(parts.tenantFiles, tenantParts),
+    tenantKnowledge: tenantKnowledgeOf(parts.tenantKnowledge, tenantParts),
     file: (record) => fileReader(parts, run.header, { tenant, refuse: fileTooLarge })(record),
     storeFile,
     openFile: ({ id, key }) => openFile(parts, run.header, { id, key, tenant }),
@@ -301,7 +298,7 @@ function sharedRates(parts: RuntimeParts): Rates {
   const store = parts.stores.rates;
   return {
     take: (key, demand) => {
-      // Keys whose times have passed have no effect.
+      // Expired keys have no effect.
       pruneHourly(parts, store, demand.nowMs);
       return asInfrastructure(async () => store.take(key, demand));
     },
@@ -316,7 +313,8 @@ function credentialSource(
   tenant: () => Promise<string | undefined>,
 ): CredentialSource {
   return {
-    ...{ credentials: parts.credentials, tenant },
+    credentials: parts.credentials,
+    tenant,
     addSecret: (name, value) => environment.addSecret(name, value),
     report: (error) => parts.report(error, header.runId),
   };

@@ -71,7 +71,7 @@ export class BlockSteps {
       steps.set(key, { key, result: undefined });
     }
     const idempotencyKey = `${idempotencyKeyOf(runId, place.block, place.scope)}/${key}`;
-    const json = await this.#work(key, () => work({ idempotencyKey }), idempotent);
+    const json = await this.#runWork(key, () => work({ idempotencyKey }), idempotent);
     const { values, sanitizer } = this.#parts;
     const value = sanitizer.json(json, `The result of step "${key}"`);
     const stored = await this.#access(() => values.store(value));
@@ -81,9 +81,10 @@ export class BlockSteps {
   }
 
   /**
-   * Runs the work of a step. Removes the step if it fails; an interrupted step stays, because it may have taken effect.
+   * Runs the work of a step. If the work fails, removes the step from the store. If the work is interrupted, the step
+   * stays in the store, because the work may have taken effect.
    */
-  async #work(key: string, work: () => Promise<Json> | Json, idempotent: boolean): Promise<Json> {
+  async #runWork(key: string, work: () => Promise<Json> | Json, idempotent: boolean): Promise<Json> {
     const { store, runId, place, task } = this.#parts;
     let hasBegun = false;
     try {

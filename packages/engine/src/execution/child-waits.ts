@@ -6,9 +6,9 @@ export class ChildWaits {
   readonly #states = new Map<string, ChildState>();
   readonly #onChange: () => void;
   #othersDone: Promise<unknown> | undefined;
-  #isAlone = false;
+  #hasNoOtherWork = false;
 
-  /** `onChange`: called when the attempt begins or stops waiting only for child runs. */
+  /** `onChange`: called after each change of the children, and when the attempt has no other work left. */
   constructor(onChange: () => void) {
     this.#onChange = onChange;
   }
@@ -19,7 +19,7 @@ export class ChildWaits {
 
   /** True if the attempt only waits for child runs, and all of them are recorded. */
   get isOnlyWork(): boolean {
-    return this.#isAlone && this.size > 0 && !this.#some('starting');
+    return this.#hasNoOtherWork && this.size > 0 && !this.#some('starting');
   }
 
   /** The reason why the attempt cannot continue now; null if it can. */
@@ -35,11 +35,11 @@ export class ChildWaits {
   add(runId: string, state: ChildState, othersDone: Promise<unknown> | undefined): void {
     this.#states.set(runId, state);
     this.#othersDone = othersDone;
-    this.#isAlone = othersDone === undefined;
+    this.#hasNoOtherWork = othersDone === undefined;
     void othersDone?.then(() => {
       // Each period of waiting has its own promise.
       if (this.#othersDone !== othersDone) return;
-      this.#isAlone = true;
+      this.#hasNoOtherWork = true;
       this.#onChange();
     });
     this.#onChange();

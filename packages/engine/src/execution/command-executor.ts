@@ -197,7 +197,7 @@ export class CommandExecutor {
     const context = createBlockContext(attempt);
     const running =
       executor.class === 'effect' || (executor.class === 'pause' && this.#isEffect(place))
-        ? this.#runGated(attempt, async () => executor.execute(context))
+        ? this.#runInSlot(attempt, async () => executor.execute(context))
         : executor.execute(context);
     return running instanceof Promise
       ? running.then((result) => this.#endAttempt(attempt, result))
@@ -215,21 +215,23 @@ export class CommandExecutor {
     if (attempt.task.stopped) return undefined;
     if (attempt.fault) throw attempt.fault.error;
     const flushing = attempt.endEmissions({ isCut: false });
-    return flushing ? flushing.then(() => this.#flushedEntry(attempt, result)) : this.#entry(attempt, result);
+    return flushing
+      ? flushing.then(() => this.#toEntryAfterFlush(attempt, result))
+      : this.#toEntry(attempt, result);
   }
 
-  #flushedEntry(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody> {
-    return attempt.task.stopped ? undefined : this.#entry(attempt, result);
+  #toEntryAfterFlush(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody> {
+    return attempt.task.stopped ? undefined : this.#toEntry(attempt, result);
   }
 
-  #entry(attempt: Attempt, result: BlockResult): EntryBody | Promise<EntryBody> {
+  #toEntry(attempt: Attempt, result: BlockResult): EntryBody | Promise<EntryBody> {
     const input = this.#storedInput(attempt.input);
     return input instanceof Promise
-      ? input.then((stored) => this.#entryWith(attempt, result, stored))
-      : this.#entryWith(attempt, result, input);
+      ? input.then((stored) => this.#toEntryWithInput(attempt, result, stored))
+      : this.#toEntryWithInput(attempt, result, input);
   }
 
-  #entryWith(attempt: Attempt, result: BlockResult, input: Stored): EntryBody | Promise<EntryBody> {
+  #toEntryWithInput(attempt: Attempt, result: BlockResult, input: Stored): EntryBody | Promise<EntryBody> {
     const { block, startedMs } = attempt;
     const { scope } = attempt.place;
     const header: AttemptHeader = { block: block.id, scope, ...attempt.number, startedMs, input };
@@ -240,7 +242,7 @@ export class CommandExecutor {
     return resultEntry(result, header, { name: block.name, token: tokenOf }, environment.sanitizer);
   }
 
-  #runGated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {
+  #runInSlot(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {
     const slot = new Slot(this.#parts.limiter, attempt.signal);
     attempt.task.slot = slot;
     return slot.run(() => {

@@ -2,16 +2,16 @@ import PQueue from 'p-queue';
 import { describe, expect, it } from 'vitest';
 import { createLimiter, Slot } from './concurrency-limiter.ts';
 
-const engineQueue = () => new PQueue({ concurrency: 1 });
-const deferred = () => Promise.withResolvers<undefined>();
+const createEngineQueue = () => new PQueue({ concurrency: 1 });
+const createDeferred = () => Promise.withResolvers<undefined>();
 
 describe('a slot', () => {
   it('is free for other work while its own work waits, and is taken again before that work continues', async () => {
-    const limiter = createLimiter(engineQueue(), 1);
+    const limiter = createLimiter(createEngineQueue(), 1);
     const { signal } = new AbortController();
     const order: string[] = [];
-    const waiting = deferred();
-    const other = deferred();
+    const waiting = createDeferred();
+    const other = createDeferred();
     const first = new Slot(limiter, signal);
     const one = first.run(async () => {
       order.push('one begins');
@@ -37,7 +37,7 @@ describe('a slot', () => {
   });
 
   it('is free after work that fails', async () => {
-    const limiter = createLimiter(engineQueue(), 1);
+    const limiter = createLimiter(createEngineQueue(), 1);
     const { signal } = new AbortController();
     const failing = new Slot(limiter, signal).run(async () => Promise.reject(new Error('broken')));
     await expect(failing).rejects.toThrow('broken');
@@ -45,10 +45,10 @@ describe('a slot', () => {
   });
 
   it('rejects with the reason of the abort if the work is aborted while it waits', async () => {
-    const limiter = createLimiter(engineQueue(), 1);
+    const limiter = createLimiter(createEngineQueue(), 1);
     const controller = new AbortController();
     const slot = new Slot(limiter, controller.signal);
-    const blocked = deferred();
+    const blocked = createDeferred();
     const run = slot.run(async () => slot.without(async () => blocked.promise));
     run.catch(() => undefined);
     await new Promise(setImmediate);

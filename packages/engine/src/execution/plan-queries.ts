@@ -24,16 +24,16 @@ function hasChildBlock({ nodes }: Region): boolean {
   return nodes.some((node) => node.class === 'child' || (node.subflow && hasChildBlock(node.subflow.body)));
 }
 
-const namesOf = new WeakMap<Plan, readonly string[]>();
+const envNamesByPlan = new WeakMap<Plan, readonly string[]>();
 
 /** Returns the names of the environment values that the plan's blocks use, sorted. */
 export function envNames(plan: Plan): readonly string[] {
-  let names = namesOf.get(plan);
+  let names = envNamesByPlan.get(plan);
   if (!names) {
     const all = Object.values(plan.blocks).flatMap((block) =>
       templatesOf(block).flatMap((part) => envNamesIn(part)),
     );
-    namesOf.set(plan, (names = [...new Set(all)].sort()));
+    envNamesByPlan.set(plan, (names = [...new Set(all)].sort()));
   }
   return names;
 }
@@ -47,14 +47,14 @@ export interface EnvironmentReads {
   blocks: ReadonlySet<string>;
 }
 
-const environmentReadsOf = new WeakMap<Plan, EnvironmentReads>();
+const environmentReadsByPlan = new WeakMap<Plan, EnvironmentReads>();
 
 /**
  * Returns the environment values that the plan's blocks can read, by `{{NAME}}` and through the values passed to code.
  */
 export function environmentReads(plan: Plan): EnvironmentReads {
-  let reads = environmentReadsOf.get(plan);
-  if (!reads) environmentReadsOf.set(plan, (reads = allEnvironmentReads(plan)));
+  let reads = environmentReadsByPlan.get(plan);
+  if (!reads) environmentReadsByPlan.set(plan, (reads = allEnvironmentReads(plan)));
   return reads;
 }
 

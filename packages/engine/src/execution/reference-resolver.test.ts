@@ -54,7 +54,7 @@ describe('ReferenceResolver', () => {
     expect(resolveTemplate(textOf(replica), resolver, 'text')).toHaveLength(10_000);
   });
 
-  it('keeps the outputs of `prepare` while its block waits', async () => {
+  it('keeps the outputs that existed at `prepare` while its block waits', async () => {
     const { replica, complete } = startedRun();
     const values = new Values(new MemoryValueStore());
     const resolver = new ReferenceResolver(replica, place, { values: {} });

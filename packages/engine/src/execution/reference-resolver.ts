@@ -41,7 +41,7 @@ interface EnvironmentValues {
   readonly values: { readonly [name: string]: string };
 }
 
-const readsOf = new WeakMap<BlockConfig, Reads>();
+const readsByBlock = new WeakMap<BlockConfig, Reads>();
 
 /** Resolves the references of one block, with the outputs that were visible when the block was about to run. */
 export class ReferenceResolver implements Lookup {
@@ -69,13 +69,14 @@ export class ReferenceResolver implements Lookup {
   }
 
   /**
-   * Fetches the large values and file contents that the block's configuration refers to; undefined if there are none.
+   * Fetches the large values and file contents that the block's configuration refers to. Returns undefined if there are
+   * none.
    */
   prepare({ values, files }: ResolverSources): Promise<void> | undefined {
     const config = this.#replica.plan.blocks[this.#place.block];
     if (!config) return undefined;
-    let reads = readsOf.get(config);
-    if (!reads) readsOf.set(config, (reads = allReads(config)));
+    let reads = readsByBlock.get(config);
+    if (!reads) readsByBlock.set(config, (reads = allReads(config)));
     const large: Stored[] = [];
     for (const reference of reads.references) this.#capture(reference, large);
     this.#captureLastOutput(reads.sources);

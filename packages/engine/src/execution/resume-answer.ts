@@ -7,8 +7,8 @@ import { readHeader } from '../records/read-run.ts';
 import { pointClosed } from '../records/run-errors.ts';
 
 /**
- * Returns the output of the paused block for the submitted `input`, or the answer that it continues with. Throws
- * RESUME_INPUT_INVALID.
+ * Returns the output of the paused block for the submitted `input`; for an attempt that continues after the pause, the
+ * answer that it receives. Throws RESUME_INPUT_INVALID.
  */
 export async function resumedOutput(
   parts: Pick<RuntimeParts, 'registry' | 'values' | 'clock'>,
@@ -32,10 +32,7 @@ export async function resumedOutput(
   });
 }
 
-/**
- * True if the journal contains an entry of this type with the token: a repeated resume gets the same response as the
- * first.
- */
+/** True if the journal contains an entry of this type with this token. */
 export async function hasTokenEntry(
   parts: Pick<RuntimeParts, 'stores'>,
   runId: string,

@@ -36,7 +36,7 @@ function createEnvironments({
   return { environments, clock, reported };
 }
 
-const SECRET = planOf('return {{KEY}}');
+const SECRET_PLAN = planOf('return {{KEY}}');
 const blockOf = (plan: Plan): string => Object.values(plan.blocks).find(({ name }) => name === 'F')?.id ?? '';
 
 describe('the environment of a run', () => {
@@ -44,14 +44,14 @@ describe('the environment of a run', () => {
     const { environments } = createEnvironments({
       env: { KEY: 'a-secret-value', OPEN: { value: 'open-value', secret: false } },
     });
-    const opened = environments.open(SECRET);
+    const opened = environments.open(SECRET_PLAN);
     expect(opened).toMatchObject({ values: { KEY: 'a-secret-value' } });
     expect(environments.open(planOf('return 1'))).toMatchObject({ values: {} });
   });
 
   it('redacts the credentials of its blocks, but not in other runs of the plan', async () => {
     const { environments } = createEnvironments({ env: { KEY: 'a-secret' } });
-    const [first, second] = [await environments.open(SECRET), await environments.open(SECRET)];
+    const [first, second] = [await environments.open(SECRET_PLAN), await environments.open(SECRET_PLAN)];
     first.addSecret('Key of the shop', 'a-secret-of-the-shop');
     first.addSecret('Key of the shop', 'its-later-value');
     expect(first.text('a-secret a-secret-of-the-shop its-later-value')).toBe(
@@ -72,13 +72,13 @@ describe('the environment of a run', () => {
       },
     };
     const { environments, clock } = createEnvironments({ tenants });
-    const opened = await environments.open(SECRET);
+    const opened = await environments.open(SECRET_PLAN);
     expect(opened.values).toEqual({ KEY: 'first-value' });
-    expect(opened.refresh(blockOf(SECRET))).toBeUndefined();
+    expect(opened.refresh(blockOf(SECRET_PLAN))).toBeUndefined();
     key = 'second-value';
     clock.advance(1000);
     expect(opened.refresh('start')).toBeUndefined();
-    await opened.refresh(blockOf(SECRET));
+    await opened.refresh(blockOf(SECRET_PLAN));
     expect(opened.values).toEqual({ KEY: 'second-value' });
     expect(opened.text('first-value second-value')).toBe('«redacted:KEY» «redacted:KEY»');
     expect(requested).toEqual([['KEY'], ['KEY']]);
@@ -96,10 +96,10 @@ describe('the environment of a run', () => {
       },
     };
     const { environments, clock, reported } = createEnvironments({ tenants });
-    const opened = await environments.open(SECRET);
+    const opened = await environments.open(SECRET_PLAN);
     broken = true;
     clock.advance(1000);
-    await expect(opened.refresh(blockOf(SECRET))).rejects.toMatchObject({
+    await expect(opened.refresh(blockOf(SECRET_PLAN))).rejects.toMatchObject({
       code: 'ENVIRONMENT_UNAVAILABLE',
       retryable: true,
       message: expect.not.stringContaining('db.internal') as string,
@@ -121,8 +121,8 @@ describe('the environment of a run', () => {
     ]);
     const tenants: TenantEnvironments = { names: () => [], values: () => ({ KEY: 'short' }) };
     const { environments, reported } = createEnvironments({ tenants });
-    await environments.open(SECRET);
-    await environments.open(SECRET);
+    await environments.open(SECRET_PLAN);
+    await environments.open(SECRET_PLAN);
     expect(reported).toEqual([expect.stringContaining('{{KEY}}')]);
     expect(reported.join()).not.toContain('short.');
   });

@@ -86,13 +86,15 @@ export class Environments {
    */
   open(plan: Plan): RunEnvironment | Promise<RunEnvironment> {
     const reads = environmentReads(plan);
-    if (reads.blocks.size === 0) return this.#constant(plan, NO_VALUES);
+    if (reads.blocks.size === 0) return this.#createConstant(plan, NO_VALUES);
     return thenMaybe(this.#parts.tenant(plan.workflow.id), (tenant) =>
-      tenant === undefined ? this.#withoutTenant(plan, reads) : this.#ofTenant(plan, reads, tenant),
+      tenant === undefined
+        ? this.#createWithoutTenant(plan, reads)
+        : this.#createForTenant(plan, reads, tenant),
     );
   }
 
-  #withoutTenant(plan: Plan, reads: EnvironmentReads): RunEnvironment {
+  #createWithoutTenant(plan: Plan, reads: EnvironmentReads): RunEnvironment {
     let runValues = this.#valuesWithoutTenant.get(plan);
     if (!runValues) {
       const { env } = this.#parts;
@@ -101,26 +103,26 @@ export class Environments {
       runValues = { strings: stringsOf(readable), secrets, redactor: createRedactor(secrets) };
       this.#valuesWithoutTenant.set(plan, runValues);
     }
-    return this.#constant(plan, runValues);
+    return this.#createConstant(plan, runValues);
   }
 
-  #constant(plan: Plan, runValues: RunValues): RunEnvironment {
+  #createConstant(plan: Plan, runValues: RunValues): RunEnvironment {
     const { values } = this.#parts;
     return new ConstantEnvironment(
-      { values, redactor: (secrets) => this.#redactorOf(plan, secrets) },
+      { values, redactorOf: (secrets) => this.#redactorOf(plan, secrets) },
       runValues,
     );
   }
 
-  async #ofTenant(plan: Plan, reads: EnvironmentReads, tenant: string): Promise<RunEnvironment> {
+  async #createForTenant(plan: Plan, reads: EnvironmentReads, tenant: string): Promise<RunEnvironment> {
     const { tenants, values, clock } = this.#parts;
-    if (!tenants) return this.#constant(plan, NO_VALUES);
+    if (!tenants) return this.#createConstant(plan, NO_VALUES);
     const environment = new TenantEnvironment({
       reads,
       values,
       clock,
       read: () => this.#read(tenants, tenant, reads),
-      redactor: (secrets) => this.#redactorOf(plan, secrets),
+      redactorOf: (secrets) => this.#redactorOf(plan, secrets),
     });
     await environment.load();
     return environment;
@@ -184,22 +186,22 @@ const NO_VALUES: RunValues = { strings: {}, secrets: {}, redactor: NO_SECRETS };
 
 interface EnvironmentParts {
   values: Values;
-  redactor: (secrets: { readonly [name: string]: readonly string[] }) => Redactor;
+  redactorOf: (secrets: { readonly [name: string]: readonly string[] }) => Redactor;
 }
 
 /** The environment of a run, with values that do not change. */
 class ConstantEnvironment implements RunEnvironment {
   values: Strings;
   readonly sanitizer: Sanitizer;
-  readonly #redactorOf: EnvironmentParts['redactor'];
+  readonly #redactorOf: EnvironmentParts['redactorOf'];
   #redactor: Redactor;
   /** Every secret so far, by name: the run's data may contain secrets that have been replaced since then. */
   readonly #allSecrets = new Map<string, Set<string>>();
 
-  constructor({ values, redactor }: EnvironmentParts, initial: RunValues) {
+  constructor({ values, redactorOf }: EnvironmentParts, initial: RunValues) {
     this.values = initial.strings;
     this.sanitizer = new Sanitizer(values, this);
-    this.#redactorOf = redactor;
+    this.#redactorOf = redactorOf;
     this.#redactor = initial.redactor;
     for (const [name, value] of Object.entries(initial.secrets)) this.#remember(name, value);
   }

@@ -58,7 +58,7 @@ export function prepareStart(parts: StartParts, request: StartRequest): RunStart
   if (start?.trigger) startOutput(start, input);
   return thenMaybe(environment.sanitizer.storeForCaller(input, 'The input'), (stored) =>
     thenMaybe(reuseOf(environment, request.reused), (reused) =>
-      startWith(parts, request, { input: stored, reused }),
+      createStart(parts, request, { input: stored, reused }),
     ),
   );
 }
@@ -72,7 +72,7 @@ function reuseOf(
   reused: ReusedData | undefined,
 ): StoredReuse | undefined | Promise<StoredReuse> {
   if (!reused) return undefined;
-  return reused.edits ? withEdits(sanitizer, reused, reused.edits) : storedReuse(reused, {});
+  return reused.edits ? applyEdits(sanitizer, reused, reused.edits) : storedReuse(reused, {});
 }
 
 /**
@@ -94,7 +94,7 @@ function storedReuse(
 }
 
 /** Returns the reused data with edits. Stores the replacement values, without secrets. */
-async function withEdits(
+async function applyEdits(
   sanitizer: RunEnvironment['sanitizer'],
   reused: ReusedData,
   { fields = {}, outputs: replacements = {} }: RestartEdits,
@@ -113,7 +113,7 @@ interface StartValues {
   reused: StoredReuse | undefined;
 }
 
-function startWith(
+function createStart(
   { clock, environment }: StartParts,
   request: StartRequest,
   { input, reused }: StartValues,

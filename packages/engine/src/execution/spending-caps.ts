@@ -66,7 +66,7 @@ function amountOf(name: string, { dollars, per }: WindowedCost): Amount {
 
 const WINDOW_TEXT_LENGTH = { hour: 13, day: 10, month: 7 } as const;
 
-/** Returns the calendar window, in UTC, that contains the time: its name, such as `2025-11-30`, and its end. */
+/** Returns the calendar window, in UTC, that contains the time: its start, such as `2025-11-30`, and its end. */
 export function windowAt(per: CapWindow, nowMs: number): { start: string; endsMs: number } {
   const now = new Date(nowMs);
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];

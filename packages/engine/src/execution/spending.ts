@@ -14,7 +14,7 @@ import type { Cap, SpendingCaps } from './spending-caps.ts';
 /** A reservation expires after this time unless it is renewed, because its process may have died. */
 const EXPIRY_MS = 60_000;
 const RENEW_MS = 15_000;
-/** Retention of the sum of a cap without a window after its last call. */
+/** Time after the last call for which the sum of a cap without a window is kept. */
 const RETENTION_MS = 400 * 86_400_000;
 
 /** The parts of a run that `runSpending` uses. */
@@ -32,7 +32,7 @@ interface AppliedCap extends SpendingAccount {
   windowEndsMs?: number;
 }
 
-/** Returns a function that creates the spending of a block of the run. */
+/** Returns a function that creates the `Spending` service of a block of the run. */
 export function runSpending(parts: Parts, run: SpendingRun): (place: Place, blockName: string) => Spending {
   let root: Promise<string> | undefined;
   const rootOf = (): Promise<string> => (root ??= findRoot(parts, run.header));
@@ -99,7 +99,10 @@ function windowedCap(
   return { scope, id: `${id}:${start}`, cap: micros, untilMs: endsMs + PRUNE_MS, windowEndsMs: endsMs };
 }
 
-/** Returns the maximum and the minimum cost of a call. A call whose cost is unknown could exceed every cap. */
+/**
+ * Returns the maximum and the minimum cost of a call. Throws SPENDING_PRICE_UNKNOWN for a call of unknown cost, which
+ * could exceed every cap.
+ */
 function amountsOf(
   { cost, model }: SpendingRequest,
   blockName: string,
@@ -139,7 +142,7 @@ class ActiveReservation implements SpendingReservation {
   readonly #id: string;
   readonly #maxMicros: number;
   #minMicros: number;
-  #cancel: () => void;
+  #cancelRenewal: () => void;
 
   constructor(
     parts: Parts,
@@ -149,7 +152,7 @@ class ActiveReservation implements SpendingReservation {
     this.#id = id;
     this.#maxMicros = maxMicros;
     this.#minMicros = minMicros;
-    this.#cancel = this.#renewLater();
+    this.#cancelRenewal = this.#renewLater();
   }
 
   progress(micros: number): void {
@@ -157,7 +160,7 @@ class ActiveReservation implements SpendingReservation {
   }
 
   async settle(micros: number): Promise<void> {
-    this.#cancel();
+    this.#cancelRenewal();
     await asInfrastructure(() => this.#store.settle(this.#id, Math.ceil(micros)));
   }
 
@@ -168,7 +171,7 @@ class ActiveReservation implements SpendingReservation {
   #renewLater(): () => void {
     const { clock } = this.#parts;
     return clock.at(clock.now() + RENEW_MS, () => {
-      this.#cancel = this.#renewLater();
+      this.#cancelRenewal = this.#renewLater();
       void this.#renew();
     });
   }

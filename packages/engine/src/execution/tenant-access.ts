@@ -4,7 +4,7 @@ import type { BlockErrorCode } from '@heddle/core/blocks';
 /** A value, or a promise of it. */
 export type MaybePromise<T> = Promise<T> | T;
 
-/** The dependencies of calls to a port of the host. */
+/** The dependencies of calls to a port: an interface that the engine's host implements, such as its file storage. */
 export interface TenantParts {
   /** Returns the tenant of the run; undefined if it has none. */
   tenant: () => Promise<string | undefined>;

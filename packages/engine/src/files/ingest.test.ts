@@ -89,7 +89,7 @@ describe('files of an input', () => {
   it.each<[string, Json]>([
     ['a field of another type', { note: [ABC] }],
     ['an undeclared key', { other: [ABC] }],
-    ['entries of another form', { doc: [{ type: 'file', name: '', data: 'x' }, 7, { name: 'a', url: 'b' }] }],
+    ['items of another form', { doc: [{ type: 'file', name: '', data: 'x' }, 7, { name: 'a', url: 'b' }] }],
     ['a string', { doc: 'not JSON' }],
     ['an array', [ABC]],
     ['nothing', null],
@@ -97,7 +97,7 @@ describe('files of an input', () => {
     expect(await defaultEngine.storeFiles(SOURCE, input)).toEqual(input);
   });
 
-  it('are stored without entries of another form', async () => {
+  it('are stored without items of another form', async () => {
     const stored = await defaultEngine.storeFiles(SOURCE, {
       doc: [{ type: 'folder', name: 'a', data: '' }, ABC, null],
     });
@@ -160,8 +160,8 @@ describe('a file with inline content', () => {
     ],
     ['truncated Base64', { data: 'data:text/plain;base64,YWJjY' }, 'its content is not Base64'],
     ['too much content', { data: `data:;base64,${'A'.repeat(28_000_000)}` }, 'it is larger than 20 MB'],
-  ])('is refused with its name: %s', async (_what, more, reason) => {
-    const result = defaultEngine.storeFiles(SOURCE, { doc: [{ ...ABC, ...more }] });
+  ])('is refused with its name: %s', async (_what, fields, reason) => {
+    const result = defaultEngine.storeFiles(SOURCE, { doc: [{ ...ABC, ...fields }] });
     await expect(result).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringMatching(`^Failed to upload file: abc.txt \\(${reason}`),

@@ -51,7 +51,7 @@ export function mayContainFiles(input: Json): boolean {
 
 /**
  * Stores the files in the file fields of the start block, and returns the input with records in place of the files.
- * Omits entries of a field that are not files; a field without files stays unchanged.
+ * Omits items of a field that are not files. A field without files stays unchanged.
  *
  * Throws INPUT_INVALID for a file that cannot be stored.
  */
@@ -121,10 +121,10 @@ async function storeAll(
 }
 
 function fileInputs(value: Json | undefined): FileInput[] {
-  return (asList(value) ?? []).flatMap((entry) => parseFileInput(entry) ?? []);
+  return (asList(value) ?? []).flatMap((item) => parseFileInput(item) ?? []);
 }
 
-/** Returns the entries of a file field: a list, a single file, or the JSON text of either. */
+/** Returns the items of a file field, which is a list, a single file, or the JSON text of either. */
 function asList(value: Json | undefined): Json[] | undefined {
   const files = value === undefined ? null : coerceField(value, 'file[]');
   if (typeof files !== 'object' || files === null) return undefined;
@@ -149,7 +149,7 @@ async function downloadFile(httpClient: HttpClient, file: FileInput, signal?: Ab
     const limits = { timeoutMs: DOWNLOAD_TIMEOUT_MS, maxResponseBytes: MAX_FILE_BYTES };
     const { status, headers, body } = await httpClient.fetch({ url, ...limits, ...(signal && { signal }) });
     if (status < 200 || status > 299)
-      throw new FileRejectedError(`its server answered with status ${status}`);
+      throw new FileRejectedError(`its server responded with status ${status}`);
     const type = mime ?? headers.find(([header]) => header === 'content-type')?.[1];
     const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     return { name, type, base64: bytes.toString('base64') };

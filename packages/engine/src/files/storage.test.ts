@@ -12,7 +12,7 @@ const DOC = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
 const ABC = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
 const REPLY = block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' });
 
-const reading = (id: string): Json => workflow([REPLY], ['Start -> Read'], { id, name: id, ...DOC });
+const readWorkflow = (id: string): Json => workflow([REPLY], ['Start -> Read'], { id, name: id, ...DOC });
 
 /** Returns an engine and its value store. The id of a workflow begins with its tenant. */
 async function openEngine() {
@@ -35,25 +35,25 @@ async function openEngine() {
     },
   );
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  for (const id of ['a-read', 'b-read']) await engine.deploy(reading(id));
+  for (const id of ['a-read', 'b-read']) await engine.deploy(readWorkflow(id));
   /** Returns a file as stored by versions without owners. */
   const putOlderFile = async (): Promise<FileRecord & { [field: string]: Json }> => {
     const id = crypto.randomUUID();
     const key = await values.put(JSON.stringify({ file: id, data: 'YWJj' }));
     return { id, name: 'abc.txt', size: 3, type: 'text/plain', key };
   };
-  const text = async (id: string, doc: Json, olderFiles = false): Promise<[Json, string]> => {
+  const executeRead = async (id: string, doc: Json, olderFiles = false): Promise<[Json, string]> => {
     const { output, runId } = await engine.execute(id, { doc }, { olderFiles });
     return [(output as { data: { text: Json } }).data.text, runId];
   };
-  return { engine, values, reads, putOlderFile, text };
+  return { engine, values, reads, putOlderFile, executeRead };
 }
 
 describe('a file that was stored without an owner', () => {
   it('can be opened by the run that received it, and by a run that continues it', async () => {
-    const { engine, putOlderFile, text } = await openEngine();
+    const { engine, putOlderFile, executeRead } = await openEngine();
     const file = await putOlderFile();
-    const [read, runId] = await text('a-read', [file], true);
+    const [read, runId] = await executeRead('a-read', [file], true);
     expect(read).toBe('YWJj');
     expect(await (await engine.fileReader(runId))(file)).toBe('YWJj');
     const again = await engine.runFromBlock(runId, 'Read');
@@ -71,42 +71,43 @@ describe('a file that was stored without an owner', () => {
   });
 
   it('is plain data for a run that receives its record later, in any workspace', async () => {
-    const { putOlderFile, text } = await openEngine();
+    const { putOlderFile, executeRead } = await openEngine();
     const file = await putOlderFile();
-    await text('a-read', [file], true);
-    expect((await text('b-read', [file]))[0]).toBe('');
-    expect((await text('a-read', [file]))[0]).toBe('');
+    await executeRead('a-read', [file], true);
+    expect((await executeRead('b-read', [file]))[0]).toBe('');
+    expect((await executeRead('a-read', [file]))[0]).toBe('');
   });
 
   it('is plain data for an older run whose input does not contain it, or has another id', async () => {
-    const { engine, putOlderFile, text } = await openEngine();
+    const { engine, putOlderFile, executeRead } = await openEngine();
     const file = await putOlderFile();
-    const [, runId] = await text('b-read', [await putOlderFile()], true);
+    const [, runId] = await executeRead('b-read', [await putOlderFile()], true);
     expect(await (await engine.fileReader(runId))(file)).toBeUndefined();
-    expect((await text('b-read', [{ ...file, id: 'x' }], true))[0]).toBe('');
+    expect((await executeRead('b-read', [{ ...file, id: 'x' }], true))[0]).toBe('');
   });
 });
 
 describe('the owner of a file', () => {
   it('cannot be set by the author of a record or of a value', async () => {
-    const { engine, values, text } = await openEngine();
+    const { engine, values, executeRead } = await openEngine();
     const [file] = filesIn(await engine.storeFiles('a-read', { doc: ABC }));
     if (!file) throw new Error('There is no file.');
     const record = { ...file } as unknown as { [field: string]: Json };
-    for (const owner of ['b', null]) expect((await text('b-read', [{ ...record, owner }]))[0]).toBe('');
+    for (const owner of ['b', null])
+      expect((await executeRead('b-read', [{ ...record, owner }]))[0]).toBe('');
     const stored = JSON.parse((await values.get(file.key)) ?? '') as { [field: string]: Json };
     expect(stored).toMatchObject({ owner: 'a' });
     const forged = await values.put(JSON.stringify({ file: file.id, owner: 'b', data: file.key }));
-    expect((await text('b-read', [{ ...record, key: forged }]))[0]).toBe(file.key);
+    expect((await executeRead('b-read', [{ ...record, key: forged }]))[0]).toBe(file.key);
   });
 });
 
 describe('a reader of files', () => {
   it('reads each key once, even if its records have different ids', async () => {
-    const { engine, reads, text } = await openEngine();
+    const { engine, reads, executeRead } = await openEngine();
     const [file] = filesIn(await engine.storeFiles('a-read', { doc: ABC }));
     if (!file) throw new Error('There is no file.');
-    const [, runId] = await text('a-read', []);
+    const [, runId] = await executeRead('a-read', []);
     const read = await engine.fileReader(runId);
     reads.length = 0;
     for (let n = 0; n < 200; n += 1) expect(await read({ id: `forged ${n}`, key: file.key })).toBeUndefined();
@@ -115,9 +116,9 @@ describe('a reader of files', () => {
   });
 
   it('stops at its limits and when the caller disconnects', async () => {
-    const { engine, reads, text } = await openEngine();
+    const { engine, reads, executeRead } = await openEngine();
     const files = filesIn(await engine.storeFiles('a-read', { doc: [ABC, ABC, ABC] }));
-    const [, runId] = await text('a-read', []);
+    const [, runId] = await executeRead('a-read', []);
     const readAll = async (
       limits: Parameters<typeof engine.fileReader>[1],
     ): Promise<(string | undefined)[]> => {

@@ -212,9 +212,9 @@ async function ownFile(
 const MAX_ORIGINS = 100;
 
 /**
- * True for a file that was stored before files had owners, if it was part of the input of this run. The input of a
- * newer run is no proof, because a caller can write any record into an input: instead, the parent of the run is
- * checked, or the run whose outputs it reuses.
+ * True for a file that was stored before files had owners, if the run has no tenant or the file was part of the input
+ * of the run. The input of a newer run is no proof, because a caller can write any record into an input: instead, the
+ * parent of the run is checked, or the run whose outputs it reuses.
  */
 async function isOlderFile(
   parts: FileParts,
@@ -230,7 +230,7 @@ async function isOlderFile(
       return filesIn(await inputOf(parts, ancestor)).some(
         ({ id, key }) => id === file.id && key === file.key,
       );
-    const origin: string | undefined = ancestor.parent?.runId ?? (await reusedBy(parts, ancestor.runId));
+    const origin: string | undefined = ancestor.parent?.runId ?? (await reusedRunId(parts, ancestor.runId));
     ancestor = origin === undefined ? undefined : await parts.stores.runs.header(origin);
   }
   return false;
@@ -242,7 +242,7 @@ async function inputOf({ stores, values }: FileParts, { runId }: NewRun): Promis
 }
 
 /** Returns the id of the run whose outputs this run reuses; undefined if there is none. */
-async function reusedBy({ stores }: FileParts, runId: string): Promise<string | undefined> {
+async function reusedRunId({ stores }: FileParts, runId: string): Promise<string | undefined> {
   const [first] = await stores.runs.journal(runId);
   return first?.type === 'started' ? first.reused?.runId : undefined;
 }

@@ -213,7 +213,12 @@ describe('emitted texts with a secret', () => {
     const earlier = [text('- '), thinking('? '), tool];
     expect(readEmissions(store)).toEqual(earlier);
     for (const place of [T, other]) emissions.end(place, WHOLE);
-    expect(readEmissions(store)).toEqual([...earlier, text(`${HIDDEN}!`), thinking(HIDDEN), text('ame-open')]);
+    expect(readEmissions(store)).toEqual([
+      ...earlier,
+      text(`${HIDDEN}!`),
+      thinking(HIDDEN),
+      text('ame-open'),
+    ]);
   });
 
   it('end with the held-back text, before the result of the block', () => {

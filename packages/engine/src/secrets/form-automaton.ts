@@ -12,8 +12,8 @@ export interface State {
 }
 
 /**
- * The automaton of Aho and Corasick. A state is created from the sorted forms when a text first reaches it, so that
- * thousands of long secrets take little memory.
+ * The automaton of Aho and Corasick. It finds forms in a text: the encodings in which secrets can occur. A state is
+ * created from the sorted forms when a text first reaches it, so that thousands of long secrets take little memory.
  */
 export class FormAutomaton {
   readonly #forms: readonly string[];
@@ -27,7 +27,7 @@ export class FormAutomaton {
   readonly hasSpace: boolean;
   readonly #root: State;
 
-  /** `names`: the names of the forms. */
+  /** `names`: the names of the secrets, by form. */
   constructor(names: ReadonlyMap<string, string>) {
     this.#names = names;
     this.#forms = [...names.keys()].sort();
@@ -48,10 +48,7 @@ export class FormAutomaton {
     return this.#root;
   }
 
-  /**
-   * Returns the state after another character. Takes constant time on average, times the logarithm of the number of
-   * forms.
-   */
+  /** Returns the state after another character. Its amortized time is logarithmic in the number of forms. */
   next(current: State, code: number): State {
     for (let state: State | undefined = current; state && state !== this.#root; state = state.fallback) {
       const next = this.#extend(state, code);
@@ -60,7 +57,7 @@ export class FormAutomaton {
     return this.#start(code) ?? this.#root;
   }
 
-  /** Returns the name of a form. */
+  /** Returns the name of the secret with this form. */
   nameOf(form: string): string {
     return this.#names.get(form) ?? '';
   }
@@ -90,7 +87,10 @@ export class FormAutomaton {
     const fallback = state === this.#root ? undefined : this.#longestSuffix(state.fallback, code);
     const isForm = this.#forms[first]?.length === depth;
     const created: State = {
-      ...{ first, last, depth, fallback },
+      first,
+      last,
+      depth,
+      fallback,
       form: isForm ? this.#forms[first] : fallback?.form,
       open: fallback?.open,
     };
@@ -105,8 +105,8 @@ export class FormAutomaton {
   }
 
   /**
-   * Returns the first form of the state whose next character is at least `code`. A form without a next character comes
-   * before all others.
+   * Returns the index of the state's first form whose next character is at least `code`. A form without a next
+   * character comes before all others.
    */
   #bound({ first, last, depth }: State, code: number): number {
     let [low, high] = [first, last];

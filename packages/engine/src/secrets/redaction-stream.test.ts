@@ -11,7 +11,7 @@ const HIDDEN = '«redacted:KEY»';
 const redactor = createRedactor({ KEY: SECRET });
 
 /** Returns the text that is published after each part, and at the end. */
-function published(stream: RedactionStream, parts: readonly string[]): string[] {
+function publishParts(stream: RedactionStream, parts: readonly string[]): string[] {
   return [...parts.map((part) => stream.push(part)), stream.end()];
 }
 
@@ -31,7 +31,7 @@ const secrets = fc.dictionary(fc.constantFrom('A', 'B', 'C', 'D'), letters, { ma
 
 describe('a stream of redacted text', () => {
   it('redacts a secret that arrives in parts', () => {
-    expect(published(redactor.stream(), ['say ses', 'ame', '-op', 'en now'])).toEqual([
+    expect(publishParts(redactor.stream(), ['say ses', 'ame', '-op', 'en now'])).toEqual([
       'say ',
       '',
       '',
@@ -42,7 +42,7 @@ describe('a stream of redacted text', () => {
 
   it('returns whole words, and the beginning of a word that is too long for a secret', () => {
     const parts = ['Hello', ' world', '\nas sesame seed', 's', '!', ` ${'x'.repeat(100)}`, 'y'];
-    expect(published(redactor.stream(), parts)).toEqual([
+    expect(publishParts(redactor.stream(), parts)).toEqual([
       '',
       'Hello ',
       'world\nas sesame ',
@@ -58,7 +58,7 @@ describe('a stream of redacted text', () => {
     const spaced = createRedactor({ PHRASE: 'correct horse battery' });
     const text = 'a correct hors'.repeat(10);
     const parts = [text.slice(0, 60), text.slice(60, 70), text.slice(70)];
-    expect(published(spaced.stream(), parts)).toEqual([
+    expect(publishParts(spaced.stream(), parts)).toEqual([
       '',
       text.slice(0, 6),
       text.slice(6, -64),
@@ -68,7 +68,7 @@ describe('a stream of redacted text', () => {
 
   it('splits no character', () => {
     const parts = ['😀'.repeat(40), 'a', '😀'.repeat(40), 'b'];
-    const all = published(redactor.stream(), parts);
+    const all = publishParts(redactor.stream(), parts);
     expect(all.join('')).toBe(parts.join(''));
     expect(all.every((part) => part.isWellFormed())).toBe(true);
   });
@@ -95,7 +95,7 @@ describe('a stream of redacted text', () => {
         const parts = pieces.map((piece) => (typeof piece === 'string' ? piece : both[0].slice(0, piece)));
         const text = parts.join('');
         fc.pre([one, other].every((each) => each.text(text) === text));
-        expect(published(one.stream(), parts)).toEqual(published(other.stream(), parts));
+        expect(publishParts(one.stream(), parts)).toEqual(publishParts(other.stream(), parts));
         const [cut, otherCut] = [one.stream(), other.stream()];
         expect(parts.map((part) => cut.push(part))).toEqual(parts.map((part) => otherCut.push(part)));
         expect(cut.end({ isCut: true })).toBe(otherCut.end({ isCut: true }));
@@ -122,8 +122,8 @@ describe('a stream of redacted text', () => {
             .map((piece) => (typeof piece === 'string' ? piece : (known[piece % (known.length || 1)] ?? '')))
             .join('');
           const whole = created.text(text);
-          expect(published(created.stream(), splitAt(text, positions)).join('')).toBe(whole);
-          expect(published(created.stream(), text.split('')).join('')).toBe(whole);
+          expect(publishParts(created.stream(), splitAt(text, positions)).join('')).toBe(whole);
+          expect(publishParts(created.stream(), text.split('')).join('')).toBe(whole);
         },
       ),
       { numRuns: scale(400, 5000) },
@@ -161,15 +161,15 @@ describe('a stream of redacted text', () => {
 
   it('redacts overlapping secrets as a whole, even if one of them is complete earlier', () => {
     const both = createRedactor({ A: 'abcdef', B: 'defghi', C: 'cdef' });
-    expect(published(both.stream(), ['xabcdef', 'gh', 'iy ']).join('')).toBe('x«redacted:A»y ');
-    expect(published(both.stream(), ['xabcdef', 'gh', 'y ']).join('')).toBe('x«redacted:A»ghy ');
+    expect(publishParts(both.stream(), ['xabcdef', 'gh', 'iy ']).join('')).toBe('x«redacted:A»y ');
+    expect(publishParts(both.stream(), ['xabcdef', 'gh', 'y ']).join('')).toBe('x«redacted:A»ghy ');
   });
 
   it('accepts thousands of secrets with common beginnings', () => {
     const lines = Array.from({ length: 3000 }, (_, index) => `certificate line ${index}`);
     const created = createRedactor({ CA: lines.join('\n') });
     const text = 'certificate line certificate line 471x certificate line 2999.';
-    expect(published(created.stream(), text.split('')).join('')).toBe(created.text(text));
+    expect(publishParts(created.stream(), text.split('')).join('')).toBe(created.text(text));
   });
 
   it('creates states with any number of missing fallbacks', () => {
@@ -177,7 +177,7 @@ describe('a stream of redacted text', () => {
     const created = createRedactor({ K: lines.join('\n') });
     const before = `${'a'.repeat(1500)}c`;
     const parts = [before, ...(lines.at(-1) ?? '').split('')];
-    expect(published(created.stream(), parts).join('')).toBe(`${before}«redacted:K»`);
+    expect(publishParts(created.stream(), parts).join('')).toBe(`${before}«redacted:K»`);
   });
 });
 

@@ -47,9 +47,9 @@ interface HeldRange {
   name: string;
 }
 
-/** Minimum of the limit, so that the length of a short secret has no effect. */
+/** Minimum of the limit on held-back characters, so that the length of a short secret has no effect. */
 const MIN_LIMIT = 64;
-/** The limit is at most this if secrets contain white space. */
+/** Maximum of this limit if secrets contain white space. */
 const LIMIT_WITH_SPACE = 256;
 
 /**
@@ -152,7 +152,7 @@ export class FormStream implements RedactionStream {
   }
 }
 
-/** Most characters of a text are in this range, for which no regular expression is needed. */
+/** True for white space. Only characters from 0xa0 need the regular expression. */
 function isSpace(code: number): boolean {
   if (code <= 0x20) return code === 0x20 || (code >= 0x09 && code <= 0x0d);
   return code >= 0xa0 && /\s/.test(String.fromCharCode(code));

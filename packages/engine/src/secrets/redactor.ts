@@ -57,8 +57,8 @@ export function createRedactor(values: SecretValues): Redactor {
 }
 
 /**
- * Returns the names by the forms of their values, and by their values as numbers. A form of several values belongs to
- * the first name.
+ * Returns the names by the forms of their values (the encodings in which a value can occur), and by their values as
+ * numbers. A form of several values belongs to the first name.
  */
 function formsOf(values: SecretValues): { names: Map<string, string>; numbers: Map<number, string> } {
   const names = new Map<string, string>();
@@ -180,7 +180,7 @@ function redactJson(value: Json, scalars: Scalars): Json {
 }
 
 /**
- * Returns the key, with a number if it exists: keys that differ only in a secret must not overwrite each other.
+ * Returns the key, with a number if the key is taken: keys that differ only in a secret must not overwrite each other.
  *
  * `counts` has the next number for each key, so that many equal keys take linear time.
  */

@@ -19,7 +19,7 @@ import { PeerService } from './peer-service.ts';
 export const DEFAULT_LEASE_MS = 10_000;
 const MIN_LEASE_MS = 500;
 
-/** The duration and the clock of leases: the machine's clock, even if runs use another one. */
+/** The duration of leases, and the clock that measures it: by default the machine's, even if runs use another one. */
 export interface LeaseTiming {
   leaseMs?: number | undefined;
   clock?: Clock;

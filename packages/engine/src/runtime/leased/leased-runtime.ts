@@ -71,8 +71,11 @@ export class LeasedRuntime extends LocalRuntime {
   }
 
   override async resume(runId: string, { token, input }: { token?: string; input?: Json }): Promise<void> {
-    const point = token ?? (await this.#onlyOpenPoint(runId));
-    const answer = { ...(point !== undefined && { token: point }), ...(input !== undefined && { input }) };
+    const openToken = token ?? (await this.#onlyOpenToken(runId));
+    const answer = {
+      ...(openToken !== undefined && { token: openToken }),
+      ...(input !== undefined && { input }),
+    };
     await this.#peers.request(
       { runId, kind: 'resume', payload: answer },
       () => super.resume(runId, answer),
@@ -84,7 +87,7 @@ export class LeasedRuntime extends LocalRuntime {
    * Returns the token of the pause that waits for a person, if there is exactly one. With the token, a request that is
    * executed twice cannot resume the next pause.
    */
-  async #onlyOpenPoint(runId: string): Promise<string | undefined> {
+  async #onlyOpenToken(runId: string): Promise<string | undefined> {
     const { pauses = [] } = (await this.readRun(runId))?.record ?? {};
     const openPauses = pauses.filter(({ kind }) => kind === 'human');
     return openPauses.length === 1 ? openPauses[0]?.token : undefined;

@@ -44,21 +44,21 @@ async function joinedMember() {
     leaseMs: LEASE_MS,
   });
   await membership.begin((reason) => losses.push(reason));
-  const pass = async (ms: number): Promise<void> => {
+  const advance = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await new Promise(setImmediate);
   };
-  return { clock, leases, losses, membership, pass };
+  return { clock, leases, losses, membership, advance };
 }
 
 const unreachable = (): Promise<never> => Promise.reject(new Error('unreachable'));
 
 describe('Membership', () => {
   it('renews its lease three times before it would expire', async () => {
-    const { clock, leases, losses, membership, pass } = await joinedMember();
+    const { clock, leases, losses, membership, advance } = await joinedMember();
     const { owner = '' } = membership;
     for (let beats = 0; beats < 10; beats++) {
-      await pass(LEASE_MS / 3);
+      await advance(LEASE_MS / 3);
       expect(leases.expires.get(owner)).toBe(clock.now() + LEASE_MS);
     }
     expect(losses).toEqual([]);
@@ -68,38 +68,38 @@ describe('Membership', () => {
   });
 
   it('keeps its runs if it misses some heartbeats, and loses them when the lease expires, with a request pending or not', async () => {
-    const { leases, losses, membership, pass } = await joinedMember();
+    const { leases, losses, membership, advance } = await joinedMember();
     const { owner } = membership;
     leases.responses = unreachable();
     leases.responses.catch(() => undefined);
-    await pass(LEASE_MS / 3);
-    await pass(LEASE_MS / 3);
+    await advance(LEASE_MS / 3);
+    await advance(LEASE_MS / 3);
     expect(membership.owner).toBe(owner);
     leases.responses = new Promise(() => undefined);
-    await pass(LEASE_MS / 3);
+    await advance(LEASE_MS / 3);
     expect(losses).toEqual([expect.stringContaining('could not renew its lease')]);
     expect(membership.owner).toBeUndefined();
   });
 
   it('joins again under another id once the database is reachable, and removes the former id', async () => {
-    const { leases, membership, pass } = await joinedMember();
+    const { leases, membership, advance } = await joinedMember();
     const { owner: before = '' } = membership;
     leases.responses = unreachable();
     leases.responses.catch(() => undefined);
-    for (let thirds = 0; thirds < 4; thirds++) await pass(LEASE_MS / 3);
+    for (let thirds = 0; thirds < 4; thirds++) await advance(LEASE_MS / 3);
     expect(leases.expires.has(before)).toBe(true);
     leases.responses = Promise.resolve();
-    await pass(LEASE_MS / 3);
+    await advance(LEASE_MS / 3);
     const { owner: after = '' } = membership;
     expect(after).not.toBe(before);
     expect([...leases.expires.keys()]).toEqual([after]);
   });
 
   it('loses all runs at the next heartbeat after the database has removed it', async () => {
-    const { leases, losses, membership, pass } = await joinedMember();
+    const { leases, losses, membership, advance } = await joinedMember();
     const { owner: before } = membership;
     leases.expires.clear();
-    await pass(LEASE_MS / 3);
+    await advance(LEASE_MS / 3);
     expect(losses).toEqual([expect.stringContaining('received no heartbeat')]);
     expect(membership.owner).not.toBe(before);
     expect([...leases.expires.keys()]).toEqual([membership.owner]);
@@ -117,19 +117,19 @@ describe('Membership', () => {
   });
 
   it('counts the lease from the request: a late response does not prolong it', async () => {
-    const { leases, losses, membership, pass } = await joinedMember();
+    const { leases, losses, membership, advance } = await joinedMember();
     let respond = (): void => undefined;
     leases.responses = new Promise((resolve) => (respond = resolve));
-    await pass(LEASE_MS / 3);
-    await pass(LEASE_MS / 2);
+    await advance(LEASE_MS / 3);
+    await advance(LEASE_MS / 2);
     leases.responses = new Promise(() => undefined);
     respond();
-    await pass(0);
+    await advance(0);
     expect(losses).toEqual([]);
     // The renewal was requested after a third of the lease. Five sixths have passed, so half a lease is left.
-    await pass(LEASE_MS / 2 - 1);
+    await advance(LEASE_MS / 2 - 1);
     expect(losses).toEqual([]);
-    await pass(1);
+    await advance(1);
     expect(losses).toHaveLength(1);
     expect(membership.owner).toBeUndefined();
   });

@@ -63,7 +63,10 @@ export class PeerService {
     await this.#server.stop();
   }
 
-  /** Returns undefined if another process has become the owner of the run. That process finds the request. */
+  /**
+   * Executes the request. Returns undefined if another process has become the owner of the run: that process executes
+   * the request.
+   */
   async #serve(request: ControlRequest): Promise<Json | undefined> {
     try {
       return await executeControl(this.#parts.local, request);

@@ -269,7 +269,7 @@ export class ActiveRun {
     return event?.error === undefined && isCurrent && !this.#driver.busy ? event : undefined;
   }
 
-  /** Returns a function that removes the listener. */
+  /** Adds a listener for all events. Returns a function that removes it. */
   listen(listener: (event: RawEvent) => void): () => void {
     return this.#listeners.addForAll(listener);
   }

@@ -48,7 +48,7 @@ export async function callChild(
   void othersDone?.then(() => postBlocked(call, runId));
   try {
     const child = await openChild(runs, parts, call);
-    if (child) await childEnd(child, call);
+    if (child) await waitForEnd(child, call);
     return await childOutcome(runId, await parts.stores.runs.record(runId), parts.values);
   } catch (error) {
     throw childError(error);
@@ -83,7 +83,7 @@ async function openChild(
 }
 
 /** Resolves when the child has ended. Rejects if the child stops here, or with the reason of the call's signal. */
-function childEnd(child: ActiveRun, call: ChildCall): Promise<void> {
+function waitForEnd(child: ActiveRun, call: ChildCall): Promise<void> {
   const { parent, task } = call;
   const { signal } = task;
   const report = (idleState: IdleState): void => {

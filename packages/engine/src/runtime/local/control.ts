@@ -8,9 +8,9 @@ import { resumeRun } from './resume.ts';
 import type { ResumeParts } from './resume.ts';
 
 /**
- * Serves the control requests of other processes to the owner of the data folder, as `serveRequests` does. An engine
- * that does not recover runs (`recover` false) resumes only its own runs, and leaves requests for other runs to the
- * next owner.
+ * Serves the requests that other processes send to the owner of the data folder. Returns a function that stops this,
+ * like `serveRequests`. If the engine does not recover runs (`recover` false), requests to resume runs that it has
+ * neither started nor opened stay open for the next owner.
  */
 export function serveControl(
   parts: LocalParts & { stores: Stores },
@@ -26,8 +26,8 @@ export function serveControl(
 }
 
 /**
- * Cancels or resumes a run as requested. The result of a resume contains `seq`: the number of the journal entry that
- * records it.
+ * Cancels or resumes a run as requested. The result of a resume contains `seq`, the number of the last journal entry
+ * once the resume is recorded; 0 if the same resume was recorded before and the run has ended since.
  */
 export async function executeControl(parts: ResumeParts, request: ControlRequest): Promise<Json> {
   const { runId, kind } = request;

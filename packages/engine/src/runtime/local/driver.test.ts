@@ -8,7 +8,7 @@ import { parallel } from '../../../../../test/support/workflow.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
 import { Driver } from './driver.ts';
 
-const completed = (block: string): EntryBody => ({
+const completedEntry = (block: string): EntryBody => ({
   type: 'completed',
   try: 1,
   startedMs: 0,
@@ -17,7 +17,7 @@ const completed = (block: string): EntryBody => ({
   scope: [],
 });
 
-interface Started {
+interface StartedDriver {
   driver: Driver;
   calls: string[];
   /** Commands of the run's first entry. */
@@ -31,7 +31,7 @@ interface Started {
 function startDriver(
   append: () => Promise<void> | undefined,
   { plan = compilePlan([work('A'), work('B')], ['Start -> A -> B']), autoComplete = false } = {},
-): Started {
+): StartedDriver {
   const calls: string[] = [];
   const replica = new Replica('r', plan);
   const { commands } = replica.apply({ ...startedEntry(), start: plan.start } as Entry);
@@ -39,7 +39,7 @@ function startDriver(
     if (command.type !== 'run') return void calls.push(command.type);
     const place = replica.index.placeOf(command.at);
     calls.push(`run ${[place.block, ...place.scope].join('.')}`);
-    if (autoComplete) driver.post({ ...completed(place.block), scope: place.scope } as EntryBody);
+    if (autoComplete) driver.post({ ...completedEntry(place.block), scope: place.scope } as EntryBody);
   };
   const driver = new Driver({
     replica,
@@ -60,7 +60,7 @@ function startDriver(
 describe('Driver', () => {
   it('executes the commands of an entry synchronously if the write is synchronous', () => {
     const { driver, calls } = startDriver(() => undefined);
-    driver.post(completed('Start'));
+    driver.post(completedEntry('Start'));
     expect(calls).toEqual(['write 2', 'written 1', 'run A', 'idle']);
     expect(driver.busy).toBe(false);
   });
@@ -94,7 +94,7 @@ describe('Driver', () => {
   it('executes no command before the entry is written', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { driver, calls } = startDriver(() => promise);
-    driver.post(completed('Start'));
+    driver.post(completedEntry('Start'));
     await Promise.resolve();
     expect(calls).toEqual(['write 2']);
     expect([driver.busy, driver.writing]).toEqual([true, true]);
@@ -106,9 +106,9 @@ describe('Driver', () => {
 
   it('writes entries that arrive during a write as one batch, in order', async () => {
     const { driver, calls } = startDriver(() => Promise.resolve());
-    driver.post(completed('Start'));
-    driver.post(completed('A'));
-    driver.post(completed('B'));
+    driver.post(completedEntry('Start'));
+    driver.post(completedEntry('A'));
+    driver.post(completedEntry('B'));
     await driver.flushed();
     expect(calls).toEqual([
       'write 2',
@@ -126,11 +126,11 @@ describe('Driver', () => {
     const { driver, calls } = startDriver(() => Promise.resolve());
     const results: string[] = [];
     const note = (name: string) => (result: string) => void results.push(`${name} ${result}`);
-    driver.post(completed('Start'), note('first'));
-    driver.post(completed('Start'), note('again'));
+    driver.post(completedEntry('Start'), note('first'));
+    driver.post(completedEntry('Start'), note('again'));
     await driver.flushed();
     driver.stop();
-    driver.post(completed('A'), note('late'));
+    driver.post(completedEntry('A'), note('late'));
     expect(results).toEqual(['first written', 'again ignored', 'late stopped']);
     expect(calls.filter((call) => call.startsWith('write'))).toEqual(['write 2']);
   });
@@ -138,8 +138,8 @@ describe('Driver', () => {
   it('finishes the current write after a stop, and drops further entries', async () => {
     const { driver, calls } = startDriver(() => Promise.resolve());
     const results: string[] = [];
-    driver.post(completed('Start'), (result) => results.push(result));
-    driver.post(completed('A'), (result) => results.push(result));
+    driver.post(completedEntry('Start'), (result) => results.push(result));
+    driver.post(completedEntry('A'), (result) => results.push(result));
     driver.stop();
     await driver.flushed();
     expect(results).toEqual(['stopped', 'written']);
@@ -149,7 +149,7 @@ describe('Driver', () => {
   it('reports a failed write to the run and to the caller who posted the entry', async () => {
     const { driver, calls } = startDriver(() => Promise.reject(new Error('full')));
     const results: string[] = [];
-    driver.post(completed('Start'), (result) => results.push(result));
+    driver.post(completedEntry('Start'), (result) => results.push(result));
     await driver.flushed();
     expect(results).toEqual(['stopped']);
     expect(calls).toEqual(['write 2', 'error full', 'idle']);

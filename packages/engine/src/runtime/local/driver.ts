@@ -48,7 +48,7 @@ export class Driver {
 
   post(body: EntryBody, listener?: PostListener): void {
     this.#inbox.post(body, listener);
-    if (!this.busy && !this.#inbox.empty) void this.#pump();
+    if (!this.busy && !this.#inbox.isEmpty) void this.#pump();
   }
 
   /**
@@ -73,7 +73,7 @@ export class Driver {
     this.busy = true;
     try {
       for (const command of commands) this.#parts.execute(command);
-      for (let batches = 1; !this.#inbox.empty; batches++) {
+      for (let batches = 1; !this.#inbox.isEmpty; batches++) {
         const batch = this.#apply();
         if (batch.length === 0) continue;
         const write = this.#parts.append(batch);
@@ -126,7 +126,7 @@ function hasRareFields({ port, set, resumes }: Extract<EntryBody, { type: 'compl
   return port !== undefined || set !== undefined || resumes !== undefined;
 }
 
-/** A linked list: there is usually one element, and an array would reserve space for seventeen. */
+/** An element of a linked list, which usually has one element: an array would reserve space for seventeen. */
 interface PostedEntry {
   body: EntryBody;
   listener: PostListener | undefined;
@@ -141,7 +141,7 @@ class Inbox {
   readonly #batchListeners: PostListener[] = [];
   #isClosed = false;
 
-  get empty(): boolean {
+  get isEmpty(): boolean {
     return this.#first === undefined;
   }
 

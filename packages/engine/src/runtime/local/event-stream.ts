@@ -42,7 +42,7 @@ export class RunListeners {
 }
 
 /** A run whose events can be streamed. */
-interface EventSource {
+interface StreamedRun {
   readonly runId: string;
   /** Number of the last entry that listeners were notified of. */
   readonly lastNotifiedSeq: number;
@@ -59,7 +59,7 @@ interface EventOptions {
   /** Number of the last entry whose events are omitted. */
   after: number;
   /** Returns the events after that entry, up to the entry `upTo`. */
-  missed: (upTo: number) => AsyncIterable<RunEvent>;
+  readMissed: (upTo: number) => AsyncIterable<RunEvent>;
   values: Values;
   now: () => number;
 }
@@ -68,7 +68,7 @@ interface EventOptions {
  * Returns the events of a run: those that the listener missed, and all later ones. The stream ends when the run has
  * ended or only a person can continue it. The run never waits for readers: unread events are buffered.
  */
-export function runEvents(run: EventSource, options: EventOptions): AsyncGenerator<RunEvent> {
+export function runEvents(run: StreamedRun, options: EventOptions): AsyncGenerator<RunEvent> {
   const { lastNotifiedSeq, notifiedIdleState } = run;
   const buffer: RawEvent[] = [];
   // A listener that has seen the last entry knows this state, and waits for the next one.
@@ -90,7 +90,7 @@ interface Subscription extends EventOptions {
   stop(): void;
 }
 
-async function* streamEvents(run: EventSource, subscription: Subscription): AsyncGenerator<RunEvent> {
+async function* streamEvents(run: StreamedRun, subscription: Subscription): AsyncGenerator<RunEvent> {
   try {
     const emission = yield* missedEvents(run, subscription);
     for await (const event of laterEvents(run, subscription))
@@ -102,12 +102,12 @@ async function* streamEvents(run: EventSource, subscription: Subscription): Asyn
 
 /** Yields the events before the subscription, and returns the number of the last emission among them. */
 async function* missedEvents(
-  run: EventSource,
-  { missed, upTo }: Subscription,
+  run: StreamedRun,
+  { readMissed, upTo }: Subscription,
 ): AsyncGenerator<RunEvent, number> {
   let emission = 0;
   try {
-    for await (const event of missed(upTo)) {
+    for await (const event of readMissed(upTo)) {
       if (event.type === 'block:emission') emission = event.number;
       yield event;
     }
@@ -118,7 +118,7 @@ async function* missedEvents(
   return emission;
 }
 
-async function* laterEvents(run: EventSource, subscription: Subscription): AsyncGenerator<RunEvent> {
+async function* laterEvents(run: StreamedRun, subscription: Subscription): AsyncGenerator<RunEvent> {
   const { buffer, values, now } = subscription;
   let waitsForTime = false;
   for (;;) {

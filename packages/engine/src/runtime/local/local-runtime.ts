@@ -61,14 +61,14 @@ export class LocalRuntime implements RuntimePort {
       if (latestRun.evicted) latestRun = (await runs.open(runId)) ?? latestRun;
       return latestRun.evicted ? undefined : latestRun;
     };
-    const reopened = async function* (this: LocalRuntime): AsyncGenerator<RunEvent> {
+    const reopenedEvents = async function* (this: LocalRuntime): AsyncGenerator<RunEvent> {
       const run = await reopen();
       yield* run ? this.#eventsOf(run, after) : eventsAfter(this.#readParts(), runId, after);
     };
     return {
       runId,
       whenIdle: () => (latestRun.evicted ? reopen().then((run) => run?.whenIdle()) : latestRun.whenIdle()),
-      events: () => (latestRun.evicted ? reopened.call(this) : this.#eventsOf(latestRun, after)),
+      events: () => (latestRun.evicted ? reopenedEvents.call(this) : this.#eventsOf(latestRun, after)),
     };
   }
 
@@ -76,7 +76,7 @@ export class LocalRuntime implements RuntimePort {
     const { values, clock } = this.parts;
     return runEvents(run, {
       after: after.seq,
-      missed: (upTo) => eventsBetween(this.parts, run.replica, after, upTo),
+      readMissed: (upTo) => eventsBetween(this.parts, run.replica, after, upTo),
       values,
       now: () => clock.now(),
     });
@@ -95,7 +95,7 @@ export class LocalRuntime implements RuntimePort {
   }
 
   async readRun(runId: string, { logs } = { logs: false }): Promise<RunState | undefined> {
-    const run = this.#running(runId);
+    const run = this.#runInMemory(runId);
     if (run && !logs) return { record: await run.record(), logs: [] };
     // The logs of ended blocks are not in memory.
     await run?.save();
@@ -103,11 +103,11 @@ export class LocalRuntime implements RuntimePort {
   }
 
   async saved(runId: string): Promise<void> {
-    await this.#running(runId)?.save();
+    await this.#runInMemory(runId)?.save();
   }
 
-  /** Returns the run if it is in memory; a stopped run has already stored its data. */
-  #running(runId: string): ActiveRun | undefined {
+  /** Returns the run if it is in memory and was not stopped. Of a stopped run, only the stored data is valid. */
+  #runInMemory(runId: string): ActiveRun | undefined {
     const run = this.parts.runs.active(runId);
     return run?.stopError ? undefined : run;
   }

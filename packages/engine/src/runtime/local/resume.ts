@@ -10,8 +10,8 @@ export type ResumeParts = Pick<RuntimeParts, 'stores' | 'registry' | 'values' | 
 };
 
 /**
- * Submits `input` to a pause point, and resolves with the result of `onResumed`, which is called with the resumed run.
- * It is called with undefined if the same token was resumed before and the run has ended in the meantime.
+ * Submits `input` to a pause point, then calls `onResumed` with the resumed run and resolves with its result. Calls
+ * `onResumed` with undefined if the same token was resumed before and the run has ended in the meantime.
  *
  * Throws RUN_NOT_FOUND, RUN_ENDED, RESUME_POINT_NOT_FOUND, RESUME_POINT_CLOSED, RESUME_INPUT_INVALID, ENV_MISSING. A
  * rejected resume changes nothing.
@@ -24,12 +24,12 @@ export async function resumeRun<T>(
 ): Promise<T> {
   const run = await parts.runs.open(runId);
   // A listener prevents the eviction of the run.
-  const release = run?.listen(() => undefined);
+  const removeListener = run?.listen(() => undefined);
   try {
     await submit(parts, run, { runId, token, input });
     return await onResumed(run);
   } finally {
-    release?.();
+    removeListener?.();
   }
 }
 

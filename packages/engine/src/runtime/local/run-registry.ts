@@ -21,8 +21,8 @@ import { callChild } from './child-call.ts';
 import type { RunOwnership } from './run-ownership.ts';
 
 /**
- * Number of paused runs without listeners that stay in memory, unless runs are shared, so that an early answer finds
- * its run in memory.
+ * Number of runs waiting for a person that stay in memory, so that an early answer finds its run there. None stays if
+ * other processes own runs in the same stores.
  */
 const IDLE_RUNS_IN_MEMORY = 64;
 
@@ -235,7 +235,7 @@ export class RunRegistry {
     }
   }
 
-  /** Cancels the run and its children; false if it had already ended. Throws RUN_NOT_FOUND. */
+  /** Cancels the run and its children. Returns false if the run had already ended. Throws RUN_NOT_FOUND. */
   async cancel(runId: string, reason: string | undefined): Promise<boolean> {
     // A run that is loaded only to be cancelled must not execute anything first.
     const run = await this.#openWith(runId, (loaded) => loaded.stopExecuting());

@@ -17,8 +17,8 @@ export class DetachedSegments {
   readonly #byRun = new Map<string, DetachedSegment>();
 
   /**
-   * Keeps `segment` running. `lastItemId`: id of the item that its entries so far will become; without entries, of the
-   * last item before the segment.
+   * Keeps `segment` running. `lastItemId`: id of the `OrderItem` that will contain the segment's entries so far; if
+   * there are none, id of the last item before the segment.
    */
   add(segment: Segment, runReplica: RunReplica, lastItemId: string): void {
     const { runId } = runReplica.header;

@@ -21,6 +21,6 @@ export interface Position {
   seq: number;
   /** Id of the last item. */
   tip: string;
-  /** In order, without a gap, up to `seq`. */
+  /** The last items, in order and without a gap, up to the entry `seq`. */
   unwritten: OrderItem[];
 }

@@ -26,7 +26,7 @@ export async function recordStart(
     { ...request, remote: true },
   );
   const created = await parts.stores.runs.create(header, first, record);
-  return created ? { plan: request.plan, header, first: startedEntry(header, first) } : undefined;
+  return created ? { plan: request.plan, header, first: expectStarted(header, first) } : undefined;
 }
 
 /** Returns the start of the run with this header. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
@@ -35,10 +35,10 @@ export async function readRecordedRun(
   header: NewRun,
 ): Promise<RecordedRun> {
   const [first] = await stores.runs.journal(header.runId);
-  return { plan: await definitions.plan(header.planHash), header, first: startedEntry(header, first) };
+  return { plan: await definitions.plan(header.planHash), header, first: expectStarted(header, first) };
 }
 
-function startedEntry({ runId }: NewRun, entry: Entry | undefined): RecordedRun['first'] {
+function expectStarted({ runId }: NewRun, entry: Entry | undefined): RecordedRun['first'] {
   if (entry?.type !== 'started') throw journalCorrupt(runId, 'it does not begin with the start of the run');
   return entry;
 }

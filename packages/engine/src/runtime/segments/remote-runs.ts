@@ -21,7 +21,7 @@ export interface ResumeAnswer {
   token: string;
   at: Address;
   entry: Extract<TimedEntry, { type: 'resumed' }>;
-  /** Number of journal entries at which the pause point was open. */
+  /** Number of journal entries when the pause point was found open. */
   seq: number;
 }
 
@@ -39,9 +39,9 @@ export class RemoteRuns {
   /** Records the start of a run. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, and errors of the stores. */
   async record(request: StartRequest): Promise<RecordedRun> {
     await this.#parts.definitions.storePlan(request.plan);
-    const recorded = await recordStart(this.#parts, request);
-    if (!recorded) throw runIdTaken(request.runId);
-    return recorded;
+    const run = await recordStart(this.#parts, request);
+    if (!run) throw runIdTaken(request.runId);
+    return run;
   }
 
   /** Throws RUN_ELSEWHERE for a run that was started by an engine of one process. */

@@ -128,8 +128,8 @@ export class RunReplica {
     this.#isDirty = suspended !== undefined;
     const changed = logs.map(([, log]) => log);
     this.#parts.stalls.expectNoStall(record.runId);
-    // The store refuses the record if a lost process has saved a later one, whose logs may be wrong: the logs stay
-    // unsaved.
+    // If a lost process has saved a later record, the store refuses this one. The logs stay unsaved here, because the
+    // logs of that process may be wrong.
     if (!(await this.#parts.stores.runs.saveRecord(record, changed))) return;
     for (const [order, log] of logs) if (this.#logs.get(order) === log) this.#logs.delete(order);
   }

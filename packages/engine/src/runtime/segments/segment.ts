@@ -230,7 +230,7 @@ export class Segment {
     return applied.changed ? applied.commands : undefined;
   }
 
-  /** Returns the commands without the machine: only the abort of a block that has timed out. */
+  /** Returns the commands for `body` without applying it: only the abort of a block that has timed out. */
   #timeoutCommands(body: EntryBody, { block, scope }: Place): Command[] {
     if (body.type !== 'fired') return [];
     return [{ type: 'abort', at: this.#replica.index.addressOf(block, scope), why: 'timeout' }];

@@ -175,7 +175,10 @@ export class Segments {
   }
 }
 
-/** Returns a signal that is aborted by `signal`, or after `limitMs`; `exceeded` distinguishes the two cases. */
+/**
+ * Returns a signal that is aborted with `signal` or after `limitMs`. `exceeded`: the time limit has aborted the signal.
+ * `clear` stops the timer.
+ */
 function timeLimitSignal(limitMs: number | undefined, signal: AbortSignal) {
   const controller = new AbortController();
   const limit = { signal: controller.signal, exceeded: false, clear: () => undefined as void };

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { StallDetector } from './stall-detector.ts';
 
 /** Returns a detector with its own clock. */
-function detector(): { stalls: StallDetector; advance: (ms: number) => void } {
+function createDetector(): { stalls: StallDetector; advance: (ms: number) => void } {
   let nowMs = 1000;
   return { stalls: new StallDetector(() => nowMs), advance: (ms) => void (nowMs += ms) };
 }
 
 describe('StallDetector', () => {
   it('allows writes while the process runs', async () => {
-    const { stalls, advance } = detector();
+    const { stalls, advance } = createDetector();
     await stalls.watch(async () => {
       advance(6_000);
       stalls.expectNoStall('r');
@@ -20,7 +20,7 @@ describe('StallDetector', () => {
   });
 
   it('refuses writes after a stall, even if the process has run for a long time since then', async () => {
-    const { stalls, advance } = detector();
+    const { stalls, advance } = createDetector();
     await stalls.watch(async () => {
       advance(8_000);
       await Promise.resolve();
@@ -31,7 +31,7 @@ describe('StallDetector', () => {
   });
 
   it('allows writes of work that began after the stall', async () => {
-    const { stalls, advance } = detector();
+    const { stalls, advance } = createDetector();
     await stalls.watch(async () => {
       advance(8_000);
       await stalls.watch(async () => stalls.expectNoStall('r'));
@@ -42,7 +42,7 @@ describe('StallDetector', () => {
   });
 
   it('ignores code outside watched work', () => {
-    const { stalls, advance } = detector();
+    const { stalls, advance } = createDetector();
     advance(60_000);
     expect(stalls.stalled).toBe(false);
   });
