@@ -34,11 +34,11 @@ interface AppliedCap extends SpendingAccount {
 
 /** Returns a function that creates the `Spending` service of a block of the run. */
 export function runSpending(parts: Parts, run: SpendingRun): (place: Place, blockName: string) => Spending {
-  let root: Promise<string> | undefined;
-  const rootOf = (): Promise<string> => (root ??= findRoot(parts, run.header));
+  let rootId: Promise<string> | undefined;
+  const getRootId = (): Promise<string> => (rootId ??= findRootId(parts, run.header));
   return (place, blockName) => ({
     reserve: async (request) => {
-      const caps = await appliedCaps(request, { parts, run, place, rootOf });
+      const caps = await appliedCaps(request, { parts, run, place, getRootId });
       if (caps.length === 0) return NO_RESERVATION;
       const { maxMicros, minMicros } = amountsOf(request, blockName);
       const exceeded = caps.find(({ scope, cap }) => scope === 'call' && maxMicros > cap);
@@ -60,8 +60,8 @@ async function appliedCaps(
     parts,
     run,
     place,
-    rootOf,
-  }: { parts: Parts; run: SpendingRun; place: Place; rootOf: () => Promise<string> },
+    getRootId,
+  }: { parts: Parts; run: SpendingRun; place: Place; getRootId: () => Promise<string> },
 ): Promise<AppliedCap[]> {
   const { maxCost, clock } = parts;
   const nowMs = clock.now();
@@ -72,7 +72,8 @@ async function appliedCaps(
     caps.push({ scope: 'block', id, cap: maxMicros, untilMs });
   }
   if (maxCost.call) caps.push({ scope: 'call', id: 'call', cap: maxCost.call.micros, untilMs });
-  if (maxCost.run) caps.push({ scope: 'run', id: `run:${await rootOf()}`, cap: maxCost.run.micros, untilMs });
+  if (maxCost.run)
+    caps.push({ scope: 'run', id: `run:${await getRootId()}`, cap: maxCost.run.micros, untilMs });
   if (!maxCost.conversation && !maxCost.tenant) return caps;
   const tenant = (await run.tenant()) ?? '';
   if (maxCost.conversation && conversation !== undefined)
@@ -187,7 +188,7 @@ class ActiveReservation implements SpendingReservation {
 }
 
 /** Returns the id of the root run of the call chain. All its descendants share its cap. */
-async function findRoot(
+async function findRootId(
   { stores }: Parts,
   { runId, parent }: Pick<NewRun, 'runId' | 'parent'>,
 ): Promise<string> {

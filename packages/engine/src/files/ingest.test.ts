@@ -190,8 +190,8 @@ describe('a file with inline content', () => {
 });
 
 describe('a file with a URL', () => {
-  const url = (data: string, more: { [key: string]: Json } = {}): Json => ({
-    doc: { type: 'url', name: 'far.csv', data, ...more },
+  const url = (data: string, fields: { [key: string]: Json } = {}): Json => ({
+    doc: { type: 'url', name: 'far.csv', data, ...fields },
   });
 
   it('is downloaded, with the type from the caller or from the response', async () => {

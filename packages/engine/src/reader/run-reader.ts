@@ -25,7 +25,10 @@ export interface ShownRun extends RunDetail {
 /** The outcome of a request; `waiting`: the request has no outcome yet and stays open. */
 export type ControlReply = ControlOutcome | { status: 'waiting' };
 
-/** Reads runs that other processes execute, or that no process executes. */
+/**
+ * Reads runs that other processes execute, or that no process executes. Throws PLAN_FORMAT_UNSUPPORTED or
+ * JOURNAL_CORRUPT for a run whose plan or journal cannot be read.
+ */
 export interface RunReader {
   listRuns(query?: ListQuery): Promise<{ runs: ShownRun[]; nextCursor: string | null }>;
   /** Throws RUN_NOT_FOUND. */

@@ -262,10 +262,10 @@ describe('emitted texts with a secret', () => {
 
   it('have the time of their emission, even if they are published at the end of the block', () => {
     const store = new MemoryLiveEvents(new TestClock());
-    const moving = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
-    const { emissions } = openEmissions(store, { redactor, run: moving });
+    const changingReplica = { runId: 'r', seq: 3, plan: { blocks: {} } } as unknown as Replica;
+    const { emissions } = openEmissions(store, { redactor, run: changingReplica });
     emit(emissions, text('ses'));
-    Object.assign(moving, { seq: 4 });
+    Object.assign(changingReplica, { seq: 4 });
     emissions.end(T, WHOLE);
     expect(JSON.parse(store.read('r', 0, 1)[0]?.json ?? '')).toMatchObject({ seq: 3, emission: text('ses') });
   });

@@ -94,9 +94,9 @@ export class Emissions {
     const key = placeKey(place);
     const existing = isFirst ? undefined : this.#attempts.get(key);
     if (!isFirst && !existing) return;
-    const position = { seq: replica.seq, atMs: clock.now() };
-    const attempt = existing ?? { place, key, isFirst, ...position, streams: new Map() };
-    this.#attempts.set(key, Object.assign(attempt, position));
+    const emittedAt = { seq: replica.seq, atMs: clock.now() };
+    const attempt = existing ?? { place, key, isFirst, ...emittedAt, streams: new Map() };
+    this.#attempts.set(key, Object.assign(attempt, emittedAt));
     if (redacted) this.#enqueue(attempt, redacted);
     else if (isText) this.#addText(attempt, emission);
     this.#publishSoon();

@@ -21,8 +21,8 @@ export function foldJournal(
 }
 
 /**
- * Returns the record and logs of a run after the entries of its journal, which may be newer than the stored ones.
- * Throws JOURNAL_CORRUPT.
+ * Returns the record and logs of a run after the entries of its journal. They may be newer than the stored record and
+ * logs. Throws JOURNAL_CORRUPT.
  */
 export function foldRun(
   { header, plan, suspended }: { header: NewRun; plan: Plan; suspended: string | undefined },

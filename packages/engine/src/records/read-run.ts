@@ -19,7 +19,8 @@ export interface RunState {
 
 /**
  * Returns the state of a run after its last journal entry, which may be newer than the stored record; undefined if the
- * run does not exist. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT, unless the run is suspended.
+ * run does not exist. If the plan or the journal cannot be read, returns the stored state of a suspended run. For any
+ * other run, throws PLAN_FORMAT_UNSUPPORTED or JOURNAL_CORRUPT.
  */
 export async function readRun(
   parts: Parts,

@@ -161,9 +161,9 @@ function isSpace(code: number): boolean {
 /** Text that is added in parts and taken from its beginning, in time proportional to its length. */
 class TextQueue {
   #parts: string[] = [];
-  /** Parts that have been taken. */
+  /** Number of parts that have been taken. */
   #taken = 0;
-  /** Characters of the next part that have been taken. */
+  /** Number of characters of the next part that have been taken. */
   #offset = 0;
   length = 0;
 

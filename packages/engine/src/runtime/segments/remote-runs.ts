@@ -107,8 +107,8 @@ export class RemoteRuns {
   }
 
   /**
-   * Returns the stored record and logs of the run; undefined if the run does not exist. Newer entries are not included,
-   * because they may be those of a process that died, which another process replaces.
+   * Returns the stored record and logs of the run; undefined if the run does not exist. Newer entries are not included:
+   * if their process has died, another process replaces them.
    */
   async readRun(runId: string, { logs } = { logs: false }): Promise<RunState | undefined> {
     const record = await this.find(runId);
