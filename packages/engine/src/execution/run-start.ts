@@ -66,7 +66,7 @@ export function prepareStart(parts: StartParts, request: StartRequest): RunStart
 type StartedEntry = Extract<Entry, { type: 'started' }>;
 type StoredReuse = NonNullable<StartedEntry['reused']>;
 
-/** Returns the data of the earlier run for the journal. Throws INPUT_INVALID, DATA_UNWRITABLE. */
+/** Returns the data of the earlier run for the journal. Throws BLOCK_FAILED if an edit is not JSON. */
 function reuseOf(
   { sanitizer }: RunEnvironment,
   reused: ReusedData | undefined,

@@ -59,7 +59,8 @@ export class RunRegistry {
   }
 
   /**
-   * Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE.
+   * Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENVIRONMENT_UNAVAILABLE,
+   * ENGINE_CLOSED, DATA_UNWRITABLE.
    */
   async start(request: StartRequest): Promise<ActiveRun> {
     this.#expectOpen();

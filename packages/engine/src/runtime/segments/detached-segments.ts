@@ -12,7 +12,7 @@ interface DetachedSegment {
   timer: NodeJS.Timeout;
 }
 
-/** Segments that exceeded their time limit and continue until a request with more time claims them. */
+/** Segments that exceeded their time limit and continue until the next request of their run claims them. */
 export class DetachedSegments {
   readonly #byRun = new Map<string, DetachedSegment>();
 

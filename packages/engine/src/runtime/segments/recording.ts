@@ -13,8 +13,8 @@ export interface RecordedRun {
 }
 
 /**
- * Records the start of a run that another process will execute; undefined: the id is taken. Throws the errors of
- * `prepareStart`.
+ * Records the start of a run that another process will execute. Returns undefined if the id is taken. Throws
+ * ENVIRONMENT_UNAVAILABLE, and the errors of `prepareStart`.
  */
 export async function recordStart(
   parts: RuntimeParts,

@@ -36,7 +36,10 @@ export class RemoteRuns {
     this.#parts = parts;
   }
 
-  /** Records the start of a run. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, and errors of the stores. */
+  /**
+   * Records the start of a run. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENVIRONMENT_UNAVAILABLE, and
+   * errors of the stores.
+   */
   async record(request: StartRequest): Promise<RecordedRun> {
     await this.#parts.definitions.storePlan(request.plan);
     const run = await recordStart(this.#parts, request);
@@ -94,7 +97,8 @@ export class RemoteRuns {
   }
 
   /**
-   * Returns the text without the secrets that the run's blocks can read. Throws RUN_NOT_FOUND, ENVIRONMENT_UNAVAILABLE.
+   * Returns the text without the secrets that the run's blocks can read. Throws RUN_NOT_FOUND, PLAN_FORMAT_UNSUPPORTED,
+   * JOURNAL_CORRUPT, ENVIRONMENT_UNAVAILABLE.
    */
   async redact(runId: string, text: string): Promise<string> {
     const { plan } = await readDefinition(this.#parts, runId);

@@ -5,8 +5,8 @@ import type { Position } from './position.ts';
 /** Maximum number of replicas that a process caches; the least recently used are removed. */
 const MAX_REPLICAS = 500;
 /**
- * Maximum number of replicas of one run. Segments of a wide run request positions in almost increasing order: with
- * several replicas, a request for a slightly older position need not fold the whole journal again.
+ * Maximum number of replicas of one run. Segments of parallel branches request positions in almost increasing order:
+ * with several replicas, a request for a slightly older position need not fold the whole journal again.
  */
 const MAX_REPLICAS_PER_RUN = 3;
 
