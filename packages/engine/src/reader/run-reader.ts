@@ -26,7 +26,7 @@ export interface ShownRun extends RunDetail {
 export type ControlReply = ControlOutcome | { status: 'waiting' };
 
 /**
- * Reads runs that other processes execute, or that no process executes. Throws PLAN_FORMAT_UNSUPPORTED or
+ * Reads runs that other processes execute, or that no process executes. The methods throw PLAN_FORMAT_UNSUPPORTED or
  * JOURNAL_CORRUPT for a run whose plan or journal cannot be read.
  */
 export interface RunReader {
