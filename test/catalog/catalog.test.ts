@@ -175,7 +175,9 @@ describe('the tools of the host', () => {
     expect((await execute({}, { key: await createMember('read') })).status).toBe(403);
     expect((await execute({}, { key: workspaceKey })).status).toBe(403);
     expect((await execute({}, { key: foreign })).status).toBe(404);
-    expect((await execute({ workspaceId: otherWorkspace }, { key: await createMember('write') })).status).toBe(404);
+    expect(
+      (await execute({ workspaceId: otherWorkspace }, { key: await createMember('write') })).status,
+    ).toBe(404);
     expect((await execute({}, { id: 'none' })).status).toBe(404);
     expect((await execute({ credentialId: 'c' })).status).toBe(404);
     for (const body of [{ input: {} }, { input: { city: 1 } }, { input: [] }, { timeoutSeconds: 301 }])
@@ -280,7 +282,10 @@ describe('the connector types', () => {
 
   it('are an empty list by default, and are refused with duplicate names or missing fields', async () => {
     const emptyApi = await testApi();
-    const { body } = await emptyApi.call('GET', `/api/v2/connector-types?workspaceId=${emptyApi.workspaceId}`);
+    const { body } = await emptyApi.call(
+      'GET',
+      `/api/v2/connector-types?workspaceId=${emptyApi.workspaceId}`,
+    );
     expect(body).toEqual({ data: [], nextCursor: null });
     await expect(testApi({ connectorTypes: [wiki, wiki] })).rejects.toThrow('two connector types "wiki"');
     const { version: _, ...partial } = wiki;

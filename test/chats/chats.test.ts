@@ -25,7 +25,8 @@ const api = await testApi({
 });
 const { call, fetch, deploy, engine } = api;
 
-const startBlock = (inputFormat: Json = []): Json => block('Start', 'start_trigger', { inputFormat }) as never;
+const startBlock = (inputFormat: Json = []): Json =>
+  block('Start', 'start_trigger', { inputFormat }) as never;
 const echo = (code = 'return {input: <start.input>, conversation: <start.conversationId>}'): Json =>
   workflow([startBlock() as never, fn('F', code)], ['Start -> F']);
 
@@ -241,7 +242,10 @@ describe('a form', () => {
     { name: 'papers', type: 'file[]' },
   ];
   const exported = workflow(
-    [startBlock(fields) as never, fn('F', 'return {city: <start.city>, many: <start.many>, sure: <start.sure>}')],
+    [
+      startBlock(fields) as never,
+      fn('F', 'return {city: <start.city>, many: <start.many>, sure: <start.sure>}'),
+    ],
     ['Start -> F'],
   );
 

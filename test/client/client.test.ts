@@ -36,7 +36,8 @@ function serveBeforeAll(createStore: CreateStore): void {
 
 /** Returns the data of a response that is not a stream. */
 function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
-  if (typeof data !== 'object') throw new Error(`The response is no JSON object, but of the type ${typeof data}.`);
+  if (typeof data !== 'object')
+    throw new Error(`The response is no JSON object, but of the type ${typeof data}.`);
   return data as Exclude<T, string>;
 }
 

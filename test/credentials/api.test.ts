@@ -174,7 +174,9 @@ describe.each(NAMES)('credentials over HTTP on %s', (name) => {
     expect(await api.listNames({ search: '%' })).toEqual(['a%1']);
     const all = await api.listNames();
     expect(all).toEqual(['account', 'd', 'c', 'B_2', 'a%1', 'b_1']);
-    expect((await api.listNames({ sortBy: 'displayName', sortOrder: 'asc' })).toSorted()).toEqual(all.toSorted());
+    expect((await api.listNames({ sortBy: 'displayName', sortOrder: 'asc' })).toSorted()).toEqual(
+      all.toSorted(),
+    );
     const items: string[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {

@@ -63,7 +63,9 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
       redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/) as string,
     });
     expect(searchParams.get('state')?.length).toBeGreaterThan(40);
-    expect((await browse(url, (callbackUrl) => callbackUrl.searchParams.set('state', 'forged'))).status).toBe(400);
+    expect((await browse(url, (callbackUrl) => callbackUrl.searchParams.set('state', 'forged'))).status).toBe(
+      400,
+    );
     expect((await browse(url, (callbackUrl) => callbackUrl.searchParams.delete('state'))).status).toBe(400);
     expect((await browse(url, (callbackUrl) => (callbackUrl.pathname = '/other'))).status).toBe(404);
     const page = await browse(url);
@@ -149,7 +151,9 @@ describe('an OAuth client', () => {
     await expect(clients.exchange('shop', second, callbackUrl)).rejects.toMatchObject({ name: 'OAuthError' });
     expect(server.requests).toEqual([]);
     const mixed = { ...first, codeVerifier: second.codeVerifier };
-    await expect(clients.exchange('shop', mixed, callbackUrl)).rejects.toMatchObject({ code: 'invalid_grant' });
+    await expect(clients.exchange('shop', mixed, callbackUrl)).rejects.toMatchObject({
+      code: 'invalid_grant',
+    });
   });
 
   it('sends its secret in a header if the server requires it, and no secret if it has none', async () => {

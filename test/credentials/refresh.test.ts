@@ -158,7 +158,9 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
     ['redirects', { status: 307, headers: { Location: 'http://127.0.0.1:1/token' } }],
     ['is slow', { before: () => new Promise<void>((resolve) => onTestFinished(() => resolve())) }],
   ])('stay in use while they are valid if the server %s, and are refreshed later', async (what, fault) => {
-    const { server, clock, startProcess, readState } = await setUp(what === 'is slow' ? { timeoutMs: 500 } : {});
+    const { server, clock, startProcess, readState } = await setUp(
+      what === 'is slow' ? { timeoutMs: 500 } : {},
+    );
     const { readSecret, reports, events } = await startProcess();
     server.faults.push(fault, fault);
     expect(await readSecret()).toBe('at-present');
@@ -173,7 +175,8 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
   });
 
   it('that the server no longer refreshes mark the credential for a reconnect, once', async () => {
-    const { server, startProcess, readState, connect, credential, readAuditEvents, workspaceId } = await setUp();
+    const { server, startProcess, readState, connect, credential, readAuditEvents, workspaceId } =
+      await setUp();
     server.revoke();
     const processes = [await startProcess(), await startProcess()];
     const failures = await Promise.all(
@@ -287,7 +290,9 @@ describe.each(NAMES)('access tokens on %s', (kind) => {
       await requested;
       clock.nowMs += LEASE_MS;
       const other = await startProcess();
-      const otherResult = await other.readSecret().catch((error: unknown) => (error as { code: string }).code);
+      const otherResult = await other
+        .readSecret()
+        .catch((error: unknown) => (error as { code: string }).code);
       answer();
       const token = await slow;
       expect(token).toMatch(/^at-[0-9a-f-]{36}$/);

@@ -91,7 +91,9 @@ describe.each(NAMES)('versions on %s', (database) => {
       name: null,
       description: null,
     });
-    expect((await readAuditActions(id)).filter((action) => action === 'WORKFLOW_VERSION_UPDATED')).toHaveLength(2);
+    expect(
+      (await readAuditActions(id)).filter((action) => action === 'WORKFLOW_VERSION_UPDATED'),
+    ).toHaveLength(2);
   });
 
   it.each([{}, { name: null }, { name: '' }, { name: 'x'.repeat(101) }, { state: {} }, { version: 3 }])(
@@ -114,7 +116,9 @@ describe.each(NAMES)('versions on %s', (database) => {
     expect(await resultOf(id)).toBe(1);
     expect((await post(id, 'rollback', { body: { version: 3 } })).data.version).toBe(3);
     expect(await resultOf(id)).toBe(3);
-    expect((await readAuditActions(id)).filter((action) => action === 'WORKFLOW_ROLLED_BACK')).toHaveLength(3);
+    expect((await readAuditActions(id)).filter((action) => action === 'WORKFLOW_ROLLED_BACK')).toHaveLength(
+      3,
+    );
   });
 
   it('cannot be rolled back before the first version, to an unknown version, or if no version is live', async () => {
@@ -142,11 +146,16 @@ describe.each(NAMES)('versions on %s', (database) => {
       { id, version: 1, lastSaved: expect.any(Number) as number },
     ]);
     expect((await api.call('GET', pathOf(id, 'state'))).data).toEqual(original.state);
-    expect(await readDeployment(id)).toMatchObject({ activeDeployment: { version: 2 }, needsRedeployment: true });
+    expect(await readDeployment(id)).toMatchObject({
+      activeDeployment: { version: 2 },
+      needsRedeployment: true,
+    });
     expect(await resultOf(id)).toBe(2);
     expect((await post(id, 'versions/active/revert')).data.version).toBe(2);
     expect(await readDeployment(id)).toMatchObject({ needsRedeployment: false });
-    expect((await readAuditActions(id)).filter((action) => action === 'WORKFLOW_DRAFT_REVERTED')).toHaveLength(2);
+    expect(
+      (await readAuditActions(id)).filter((action) => action === 'WORKFLOW_DRAFT_REVERTED'),
+    ).toHaveLength(2);
   });
 
   it('that do not exist do not replace the draft', async () => {

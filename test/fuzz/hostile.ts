@@ -127,7 +127,22 @@ export const hostileText: fc.Arbitrary<string> = fc
 
 function reference(): fc.Arbitrary<string> {
   const heads = ['p', 'P', 'My Block', 'myblock', 'constructor', '__proto__', 'toString', 'variable', 'loop'];
-  const otherHeads = ['parallel', 'start', 'b1', 'valueOf', '', ' p', 'p ', 'p\n', 'no', 'ſ', 'İ', '7', 'p>', '<p'];
+  const otherHeads = [
+    'parallel',
+    'start',
+    'b1',
+    'valueOf',
+    '',
+    ' p',
+    'p ',
+    'p\n',
+    'no',
+    'ſ',
+    'İ',
+    '7',
+    'p>',
+    '<p',
+  ];
   const steps = ['x', 'v', '__proto__', 'constructor', 'prototype', 'toString', 'length', '0', '-1', '1e9'];
   const exotic = [
     '[0]',

@@ -26,7 +26,12 @@ async function addOwners({ leases }: LeasedStores, count: number, leaseMs = LONG
   return owners;
 }
 
-async function createRun({ leases }: LeasedStores, owner: string, runId: string, fields = {}): Promise<Lease> {
+async function createRun(
+  { leases }: LeasedStores,
+  owner: string,
+  runId: string,
+  fields = {},
+): Promise<Lease> {
   const lease = await leases.create(owner, newRun(runId, fields), startedEntry(), record(runId));
   if (!lease) throw new Error(`The id ${runId} is taken.`);
   return lease;
@@ -134,7 +139,10 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const [dead = '', living = ''] = [...(await addOwners(stores, 1, 1)), ...(await addOwners(stores, 1))];
     // The clock of the database must advance past the end of the lease.
     await rowsAt(url, 'SELECT pg_sleep(0.01)');
-    const [deadLease, livingLease] = [await createRun(stores, dead, 'a'), await createRun(stores, living, 'b')];
+    const [deadLease, livingLease] = [
+      await createRun(stores, dead, 'a'),
+      await createRun(stores, living, 'b'),
+    ];
     await stores.leases.expireOwners();
     expect(await stores.leases.renew(living, LONG_MS)).toBe(true);
     await stores.leases.runStore(livingLease).append('b', [entry(2)]);

@@ -56,7 +56,9 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     const [first, second] = await Promise.all([environment.join(), environment.join()]);
     await first.call('deploy', { deployed: CHILD });
     for (const { workflow: deployed } of SUBJECTS) await first.call('deploy', { deployed });
-    const ids = SUBJECTS.map(({ workflow: exported }) => (exported as { workflow: { id: string } }).workflow.id);
+    const ids = SUBJECTS.map(
+      ({ workflow: exported }) => (exported as { workflow: { id: string } }).workflow.id,
+    );
     for (const id of ids) await first.call('start', { runId: `run-${id}`, workflow: id });
     await expect.poll(() => environment.effects.calls.length, TIMEOUT).toBeGreaterThan(5);
     await first.kill();

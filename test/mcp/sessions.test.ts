@@ -116,7 +116,10 @@ describe('the session of a run', () => {
       ],
       ['Start -> A -> Forget', 'Forget -> B -> Again -> D', 'Forget -> C -> Again'],
     );
-    expect(await engine.execute({ workflow: forgettingWorkflow })).toMatchObject({ error: null, status: 'completed' });
+    expect(await engine.execute({ workflow: forgettingWorkflow })).toMatchObject({
+      error: null,
+      status: 'completed',
+    });
     expect(server.calls.toSorted()).toEqual(['A', 'B', 'C', 'D']);
     expect(server.initialized).toHaveLength(3);
   });

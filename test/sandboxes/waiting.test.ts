@@ -32,7 +32,12 @@ it('a process with its own images builds a sandbox when a block first needs the 
       },
     },
   });
-  const waitingSandboxes = openSandboxes({ store, images: async () => images, onError, waitsForBuilds: true });
+  const waitingSandboxes = openSandboxes({
+    store,
+    images: async () => images,
+    onError,
+    waitsForBuilds: true,
+  });
   onTestFinished(async () => {
     await Promise.all([sandboxes.close(), waitingSandboxes.close()]);
     expect(faults).toEqual([]);

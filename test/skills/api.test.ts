@@ -184,7 +184,10 @@ describe.each(NAMES)('skills over HTTP on %s', (name) => {
     expect((await api.add('mine', { workspaceId: other })).status).toBe(201);
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
     expect(await api.listNames({}, key)).toEqual(['mine']);
-    for (const response of [await api.add('x', {}, key), await api.change(data.id, { content: 'x' }, { key })])
+    for (const response of [
+      await api.add('x', {}, key),
+      await api.change(data.id, { content: 'x' }, { key }),
+    ])
       expect(errorIn(response.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
   });
 

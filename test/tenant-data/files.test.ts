@@ -148,7 +148,12 @@ describe('files of the workspace', () => {
         writeFolderPath: '/Q3%20R',
       }),
       fileBlock('Append', { operation: 'file_append', appendFileName: 'log.md', appendContent: '\ntwo' }),
-      fileBlock('Edit', { operation: 'file_edit', editFileName: '<write.id>', oldString: 'two', newString: '2' }),
+      fileBlock('Edit', {
+        operation: 'file_edit',
+        editFileName: '<write.id>',
+        oldString: 'two',
+        newString: '2',
+      }),
       fileBlock('Insert', {
         operation: 'file_insert',
         editFileName: 'log.md',
@@ -309,7 +314,11 @@ describe('files of the workspace', () => {
       },
     });
     const clock = new TestClock();
-    const engine = await engineWith({ tenantFiles: failingFiles, clock, onError: (error) => reportedErrors.push(error) });
+    const engine = await engineWith({
+      tenantFiles: failingFiles,
+      clock,
+      onError: (error) => reportedErrors.push(error),
+    });
     const running = run(engine, 'file_v5', { operation: 'file_list' });
     await clock.due(1000);
     clock.advance(1000);

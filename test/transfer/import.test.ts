@@ -303,7 +303,10 @@ describe.each(sampledStores('imports'))('imports on %s', (name) => {
     const listed = [...first.data, ...second.data];
     expect(new Set(listed.map(({ operationId }) => operationId))).toEqual(new Set(ids));
     const [receipt] = listed;
-    const matching = await api.call<ImportResult[]>('GET', `${operationsPath}?requestId=${receipt?.requestId}`);
+    const matching = await api.call<ImportResult[]>(
+      'GET',
+      `${operationsPath}?requestId=${receipt?.requestId}`,
+    );
     expect(matching.data.map(({ operationId }) => operationId)).toEqual([receipt?.operationId]);
     // A cursor of one workspace is not valid in another workspace.
     const otherPath = `/api/v2/workspaces/${api.workspaceId}/operations`;

@@ -100,7 +100,9 @@ describe.each(NAMES)('workspaces on %s', (database) => {
     await api.store.workspaces.setPersonalKeys(id, true);
     const [workspace] = (await readPage<Workspace>(WORKSPACES, key)).data;
     expect(workspace?.id).toBe(id);
-    expect(Date.parse(workspace?.updatedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(workspace?.createdAt ?? ''));
+    expect(Date.parse(workspace?.updatedAt ?? '')).toBeGreaterThanOrEqual(
+      Date.parse(workspace?.createdAt ?? ''),
+    );
   });
 
   it('other than its own are hidden from a workspace key', async () => {

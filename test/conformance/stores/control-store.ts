@@ -101,6 +101,8 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
       const [first = '', second = '', third] = ids;
       expect((await store.pending()).map(({ id }) => id)).toEqual(ids);
       await store.settle(first, { status: 'done', value: 1 });
+      await store.settle(first, { status: 'done', value: 2 });
+      expect(await store.outcome(first)).toEqual({ status: 'done', value: 1 });
       await store.remove(second);
       expect((await store.pending()).map(({ id }) => id)).toEqual([third]);
       await store.remove(first);

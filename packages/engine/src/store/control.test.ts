@@ -75,6 +75,32 @@ it('stores an outcome at the next check if its first write failed, without handl
   expect(saved).toEqual([{ status: 'done', value: 1 }]);
 });
 
+it('does not handle a request again that was settled while the open requests were read', async () => {
+  const request: ControlRequest = { ...REQUEST, id: 'q', createdMs: 0 };
+  const reads: ((requests: ControlRequest[]) => void)[] = [];
+  const outcomes: ControlOutcome[] = [];
+  let handledCount = 0;
+  const server = new ControlServer({
+    requests: {
+      pending: () => new Promise((resolve) => reads.push(resolve)),
+      settle: async (_id, outcome) => void outcomes.push(outcome),
+    },
+    onError: (error: unknown) => {
+      throw error;
+    },
+    handle: () => (handledCount += 1),
+  });
+  const [first, second] = [server.check(), server.check()];
+  reads[0]?.([request]);
+  await first;
+  await vi.waitUntil(() => outcomes.length === 1);
+  // The second read began before the request was settled, so it still returns it.
+  reads[1]?.([request]);
+  await second;
+  await server.stop();
+  expect(handledCount).toBe(1);
+});
+
 /** Adds a request like another process, without a notification. */
 function insertRequest(
   data: string,

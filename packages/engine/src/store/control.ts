@@ -42,7 +42,7 @@ export interface RequestStore {
   outcome(id: string): Promise<ControlOutcome | undefined> | ControlOutcome | undefined;
   /** Returns the open requests, oldest first. `owner`: id of a process; only requests for the runs that it holds. */
   pending(owner?: string): Promise<ControlRequest[]> | ControlRequest[];
-  /** Stores the outcome of a request. */
+  /** Stores the outcome of a request that has none yet. */
   settle(id: string, outcome: ControlOutcome): Promise<void>;
   /** Removes the request and its outcome. */
   remove(id: string): Promise<void>;
@@ -105,6 +105,8 @@ export class ControlServer {
   readonly #parts: ControlServerParts;
   readonly #inProgress = new Map<string, Promise<void>>();
   readonly #unsaved = new Map<string, ControlOutcome>();
+  /** For each read of the open requests that is in progress: the requests that were settled since it began. */
+  readonly #reads = new Set<Set<string>>();
   #isStopped = false;
 
   constructor(parts: ControlServerParts) {
@@ -116,11 +118,19 @@ export class ControlServer {
    * write failed. `owner`: id of a process; only requests for the runs that it holds. Throws the errors of the store.
    */
   async check(owner?: string): Promise<void> {
-    const openRequests = await this.#parts.requests.pending(owner);
+    const settledIds = new Set<string>();
+    this.#reads.add(settledIds);
+    let openRequests: ControlRequest[];
+    try {
+      openRequests = await this.#parts.requests.pending(owner);
+    } finally {
+      this.#reads.delete(settledIds);
+    }
     if (this.#isStopped) return;
     for (const [id, outcome] of this.#unsaved) this.#inProgress.set(id, this.#save(id, outcome));
     for (const request of openRequests) {
-      if (!this.#inProgress.has(request.id)) this.#inProgress.set(request.id, this.#process(request));
+      if (!this.#inProgress.has(request.id) && !settledIds.has(request.id))
+        this.#inProgress.set(request.id, this.#process(request));
     }
   }
 
@@ -141,6 +151,7 @@ export class ControlServer {
     this.#unsaved.delete(id);
     try {
       await this.#parts.requests.settle(id, outcome);
+      for (const settledIds of this.#reads) settledIds.add(id);
       this.#inProgress.delete(id);
     } catch (error) {
       this.#unsaved.set(id, outcome);

@@ -58,7 +58,8 @@ export class PostgresRequestStore implements RequestStore {
     const query = this.#database.build
       .updateTable('requests')
       .set({ outcome: JSON.stringify(outcome) })
-      .where('id', '=', id);
+      .where('id', '=', id)
+      .where('outcome', 'is', null);
     await this.#database.run(query);
   }
 }

@@ -17,7 +17,7 @@ import { withFileErrors } from './database.ts';
 const POLL_MS = 250;
 
 const INSERT = 'INSERT INTO control (id, run_id, kind, payload, created_ms) VALUES (?, ?, ?, ?, ?)';
-const SETTLE = 'UPDATE control SET outcome = ? WHERE id = ?';
+const SETTLE = 'UPDATE control SET outcome = ? WHERE id = ? AND outcome IS NULL';
 const PRUNE = 'DELETE FROM control WHERE outcome IS NOT NULL AND created_ms < ?';
 const OPEN_REQUESTS = `SELECT id, run_id AS runId, kind, payload, created_ms AS createdMs FROM control
   WHERE outcome IS NULL ORDER BY position`;
